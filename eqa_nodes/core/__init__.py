@@ -1,0 +1,1 @@
+"""The algorithm: no ROS, no simulator, no network (a test enforces it)."""

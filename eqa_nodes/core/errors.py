@@ -1,0 +1,108 @@
+"""Named failures. Each message says what was wrong, with the value, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ErrorCode(IntEnum):
+    """How a question ended; the same numbers stand in eqa_interfaces/action/Ask."""
+
+    NONE = 0
+    BAD_QUESTION = 1
+    BAD_POSE = 2
+    NAVIGATION = 3
+    MODEL = 4
+    STALE = 5
+    SIMULATOR = 6
+    CANCELED = 7
+    INTERNAL = 8
+    UNKNOWN_SCENE = 9
+    STORAGE = 10
+    NODE_LOST = 11
+
+
+class EqaError(Exception):
+    """Base of every error that the project raises on purpose."""
+
+    code = ErrorCode.INTERNAL
+
+
+class ConfigError(EqaError):
+    """A setting is unknown, misspelt, of the wrong type or out of range."""
+
+
+class BadQuestion(EqaError):
+    """The question is empty or longer than the limit."""
+
+    code = ErrorCode.BAD_QUESTION
+
+
+class BadPose(EqaError):
+    """A start or goal pose lies inside something solid, off the floor, or is not finite."""
+
+    code = ErrorCode.BAD_POSE
+
+
+class BadFrame(EqaError):
+    """A camera frame cannot be used: wrong shape, encoding, intrinsics, pose or stamp."""
+
+
+class StaleData(EqaError):
+    """Something derived from the newest observation did not arrive before the deadline."""
+
+    code = ErrorCode.STALE
+
+
+class NavigationError(EqaError):
+    """The robot could not be driven."""
+
+    code = ErrorCode.NAVIGATION
+
+
+class ModelError(EqaError):
+    """A model refused, timed out, or did not answer in the agreed form."""
+
+    code = ErrorCode.MODEL
+
+
+class BudgetSpent(ModelError):
+    """The budget of model calls, tokens or money is used up."""
+
+
+class SimulatorError(EqaError):
+    """The simulator failed."""
+
+    code = ErrorCode.SIMULATOR
+
+
+class UnknownScene(SimulatorError):
+    """No such scene; the message lists the known ones."""
+
+    code = ErrorCode.UNKNOWN_SCENE
+
+
+class StorageError(EqaError):
+    """Memory or a bag could not be written or read."""
+
+    code = ErrorCode.STORAGE
+
+
+class NodeLost(EqaError):
+    """A node of the graph did not answer before the deadline."""
+
+    code = ErrorCode.NODE_LOST
+
+
+class MissingExtra(EqaError):
+    """An optional library is absent; the message gives the pip command."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed: pip install 'eqa-nodes[{extra}]'")
+        self.library, self.extra = library, extra
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """One line for an unknown name: says which names there are."""
+    return f"unknown {what} {name!r}: known are {', '.join(sorted(known))}"

@@ -1,0 +1,91 @@
+"""Poses and transforms. ROS axes (REP 103): x forward, y left, z up; metres, radians.
+
+Camera frames are optical: x right, y down, z forward. A transform `a_from_b` maps points of frame b into frame a.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+
+# camera_link (x forward, z up) -> camera_optical (z forward, y down) as a quaternion x, y, z, w.
+LINK_FROM_OPTICAL_XYZW = (-0.5, 0.5, -0.5, 0.5)
+
+
+class Transform(NamedTuple):
+    """A rigid transform: translation in metres, unit quaternion (x, y, z, w).
+
+    The quaternion is the stored form, in process and on the wire, so that both compute identical matrices.
+    """
+
+    xyz: tuple[float, float, float]
+    xyzw: tuple[float, float, float, float]
+
+    def matrix(self) -> np.ndarray:
+        """Return the (4, 4) float64 homogeneous matrix. Raises BadPose when not finite or not a rotation."""
+        x, y, z, w = self.xyzw
+        norm = math.sqrt(x * x + y * y + z * z + w * w)
+        if not all(map(math.isfinite, (*self.xyz, norm))) or abs(norm - 1.0) > 1e-3:
+            raise BadPose(f"transform {self} is not a finite translation with a unit quaternion")
+        m = np.eye(4)
+        m[:3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+        m[:3, 3] = self.xyz
+        return m
+
+    @staticmethod
+    def identity() -> Transform:
+        """Return the transform that changes nothing."""
+        return Transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+class Pose2(NamedTuple):
+    """A pose on the floor in the map frame: metres and radians (counter-clockwise, 0 = +x)."""
+
+    x: float
+    y: float
+    yaw: float
+
+    def transform(self, z: float = 0.0) -> Transform:
+        """Return the same pose as map_from_base, `z` metres up."""
+        return Transform((self.x, self.y, z), (0.0, 0.0, math.sin(self.yaw / 2), math.cos(self.yaw / 2)))
+
+    def distance(self, other: Pose2) -> float:
+        """Return the straight distance to `other` in metres."""
+        return math.hypot(self.x - other.x, self.y - other.y)
+
+
+def pose2_of(map_from_base: Transform) -> Pose2:
+    """Return the floor pose of a transform (its heading about +z)."""
+    x, y, z, w = map_from_base.xyzw
+    yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return Pose2(map_from_base.xyz[0], map_from_base.xyz[1], yaw)
+
+
+def wrap(angle: float) -> float:
+    """Return the angle in (-pi, pi]."""
+    wrapped = math.remainder(angle, 2 * math.pi)
+    return math.pi if wrapped == -math.pi else wrapped
+
+
+def camera_mount(height_m: float, tilt_down_rad: float = 0.0, forward_m: float = 0.0) -> Transform:
+    """Return base_from_camera (optical axes) of a camera above the base, tilted down by `tilt_down_rad`."""
+    half = tilt_down_rad / 2
+    return Transform((forward_m, 0.0, height_m), quat_multiply((0.0, math.sin(half), 0.0, math.cos(half)),
+                                                               LINK_FROM_OPTICAL_XYZW))
+
+
+def quat_multiply(a: tuple[float, float, float, float],
+                  b: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """Return the Hamilton product of two quaternions (x, y, z, w)."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz)

@@ -1,0 +1,84 @@
+"""What the parts of the chain promise each other. The same protocols are met in process and over topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import (
+    Answer,
+    Decision,
+    Frontier,
+    GridMap,
+    Keyframe,
+    NavResult,
+    Question,
+    Recalled,
+    RecallQuery,
+    Travelled,
+    ViewAssessment,
+)
+
+
+class Navigator(Protocol):
+    """Moves the robot. Every call ends by its deadline; failures are codes, not exceptions."""
+
+    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+        """Drive to the goal (map frame), seeing what lies on the way."""
+
+    def look_around(self, deadline_s: float) -> NavResult:
+        """Turn once on the spot and see what is there."""
+
+    def cancel(self) -> None:
+        """End the running drive at the next safe moment; it returns CANCELED."""
+
+
+class Policy(Protocol):
+    """Chooses where to look next. Pure: the same arguments and the same seed give the same decision."""
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+
+    def decide(self, question: Question, pose: Pose2, grid: GridMap, frontiers: Sequence[Frontier],
+               assessments: Sequence[ViewAssessment]) -> Decision:
+        """Return the next goal, or a decision without one when nothing is left to explore."""
+
+
+class Explorer(Protocol):
+    """A policy with the newest map at hand."""
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
+        """Decide on the map of the last observation (raises StaleData when that does not come)."""
+
+
+class Memory(Protocol):
+    """Remembers views; what it has acknowledged survives a crash."""
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        """Return the best matches, best first."""
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        """Return the keyframes of this episode with a larger id, oldest first."""
+
+
+class Answerer(Protocol):
+    """Judges views and answers. Raises ModelError (BudgetSpent) when the model fails."""
+
+    privileged: bool
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        """Judge views in one batched call: is the thing asked about there, is it enough?"""
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Answer from remembered views; no items = the blind guess. Receipt: calls and tokens of this call only."""
+
+
+class Odometry(Protocol):
+    """Counts what was driven in this episode."""
+
+    def travelled(self) -> Travelled:
+        """Return the counts up to the last finished action."""
+
+    def pose(self) -> Pose2:
+        """Return the pose of the last observation."""

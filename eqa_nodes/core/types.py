@@ -1,0 +1,252 @@
+"""The values that travel through the chain, from a camera frame to an answer.
+
+Stamps are integer nanoseconds of the clock in use (simulated or wall). Lengths are metres, angles radians, frames REP 105.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+
+
+class Intrinsics(NamedTuple):
+    """Pinhole camera: image size in pixels, focal lengths and principal point in pixels (pixel centres at +0.5)."""
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One observation of the robot: images and the pose they were taken at.
+
+    rgb: (H, W, 3) uint8; depth_m: (H, W) float32, metres along the optical axis, 0 = no return;
+    labels: (H, W) uint16 instance ids, 0 = nothing, or None where nothing labels (privileged in a simulator).
+    """
+
+    stamp_ns: int
+    rgb: np.ndarray
+    depth_m: np.ndarray
+    intrinsics: Intrinsics
+    map_from_base: Transform
+    base_from_camera: Transform
+    labels: np.ndarray | None = None
+
+    @property
+    def pose(self) -> Pose2:
+        """Pose of the base on the floor, map frame."""
+        return pose2_of(self.map_from_base)
+
+    def map_from_camera(self) -> np.ndarray:
+        """Return the (4, 4) pose of the optical frame in the map."""
+        return self.map_from_base.matrix() @ self.base_from_camera.matrix()
+
+
+class Action(IntEnum):
+    """Atomic actions; the numbers stand in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
+
+    OBSERVE = 0
+    MOVE_FORWARD = 1
+    TURN_LEFT = 2
+    TURN_RIGHT = 3
+    LOOK_UP = 4
+    LOOK_DOWN = 5
+
+
+class Travelled(NamedTuple):
+    """What was driven since the episode began: counted atomic actions (0 on a robot) and metres."""
+
+    steps: int
+    metres: float
+
+
+class Label(NamedTuple):
+    """What a simulator knows of one labelled instance (privileged)."""
+
+    instance: int
+    kind: str
+    room: str
+    attributes: dict[str, str]  # colour, material, state ("on", "open" ...), support ("desk"), relation ("on", "in", "above")
+
+
+class Sighting(NamedTuple):
+    """One labelled instance as seen in one keyframe; position and size in metres, map frame, from depth."""
+
+    label: Label
+    pixels: int
+    bbox: tuple[int, int, int, int]  # left, top, right, bottom in pixels
+    centre: tuple[float, float, float]
+    size: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A view worth remembering. jpeg is the canonical image: encoded once, stored and shown as it is."""
+
+    id: int
+    stamp_ns: int
+    map_from_base: Transform
+    jpeg: bytes
+    sightings: tuple[Sighting, ...] = ()
+    caption: str = ""
+    region: str = ""
+
+    @property
+    def pose(self) -> Pose2:
+        """Pose of the base on the floor, map frame."""
+        return pose2_of(self.map_from_base)
+
+
+class Recalled(NamedTuple):
+    """A keyframe that memory returns for a query, with its score (higher is better) and why."""
+
+    keyframe: Keyframe
+    score: float
+    why: str
+
+
+class RecallQuery(NamedTuple):
+    """What to look for in memory. Conditions combine; an empty text, near or window does not restrict."""
+
+    text: str = ""
+    limit: int = 12
+    after_ns: int = 0
+    before_ns: int = 0  # 0 = now
+    near: tuple[float, float, float] | None = None  # x, y, radius in metres, map frame
+
+
+@dataclass(frozen=True, eq=False)
+class GridMap:
+    """2D projection of the voxel map, map frame.
+
+    cells: (rows along y, columns along x) int8: -1 unknown, 0 free, 100 occupied (as nav_msgs/OccupancyGrid);
+    explored: same shape, bool: seen well enough that looking again is not exploration;
+    origin: map coordinates in metres of the outer corner of cell [0, 0].
+    """
+
+    stamp_ns: int
+    resolution_m: float
+    origin: tuple[float, float]
+    cells: np.ndarray
+    explored: np.ndarray
+
+
+class Frontier(NamedTuple):
+    """A border between explored free space and the unknown: a place to look from, map frame."""
+
+    x: float
+    y: float
+    heading: float  # towards the unknown, radians
+    length_m: float
+
+
+class Candidate(NamedTuple):
+    """A place that a policy considered, and the weight that it gave it."""
+
+    x: float
+    y: float
+    weight: float
+    label: str
+
+
+class Decision(NamedTuple):
+    """Where to go next and why; goal None: nothing left to explore."""
+
+    goal: Pose2 | None
+    reason: str
+    candidates: tuple[Candidate, ...] = ()
+
+
+class NavCode(Enum):
+    """How a drive ended."""
+
+    SUCCEEDED = "succeeded"
+    BLOCKED = "blocked"
+    UNREACHABLE = "unreachable"
+    CANCELED = "canceled"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+
+
+class NavResult(NamedTuple):
+    """Outcome of a drive; the message says what a person would want to know."""
+
+    code: NavCode
+    message: str = ""
+
+
+class Limits(NamedTuple):
+    """What a question may cost; 0 = no limit. Checked before every leg and every model call."""
+
+    steps: int = 0
+    metres: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+
+
+class Question(NamedTuple):
+    """What is asked. choices: the options of a multiple-choice benchmark, else empty."""
+
+    text: str
+    id: str = ""
+    choices: tuple[str, ...] = ()
+    may_explore: bool = True
+    limits: Limits = Limits()
+    force_guess: bool = False
+    seed: int = 0
+
+
+class ViewAssessment(NamedTuple):
+    """What the answerer thinks of one keyframe for the question; all numbers in 0..1."""
+
+    keyframe_id: int
+    stamp_ns: int
+    relevance: float  # is the thing asked about, or a hint to it, in view?
+    enough: float  # confidence that this view answers the question
+    region: str = ""
+    note: str = ""
+
+
+class Evidence(NamedTuple):
+    """What proves an answer: a remembered view, where and when it was taken."""
+
+    keyframe_id: int
+    stamp_ns: int
+    pose: Pose2
+    note: str = ""
+
+
+@dataclass
+class Receipt:
+    """What an answer cost. privileged: components that used simulator facts a robot does not have."""
+
+    steps: int = 0
+    metres: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    privileged: tuple[str, ...] = ()
+
+
+@dataclass
+class Answer:
+    """The end of a question: a text with evidence, an abstention, or a named error."""
+
+    text: str = ""
+    confidence: float = 0.0
+    abstained: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+    error: ErrorCode = ErrorCode.NONE
+    message: str = ""

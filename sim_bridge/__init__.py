@@ -1,0 +1,1 @@
+"""Worlds behind one protocol, and the bridge that puts them on ROS topics."""

@@ -1,0 +1,1 @@
+"""The built-in world: seeded, furnished, multi-room homes that render on the CPU and know their own truth."""

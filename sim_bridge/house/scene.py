@@ -1,0 +1,108 @@
+"""The scene graph of a house: what the generator writes, and everything else reads.
+
+Right-handed house frame = map frame: x east, y north, z up, metres; floor at z = 0. Yaw in radians about +z.
+An object's local frame: origin at the centre of its footprint at its lowest point, +x to its own front.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from eqa_nodes.core.geometry import Pose2
+
+
+class Part(NamedTuple):
+    """A primitive of an object, in the object's local frame.
+
+    shape: box | cylinder | cone | sphere | ellipsoid ... (meshes.py lists them); centre and size (x, y, z extents) in metres;
+    colour: linear name or #rrggbb; texture: name known to textures.py; glow: 0..1 of own light.
+    """
+
+    shape: str
+    centre: tuple[float, float, float]
+    size: tuple[float, float, float]
+    colour: str
+    texture: str = "plain"
+    yaw: float = 0.0
+    glow: float = 0.0
+
+
+@dataclass
+class Thing:
+    """A labelled object. size: extents along its local x, y and z in metres, before yaw."""
+
+    id: int  # instance id in label images, 1..65535, unique in the house
+    kind: str  # "dining table": singular, as a person says it
+    room: int
+    position: tuple[float, float, float]
+    yaw: float
+    size: tuple[float, float, float]
+    colour: str = ""  # a person's colour word; "" where naming one would be ambiguous
+    material: str = ""  # a person's word: wood, metal, glass, fabric, ceramic ...
+    state: str = ""  # on | off | open | closed | running | lit | made | full | empty ...; "" = stateless
+    support: int = 0  # id of the thing it stands on / lies in / hangs above; 0 = floor, wall or ceiling
+    relation: str = "floor"  # floor | on | in | under | wall | ceiling
+    parts: list[Part] = field(default_factory=list)
+    solid: bool = True  # stands in the robot's way
+
+
+class Opening(NamedTuple):
+    """A hole in a wall from (x0, y0) to (x1, y1), from z0 to z1. rooms: the two it joins; -1 = outdoors (window)."""
+
+    kind: str  # door | passage | window
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    z0: float
+    z1: float
+    rooms: tuple[int, int]
+    thing: int = 0  # id of the door leaf or window as a Thing
+
+
+@dataclass
+class Room:
+    """An axis-aligned room, inner faces of its walls; kind as a person says it ("living room")."""
+
+    id: int
+    kind: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    floor: str  # texture name
+    floor_colour: str
+    wall_colour: str
+    name: str = ""  # unique in the house when there are two of a kind: "second bedroom"
+
+    @property
+    def area_m2(self) -> float:
+        """Floor area."""
+        return (self.x1 - self.x0) * (self.y1 - self.y0)
+
+
+@dataclass
+class House:
+    """A whole home."""
+
+    seed: int
+    rooms: list[Room]
+    openings: list[Opening]
+    things: list[Thing]
+    start: Pose2
+    wall_height_m: float = 2.6
+    wall_thickness_m: float = 0.12
+
+    def thing(self, instance: int) -> Thing:
+        """Return the object with this instance id (KeyError when there is none)."""
+        return self._index()[instance]
+
+    def room_at(self, x: float, y: float) -> Room | None:
+        """Return the room whose floor holds the point."""
+        return next((r for r in self.rooms if r.x0 <= x <= r.x1 and r.y0 <= y <= r.y1), None)
+
+    def _index(self) -> dict[int, Thing]:
+        if not hasattr(self, "_by_id"):
+            self._by_id = {t.id: t for t in self.things}
+        return self._by_id

@@ -1,0 +1,81 @@
+"""The Simulator protocol: a robot in a world, not an oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Action, Frame, Label
+
+
+@dataclass(frozen=True)
+class Camera:
+    """The robot's RGB-D camera: image size in pixels, angles in degrees, height in metres above the floor."""
+
+    width: int = 640
+    height: int = 480
+    hfov_deg: float = 90.0
+    height_m: float = 1.2
+    tilt_down_deg: float = 10.0
+    max_range_m: float = 10.0
+
+
+@dataclass(frozen=True)
+class Robot:
+    """The body and its atomic actions: metres and degrees; step_s is the simulated time of one action."""
+
+    radius_m: float = 0.18
+    height_m: float = 1.3
+    move_m: float = 0.25
+    turn_deg: float = 30.0
+    look_deg: float = 15.0
+    step_s: float = 0.5
+    camera: Camera = field(default_factory=Camera)
+
+    @property
+    def turn_rad(self) -> float:
+        """Angle of one turn action in radians."""
+        return math.radians(self.turn_deg)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """Where an episode takes place. start None: the scene's own start pose for this seed."""
+
+    scene: str
+    id: str = ""
+    start: Pose2 | None = None
+    seed: int = 0
+    robot: Robot = field(default_factory=Robot)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Result of one action: what the robot sees now, and whether something stopped it."""
+
+    frame: Frame
+    collided: bool
+    steps: int  # counted actions since reset
+    metres: float  # driven since reset
+
+
+class Simulator(Protocol):
+    """A world that advances only by atomic actions. ROS axes, metres. Stamps never go back, also over resets."""
+
+    def reset(self, episode: Episode) -> Step:
+        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE renders again without counting."""
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are, now (states can change). Empty where the world has none."""
+
+    def geodesic(self, a: tuple[float, float], b: tuple[float, float]) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+
+    def close(self) -> None:
+        """Release everything; a second call does nothing."""
