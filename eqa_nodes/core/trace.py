@@ -1,0 +1,35 @@
+"""What happened in one episode, as the report shows it. Built in process by the agent, or from a recorded bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Answer, Candidate, Frontier, GridMap, Keyframe
+
+
+class TraceDecision(NamedTuple):
+    """One choice of where to look next, with what the explorer had before it; map frame."""
+
+    stamp_ns: int
+    pose: Pose2  # of the robot when it decided
+    goal: Pose2 | None  # None: nothing left to explore
+    reason: str
+    candidates: tuple[Candidate, ...] = ()
+    frontiers: tuple[Frontier, ...] = ()
+
+
+@dataclass
+class EpisodeTrace:
+    """The path, decisions, memories and answer of one question; stamps in ns, poses in the map frame.
+
+    grid is the last map, None where none was made; answer None: the episode ended before one was given.
+    """
+
+    question: str = ""
+    poses: list[tuple[int, Pose2]] = field(default_factory=list)
+    decisions: list[TraceDecision] = field(default_factory=list)
+    keyframes: list[Keyframe] = field(default_factory=list)
+    grid: GridMap | None = None
+    answer: Answer | None = None
