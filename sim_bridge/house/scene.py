@@ -12,11 +12,39 @@ from typing import NamedTuple
 from eqa_nodes.core.geometry import Pose2
 
 
+# A Part's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
+SHAPES = (
+    "box",
+    "cylinder",  # axis along z
+    "cylinder_x",  # lying, axis along local x
+    "cylinder_y",  # lying, axis along local y
+    "cone",  # apex up
+    "frustum",  # axis z, the top has 0.6 of the bottom's diameter (lamp shade)
+    "bowl",  # axis z, the bottom has 0.6 of the top's diameter (plant pot)
+    "sphere",  # an ellipsoid where the extents differ
+    "ring_x",  # a torus around local x (tube as thick as the extent along x): wheels, wreaths
+    "ring_y",  # the same around local y
+)
+
+TEXTURES = (
+    "plain", "wood", "planks", "tile", "small_tile", "carpet", "rug", "fabric", "metal", "glass", "brick", "marble",
+    "leather", "leaves", "books", "painting", "screen", "paper", "plaster", "wallpaper_stripes", "wallpaper_dots",
+    "concrete", "wicker",
+)
+
+# sRGB of the colour words that parts, walls and floors use beside #rrggbb; a Thing's colour is one of these words.
+PALETTE = {
+    "red": "#b8322a", "orange": "#e07b28", "yellow": "#e8c33a", "green": "#4f8a4a", "blue": "#3466a8",
+    "purple": "#7a4a96", "pink": "#e79ab0", "brown": "#7d5435", "beige": "#d8c4a0", "white": "#f0eee8",
+    "gray": "#8b8d90", "black": "#26262a", "turquoise": "#3aa6a0", "silver": "#b9bcc0", "gold": "#c9a24a",
+}
+
+
 class Part(NamedTuple):
     """A primitive of an object, in the object's local frame.
 
-    shape: box | cylinder | cone | sphere | ellipsoid ... (meshes.py lists them); centre and size (x, y, z extents) in metres;
-    colour: linear name or #rrggbb; texture: name known to textures.py; glow: 0..1 of own light.
+    shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of PALETTE
+    or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour; glow: 0..1 of own light.
     """
 
     shape: str
@@ -71,10 +99,11 @@ class Room:
     y0: float
     x1: float
     y1: float
-    floor: str  # texture name
+    floor: str  # one of TEXTURES
     floor_colour: str
     wall_colour: str
     name: str = ""  # unique in the house when there are two of a kind: "second bedroom"
+    wall: str = "plaster"  # one of TEXTURES
 
     @property
     def area_m2(self) -> float:
