@@ -1,0 +1,238 @@
+"""Small English helpers that answering and judging share: plain rules over tables, no model.
+
+Normal form: lower case, no punctuation, no articles. Canonical form: also singular, digits for number words, and the
+first word of its synonym group for every word or phrase ("the Couches" -> "sofa").
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+# One group a line; the first is canonical. Entries are singular and in normal form.
+_SYNONYMS = """
+sofa | couch | settee | loveseat
+refrigerator | fridge | ref | icebox
+television | tv | tv set | tele | telly | television set
+cabinet | cupboard
+wardrobe | closet | armoire
+chest of drawers | dresser | bureau | drawers
+nightstand | bedside table | night table | bedside cabinet | night stand
+trash can | garbage can | garbage bin | trash bin | dustbin | waste bin | wastebasket | rubbish bin | bin | waste basket
+stove | cooker | oven | range | hob | cooktop
+color | colour
+gray | grey
+restroom | bathroom | washroom | toilet room
+faucet | tap
+painting | picture | artwork | wall art | framed picture
+curtain | drape
+rug | carpet | mat
+cushion | pillow
+blanket | throw | comforter | duvet | quilt
+mobile phone | cell phone | cellphone | phone | smartphone | telephone
+laptop | notebook computer | laptop computer | macbook
+computer | pc | desktop computer
+monitor | computer monitor | computer screen
+bookshelf | bookcase | book shelf | book case
+couch table | coffee table
+washing machine | washer | clothes washer | laundry machine
+dryer | clothes dryer | tumble dryer
+dishwasher | dish washer
+hallway | corridor | hall | passage
+living room | lounge | sitting room | family room
+study | office | home office | study room
+bedroom | bed room
+laundry room | utility room | laundry
+entryway | entrance hall | foyer | entrance
+dining room | dining area
+kid room | children room | kid bedroom | child room | nursery
+plant | houseplant | potted plant | house plant
+cup | mug
+kettle | electric kettle | water kettle
+vacuum cleaner | vacuum | hoover
+armchair | arm chair | easy chair
+stool | bar stool | barstool
+counter | countertop | kitchen counter | counter top | worktop
+bathtub | bath | tub | bath tub
+sink | washbasin | basin | wash basin
+lamp | light | lights
+floor lamp | standing lamp
+table lamp | desk lamp | bedside lamp
+ceiling lamp | ceiling light | overhead light
+speaker | loudspeaker
+clock | wall clock
+bike | bicycle
+backpack | rucksack
+shoe | sneaker | trainer
+beige | cream | tan
+metal | steel | stainless steel | metallic | aluminium | aluminum
+wood | wooden | timber
+fabric | cloth | textile | upholstery
+leather | leathery
+glass | glassy
+ceramic | porcelain
+plastic | plasticky
+stone | marble | granite
+purple | violet
+turquoise | teal | cyan
+on | on top of | upon | turned on | switched on
+off | turned off | switched off
+closed | shut
+next to | beside | by | near | adjacent to | alongside | close to
+above | over
+under | below | beneath | underneath
+in | inside | within | into
+"""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+COLOURS = _words("black white gray silver red orange yellow green blue navy purple pink brown beige gold turquoise maroon "
+                 "olive lavender mint golden violet tan cream teal")
+_NUMBERS = _words("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty")
+_QUANTITIES = {"none": 0, "nil": 0, "no": 0, "single": 1, "once": 1, "couple": 2, "pair": 2, "both": 2, "twice": 2,
+               "dozen": 12, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100}
+_IRREGULAR = {"shelves": "shelf", "knives": "knife", "leaves": "leaf", "loaves": "loaf", "people": "person",
+              "children": "child", "men": "man", "women": "woman", "feet": "foot", "mice": "mouse", "dice": "die",
+              "scarves": "scarf", "bookshelves": "bookshelf", "wives": "wife", "halves": "half", "toes": "toe",
+              "shoes": "shoe", "slippers": "slipper", "movies": "movie", "cookies": "cookie", "axes": "axe",
+              "vases": "vase", "closes": "close", "potatoes": "potato", "tomatoes": "tomato", "mangoes": "mango"}
+_SINGULAR_AS_IT_IS = frozenset(_words("this is was his us its yes glass gas bus canvas always across stairs clothes scissors "
+                               "glasses headphones upstairs downstairs chess mattress brass cactus less has does "
+                               "pants jeans shorts trousers blinds"))
+_ARTICLES = frozenset(("a", "an", "the"))
+_STOP = frozenset(_words("""is are was were be been being am do does did have has had can could would should will shall may
+might must it its this that these those there here i me my you your we our they them their he she his her of to at for
+with and or what which who whom whose where when why how many much any some please tell name see seen one if so as
+than then just also very only currently now kind type sort thing object item house home"""))
+_YES = frozenset(_words("yes yeah yep yup sure certainly definitely affirmative true correct indeed absolutely"))
+_NO = frozenset(_words("no nope nah negative false incorrect not never neither nothing none"))
+_SHORT_IS = re.compile(r"\b(what|where|who|there|it|that|how|here|he|she)'?s\b")
+
+
+def normalise(text: str) -> str:
+    """Return the normal form: lower case, no punctuation (decimal points stay), no articles, single spaces."""
+    text = text.lower().replace("\0", " ").replace("\u2019", "'").replace("`", "'")
+    text = _SHORT_IS.sub(r"\1 is", text) if "'" in text or re.match(r"\s*(what|where|there)s\b", text) else text
+    text = re.sub(r"n't\b", " not", text)
+    text = re.sub(r"'s\b|s'(?=\s)", lambda m: "s" if m[0].startswith("s'") else "", text)
+    text = re.sub(r"(?<=\d)[.,](?=\d)", "\0", text)
+    text = re.sub(r"[^\w\0]+|_", " ", text).replace("\0", ".")
+    return " ".join(word for word in text.split() if word not in _ARTICLES)
+
+
+@lru_cache(maxsize=4096)
+def singular(word: str) -> str:
+    """Return the singular of a lower-case noun or phrase (its last word); a singular comes back as it is."""
+    head, _, last = word.rpartition(" ")
+    if last in _IRREGULAR:
+        last = _IRREGULAR[last]
+    elif last in _SINGULAR_AS_IT_IS or len(last) < 4 or last.endswith(("ss", "us", "is")):
+        pass
+    elif last.endswith("ies"):
+        last = last[:-3] + "y"
+    elif last.endswith(("ches", "shes", "sses", "xes", "zzes")):
+        last = last[:-2]
+    elif last.endswith("s"):
+        last = last[:-1]
+    return f"{head} {last}" if head else last
+
+
+def plural(word: str) -> str:
+    """Return the plural of a noun or phrase (its last word)."""
+    head, _, last = word.rpartition(" ")
+    irregular = {one: many for many, one in _IRREGULAR.items()}
+    if last in irregular:
+        last = irregular[last]
+    elif last in _SINGULAR_AS_IT_IS and last.endswith("s") and not last.endswith("ss"):
+        pass
+    elif re.search(r"[^aeiou]y$", last):
+        last = last[:-1] + "ies"
+    else:
+        last += "es" if last.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{head} {last}" if head else last
+
+
+_CANONICAL = {entry.strip(): line.split("|")[0].strip()
+              for line in _SYNONYMS.strip().splitlines() for entry in line.split("|")}
+_LONGEST = max(len(entry.split()) for entry in _CANONICAL)
+
+
+def _number_word(word: str) -> str:
+    return str(_NUMBERS.index(word)) if word in _NUMBERS else word
+
+
+@lru_cache(maxsize=4096)
+def canonical(text: str) -> str:
+    """Return the canonical form (see the module): equal for texts that say the same in other household words."""
+    words = normalise(text).split()
+    out: list[str] = []
+    i = 0
+    while i < len(words):
+        for n in range(min(_LONGEST, len(words) - i), 0, -1):  # the longest known phrase wins
+            phrase = " ".join(words[i:i + n])
+            known = _CANONICAL.get(phrase) or _CANONICAL.get(singular(phrase))
+            if phrase == "light" and words[i + 1:i + 2] and words[i + 1] in COLOURS:
+                known = phrase  # a shade, not a lamp
+            if known or n == 1:
+                out.append(known or _number_word(singular(phrase)))
+                i += n
+                break
+    return " ".join(out)
+
+
+def same(a: str, b: str) -> bool:
+    """Return whether two texts are equal in canonical form."""
+    return canonical(a) == canonical(b)
+
+
+def synonyms(text: str) -> tuple[str, ...]:
+    """Return every known wording of a canonical word or phrase, the canonical one first (itself where none is known)."""
+    head = canonical(text)
+    return tuple(entry for entry, first in _CANONICAL.items() if first == head) or (head,)
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the canonical words that carry meaning, in order, each once."""
+    return tuple(dict.fromkeys(word for word in canonical(text).split() if word not in _STOP))
+
+
+def number(text: str) -> int | None:
+    """Return the first whole number that a text names, in digits or words ("a pair" is 2), or None."""
+    for word in normalise(text).split():
+        if word.isdecimal():
+            return int(word)
+        if word in _NUMBERS:
+            return _NUMBERS.index(word)
+        if word in _QUANTITIES:
+            return _QUANTITIES[word]
+    return None
+
+
+def number_word(value: int) -> str:
+    """Return the word for 0..20, digits for the rest."""
+    return _NUMBERS[value] if 0 <= value < len(_NUMBERS) else str(value)
+
+
+def yes_no(text: str) -> bool | None:
+    """Return True for a yes, False for a no, None for neither: the first word decides, then a lone "not"."""
+    words = normalise(text).split()
+    if not words:
+        return None
+    if words[0] in _YES:
+        return True
+    if words[0] in _NO:
+        return False
+    starts_statement = len(words) > 1 and words[0] in {"there", "it", "they", "i", "you"}
+    if starts_statement and words[1] in {"is", "are", "can", "do", "does"}:
+        return not _NO.intersection(words[2:4])
+    return None
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Split "a, b and c" into its parts, in normal form, empty ones dropped."""
+    parts = re.split(r"\s*[,;/&]\s*(?:and\s+|or\s+)?|\s+and\s+|\s+as well as\s+|\n", text.strip().strip("."))
+    return tuple(filter(None, map(normalise, parts)))
