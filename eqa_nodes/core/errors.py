@@ -89,6 +89,12 @@ class StorageError(EqaError):
     code = ErrorCode.STORAGE
 
 
+class Canceled(EqaError):
+    """The caller called it off."""
+
+    code = ErrorCode.CANCELED
+
+
 class NodeLost(EqaError):
     """A node of the graph did not answer before the deadline."""
 

@@ -16,6 +16,7 @@ from eqa_nodes.core.types import (
     Question,
     Recalled,
     RecallQuery,
+    Receipt,
     Travelled,
     ViewAssessment,
 )
@@ -65,13 +66,14 @@ class Memory(Protocol):
 class Answerer(Protocol):
     """Judges views and answers. Raises ModelError (BudgetSpent) when the model fails."""
 
-    privileged: bool
+    def spent(self) -> Receipt:
+        """Return calls and tokens since this answerer was made (failed calls too), and what is privileged in it."""
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge views in one batched call: is the thing asked about there, is it enough?"""
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from remembered views; no items = the blind guess. Receipt: calls and tokens of this call only."""
+        """Answer from remembered views; no items = the blind guess."""
 
 
 class Odometry(Protocol):

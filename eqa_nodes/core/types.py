@@ -160,11 +160,12 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Where to go next and why; goal None: nothing left to explore."""
+    """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1."""
 
     goal: Pose2 | None
     reason: str
     candidates: tuple[Candidate, ...] = ()
+    explored: float = 0.0
 
 
 class NavCode(Enum):

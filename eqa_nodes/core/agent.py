@@ -1,0 +1,234 @@
+"""The order of things: remember, look, explore until it is enough, answer. Nothing else orders these steps.
+
+The agent drives ports (core/protocols.py). In process they are objects; in the graph they are topics, services and actions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
+from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
+from eqa_nodes.core.types import (
+    Answer,
+    Decision,
+    Keyframe,
+    NavCode,
+    NavResult,
+    Question,
+    Recalled,
+    RecallQuery,
+    Receipt,
+    Travelled,
+    ViewAssessment,
+)
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """When to stop and how long to wait."""
+
+    enough: float = 0.7  # confidence, 0..1, from which an answer ends the search
+    recall_limit: int = 12  # views an answer is made from
+    relevant: float = 0.3  # relevance, 0..1, from which an assessed view is shown to the answerer
+    leg_deadline_s: float = 60.0  # for one drive, in the clock of the stamps
+    max_legs: int = 200  # ends an exploration that goes nowhere
+    max_failed_legs: int = 5  # drives in a row that did not move the robot
+
+
+class Progress(NamedTuple):
+    """What the agent is doing now; phase: remembering | looking | exploring | driving | answering."""
+
+    phase: str
+    steps: int = 0
+    metres: float = 0.0
+    confidence: float = 0.0
+    decision: Decision | None = None
+
+
+class Ports(NamedTuple):
+    """What the agent is connected to."""
+
+    navigator: Navigator
+    explorer: Explorer
+    memory: Memory
+    answerer: Answerer
+    odometry: Odometry
+
+
+class Agent:
+    """Answers one question at a time."""
+
+    def __init__(self, ports: Ports, config: AgentConfig | None = None,
+                 listener: Callable[[Progress], None] = lambda progress: None) -> None:
+        self._ports = ports
+        self._config = config or AgentConfig()
+        self._listener = listener
+        self._canceled = False
+
+    def ask(self, question: Question) -> Answer:
+        """Answer a question. Never raises EqaError: a failure is an Answer with its code, message and what was found.
+
+        Limits are checked before every leg, so the last leg may overrun them.
+        """
+        self._canceled = False
+        search = _Search(self._ports, self._config, question, self._listener, lambda: self._canceled)
+        return search.run()
+
+    def cancel(self) -> None:
+        """End the running question at the next safe moment."""
+        self._canceled = True
+        self._ports.navigator.cancel()
+
+
+class _Search:
+    """One question on its way to an answer."""
+
+    def __init__(self, ports: Ports, config: AgentConfig, question: Question,
+                 listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
+        self.ports, self.config, self.question = ports, config, question
+        self._listener, self._canceled = listener, canceled
+        self.started = time.monotonic()
+        self.at_start = Travelled(0, 0.0)
+        self.spent_before = ports.answerer.spent()
+        self.views: dict[int, Keyframe] = {}
+        self.assessed: dict[int, ViewAssessment] = {}
+        self.answered: Answer | None = None
+        self.newest = 0
+
+    def run(self) -> Answer:
+        """Return the answer, whatever happens on the way."""
+        try:
+            check_question(self.question.text)
+            self.at_start = self.ports.odometry.travelled()
+            answer = self._search()
+        except EqaError as error:
+            answer = self._failed(error.code, str(error))
+        answer.receipt = self._receipt()
+        return answer
+
+    def _search(self) -> Answer:
+        """Memory first, then look and explore until it is enough or a limit is reached."""
+        self._report("remembering")
+        if not (self.question.may_explore and self._explore_until_enough()):
+            return self._last_word()
+        return self._best()
+
+    def _explore_until_enough(self) -> bool:
+        """Return True as soon as what is remembered answers the question."""
+        if self._remembered_answers() or self._limit_reached():
+            return True
+        self._report("looking")
+        self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
+        failed = 0
+        for _ in range(self.config.max_legs):
+            if self._new_views_answer():
+                return True
+            if self._limit_reached():
+                return False
+            decision = self._decide()
+            if decision.goal is None:
+                return False
+            failed = 0 if self._drive(decision) else failed + 1
+            if failed >= self.config.max_failed_legs:
+                self.answered = self._failed(ErrorCode.NAVIGATION, f"{failed} drives in a row did not move the robot")
+                return True
+        return False
+
+    def _remembered_answers(self) -> bool:
+        items = self._recall()
+        return bool(items) and self._enough(self._answer_from(items))
+
+    def _new_views_answer(self) -> bool:
+        """Assess what was seen since the last look; ask for an answer only when a view promises one."""
+        views = self.ports.memory.since(self.newest)
+        if not views or self._limit_reached():
+            return False
+        self.newest = views[-1].id
+        assessments = self.ports.answerer.assess(self.question, views)
+        best = self._take(views, assessments)
+        return best >= self.config.enough and self._enough(self._answer_from(self._items()))
+
+    def _take(self, views: Sequence[Keyframe], assessments: Sequence[ViewAssessment]) -> float:
+        by_id = {view.id: view for view in views}
+        for a in assessments:
+            self.assessed[a.keyframe_id] = a
+            if a.relevance >= self.config.relevant:
+                self.views[a.keyframe_id] = by_id[a.keyframe_id]
+        return max((a.enough for a in assessments), default=0.0)
+
+    def _decide(self) -> Decision:
+        self._report("exploring")
+        ordered = [self.assessed[i] for i in sorted(self.assessed)]
+        return self.ports.explorer.decide(self.question, ordered)
+
+    def _drive(self, decision: Decision) -> bool:
+        """Drive one leg; True when the robot moved."""
+        before = self.ports.odometry.travelled()
+        self._report("driving", decision)
+        self._check(self.ports.navigator.go_to(decision.goal, self.config.leg_deadline_s))
+        return self.ports.odometry.travelled().metres > before.metres
+
+    def _check(self, result: NavResult) -> None:
+        if result.code is NavCode.FAILED:
+            raise NavigationError(result.message)
+        if self._canceled():
+            raise Canceled("canceled by the caller")
+
+    def _recall(self) -> list[Recalled]:
+        return self.ports.memory.recall(RecallQuery(self.question.text, self.config.recall_limit))
+
+    def _items(self) -> list[Recalled]:
+        """Views that were judged relevant, best first, then what memory recalls by the question's words."""
+        judged = sorted((self.assessed[i] for i in self.views), key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
+        items = [Recalled(self.views[a.keyframe_id], a.enough, "judged relevant") for a in judged]
+        items += [item for item in self._recall() if item.keyframe.id not in self.views]
+        return items[:self.config.recall_limit]
+
+    def _answer_from(self, items: Sequence[Recalled]) -> Answer:
+        self._report("answering")
+        answer = self.ports.answerer.answer(self.question, items)
+        self.answered = answer
+        return answer
+
+    def _enough(self, answer: Answer) -> bool:
+        return not answer.abstained and answer.confidence >= self.config.enough
+
+    def _last_word(self) -> Answer:
+        """Answer from all that is known; without any view there is no evidence, so abstain unless a guess is wanted."""
+        items = self._items()
+        if not items and not self.question.force_guess:
+            return Answer(abstained=True, message="nothing was seen that bears on the question")
+        return self._answer_from(items)
+
+    def _best(self) -> Answer:
+        return self.answered if self.answered is not None else self._last_word()
+
+    def _failed(self, code: ErrorCode, message: str) -> Answer:
+        found = self.answered or Answer(abstained=True)
+        return replace(found, error=code, message=message)
+
+    def _limit_reached(self) -> bool:
+        if self._canceled():
+            raise Canceled("canceled by the caller")
+        limits, so_far = self.question.limits, self._receipt()
+        pairs = ((limits.steps, so_far.steps), (limits.metres, so_far.metres), (limits.seconds, so_far.seconds),
+                 (limits.calls, so_far.calls))
+        return any(limit and spent >= limit for limit, spent in pairs)
+
+    def _receipt(self) -> Receipt:
+        steps, metres = self.ports.odometry.travelled()
+        before, now = self.spent_before, self.ports.answerer.spent()
+        return Receipt(steps - self.at_start.steps, metres - self.at_start.metres, time.monotonic() - self.started,
+                       now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
+                       now.privileged)
+
+    def _report(self, phase: str, decision: Decision | None = None) -> None:
+        steps, metres = self.ports.odometry.travelled()
+        best = max((a.enough for a in self.assessed.values()), default=0.0)
+        self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision))
+
