@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Pose2
 
-
 # A Part's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
 SHAPES = (
     "box",
@@ -37,6 +36,8 @@ PALETTE = {
     "red": "#b8322a", "orange": "#e07b28", "yellow": "#e8c33a", "green": "#4f8a4a", "blue": "#3466a8",
     "purple": "#7a4a96", "pink": "#e79ab0", "brown": "#7d5435", "beige": "#d8c4a0", "white": "#f0eee8",
     "gray": "#8b8d90", "black": "#26262a", "turquoise": "#3aa6a0", "silver": "#b9bcc0", "gold": "#c9a24a",
+    "cream": "#efe6cf", "light blue": "#b4cde4", "light green": "#c2d8b8", "light yellow": "#f2e3ae",
+    "light pink": "#f0cdd3", "light purple": "#d3c6e2", "light gray": "#d3d4d6", "light orange": "#f2cfae",
 }
 
 
@@ -76,7 +77,11 @@ class Thing:
 
 
 class Opening(NamedTuple):
-    """A hole in a wall from (x0, y0) to (x1, y1), from z0 to z1. rooms: the two it joins; -1 = outdoors (window)."""
+    """A hole in a wall from (x0, y0) to (x1, y1) along the wall's centre line, from z0 to z1.
+
+    rooms: the two it joins; -1 = outdoors (windows, the front door). The centre line lies half a wall's thickness
+    outside the rooms' inner faces; it runs along x (y0 == y1) or along y (x0 == x1).
+    """
 
     kind: str  # door | passage | window
     x0: float
