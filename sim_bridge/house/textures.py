@@ -1,0 +1,266 @@
+"""Seeded, tileable surface textures: small images that modulate a surface's own colour.
+
+A texel is a factor per channel: 128 leaves the surface colour as it is, 255 doubles it. Textures with `tint` 0 bring their own
+colours (paintings, books) and ignore the surface's. All images are computed once per process, from fixed seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage
+
+SIZE = 256  # texels per side of the finest level
+LEVELS = 7  # 256 .. 4
+PICTURES = 8  # different paintings and screens
+
+_U, _V = np.meshgrid(np.arange(SIZE) / SIZE, np.arange(SIZE) / SIZE)  # u to the right, v up
+
+
+def _rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def _smooth(seed: int, sigma_u: float, sigma_v: float) -> np.ndarray:
+    """Return (SIZE, SIZE) tileable noise of zero mean and unit deviation, blurred by texels along u and v."""
+    noise = ndimage.gaussian_filter(_rng(seed).standard_normal((SIZE, SIZE)), (sigma_v, sigma_u), mode="wrap")
+    return (noise - noise.mean()) / noise.std()
+
+
+def _grey(values: np.ndarray) -> np.ndarray:
+    return np.repeat(values[:, :, None], 3, axis=2)
+
+
+def _shift(values: np.ndarray, rgb: tuple[float, float, float]) -> np.ndarray:
+    """Return colours that drift along rgb where values is not zero."""
+    return 1.0 + values[:, :, None] * np.asarray(rgb)
+
+
+def _plain(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.012 * _smooth(seed, 6, 6) + 0.008 * _smooth(seed + 1, 1, 1))
+
+
+def _wood(seed: int) -> np.ndarray:
+    """Grain along u: sine rings bent by slow noise, with fine fibres."""
+    rings = np.sin(2 * np.pi * (5 * _V + 0.22 * _smooth(seed, 60, 12)))
+    return _shift(0.07 * rings + 0.05 * _smooth(seed + 1, 40, 0.8), (0.9, 1.1, 1.4))
+
+
+def _boards(seed: int, rows: int, joint: float) -> np.ndarray:
+    """Boards along u, each with its own tone and grain, dark joints, ends staggered."""
+    row = (np.floor(_V * rows)).astype(int)
+    offset = _rng(seed).random(rows)[row]
+    along = np.floor(_U + offset)
+    tone = _rng(seed + 1).normal(0, 0.10, (rows, 3))[row, along.astype(int)]
+    grain = 0.05 * _smooth(seed + 2, 30, 0.8) + 0.04 * np.sin(2 * np.pi * (rows * 2 * _V + 0.3 * _smooth(seed + 3, 50, 8)))
+    edge = (np.abs(_V * rows - np.round(_V * rows)) < joint * rows) | (np.abs((_U + offset) % 1.0) < joint * 0.6)
+    return _shift(tone + grain, (0.9, 1.05, 1.25)) * np.where(edge, 0.62, 1.0)[:, :, None]
+
+
+def _tile(seed: int, count: int, grout: float) -> np.ndarray:
+    u, v = (_U * count) % 1.0, (_V * count) % 1.0
+    cell = (np.floor(_U * count) * 7 + np.floor(_V * count)).astype(int)
+    tone = _rng(seed).normal(0, 0.035, cell.max() + 1)[cell]
+    joint = np.minimum(np.minimum(u, 1 - u), np.minimum(v, 1 - v)) < grout * count
+    return np.where(joint[:, :, None], 0.70, _grey(1.02 + tone + 0.02 * _smooth(seed + 1, 5, 5)))
+
+
+def _brick(seed: int) -> np.ndarray:
+    row = np.floor(_V * 8).astype(int)
+    u = (_U * 4 + 0.5 * (row % 2)) % 4
+    tone = _rng(seed).normal(0, 0.12, (8, 5))[row, np.floor(u).astype(int)]
+    joint = (np.abs(u - np.round(u)) < 0.04) | (np.abs(_V * 8 - np.round(_V * 8)) < 0.08)
+    return np.where(joint[:, :, None], (1.25, 1.3, 1.3), _shift(tone + 0.05 * _smooth(seed + 1, 1, 1), (1, 1.1, 1.1)))
+
+
+def _carpet(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.10 * _smooth(seed, 0.8, 0.8) + 0.05 * _smooth(seed + 1, 8, 8))
+
+
+def _fabric(seed: int) -> np.ndarray:
+    weave = np.sin(2 * np.pi * 64 * _U) * np.sin(2 * np.pi * 64 * _V)
+    return _grey(1.0 + 0.06 * weave + 0.05 * _smooth(seed, 1.2, 1.2) + 0.03 * _smooth(seed + 1, 14, 14))
+
+
+def _stripes(seed: int) -> np.ndarray:
+    band = np.where((_U * 4) % 1.0 < 0.5, 1.18, 0.82)
+    return _grey(band + 0.04 * _smooth(seed, 1, 1))
+
+
+def _check(seed: int) -> np.ndarray:
+    odd = (np.floor(_U * 2) + np.floor(_V * 2)) % 2
+    return _grey(np.where(odd > 0, 1.15, 0.55) + 0.03 * _smooth(seed, 4, 4))
+
+
+def _rug(seed: int) -> np.ndarray:
+    """A framed carpet with a lattice of lozenges; fits one face."""
+    edge = np.minimum(np.minimum(_U, 1 - _U), np.minimum(_V, 1 - _V))
+    lozenge = np.abs((_U * 6) % 1 - 0.5) + np.abs((_V * 4) % 1 - 0.5)
+    tone = np.where(lozenge < 0.28, 1.45, np.where(lozenge < 0.36, 0.7, 1.0))
+    tone = np.where(edge < 0.10, 0.62, tone)
+    tone = np.where((edge > 0.045) & (edge < 0.065), 1.5, tone)
+    return _grey(tone + 0.07 * _smooth(seed, 0.8, 0.8))
+
+
+def _marble(seed: int) -> np.ndarray:
+    vein = np.abs(_smooth(seed, 22, 14) + 0.35 * _smooth(seed + 1, 5, 5))
+    return _shift(-0.35 * np.exp(-vein * 9.0) + 0.03 * _smooth(seed + 2, 20, 20), (1.0, 0.95, 0.9))
+
+
+def _metal(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.05 * _smooth(seed, 40, 0.7))
+
+
+def _leather(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.05 * np.tanh(_smooth(seed, 2, 2)) + 0.04 * _smooth(seed + 1, 20, 20))
+
+
+def _wicker(seed: int) -> np.ndarray:
+    a = np.sin(2 * np.pi * 16 * _U) * np.where(np.sin(2 * np.pi * 8 * _V) > 0, 1, -1)
+    return _grey(0.95 + 0.22 * a + 0.04 * _smooth(seed, 1, 1))
+
+
+def _leaves(seed: int) -> np.ndarray:
+    spots = np.tanh(2 * _smooth(seed, 5, 5))
+    return _shift(0.35 * spots + 0.1 * _smooth(seed + 1, 1.5, 1.5), (0.9, 1.0, 0.7))
+
+
+def _books(seed: int) -> np.ndarray:
+    """A row of spines, each of its own colour and height, with a title band; v fits the face."""
+    rng, image, at = _rng(seed), np.full((SIZE, SIZE, 3), 0.12), 0
+    while at < SIZE:
+        width = int(min(rng.integers(9, 22), SIZE - at))
+        top = int(SIZE * rng.uniform(0.74, 0.98))
+        hue = np.array(_hsv(rng.random(), rng.uniform(0.25, 0.8), rng.uniform(0.25, 0.9)))
+        image[:top, at:at + width] = hue * np.linspace(0.7, 1.0, width)[None, :, None]
+        band = int(top * rng.uniform(0.55, 0.8))
+        image[band:band + SIZE // 14, at + 1:at + width - 1] = hue * 0.4 + 0.5
+        at += width
+    return image * 2.0
+
+
+def _hsv(h: float, s: float, v: float) -> tuple[float, float, float]:
+    k = [(n + h * 6) % 6 for n in (5, 3, 1)]
+    return tuple(v - v * s * max(0.0, min(x, 4 - x, 1.0)) for x in k)  # type: ignore[return-value]
+
+
+def _painting(seed: int) -> np.ndarray:
+    """An abstract picture: a graded ground, a horizon of hills and a few discs, inside a pale mount."""
+    rng = _rng(seed)
+    low, high, third = (np.array(_hsv(rng.random(), rng.uniform(0.3, 0.8), rng.uniform(0.4, 0.95))) for _ in range(3))
+    image = low + (high - low) * _V[:, :, None]
+    for layer in range(3):
+        hill = 0.55 - 0.16 * layer + 0.07 * np.sin(2 * np.pi * (_U * rng.integers(1, 3) + rng.random()))
+        image = np.where((_V < hill)[:, :, None], third * (1.0 - 0.25 * layer), image)
+    for _ in range(int(rng.integers(1, 4))):
+        x, y, r = rng.uniform(0.2, 0.8), rng.uniform(0.55, 0.85), rng.uniform(0.04, 0.12)
+        image = np.where(((_U - x) ** 2 + (_V - y) ** 2 < r * r)[:, :, None], _hsv(rng.random(), 0.7, 0.95), image)
+    mount = np.minimum(np.minimum(_U, 1 - _U), np.minimum(_V, 1 - _V)) < 0.08
+    return np.where(mount[:, :, None], 0.85, image) * 2.0
+
+
+def _screen(seed: int) -> np.ndarray:
+    """A running television or monitor: a bright scene with a bar of text blocks."""
+    rng = _rng(seed)
+    image = np.array(_hsv(rng.uniform(0.5, 0.7), 0.5, 0.9)) * (0.5 + 0.5 * _V[:, :, None])
+    blob = _smooth(seed + 1, 24, 18)
+    image = np.where((blob > 0.7)[:, :, None], _hsv(rng.random(), 0.6, 0.9), image)
+    text = (_V < 0.22) & (_V > 0.08) & ((np.floor(_U * 24) * 5 % 7) > 1) & ((_V * 28) % 1.0 > 0.35)
+    return np.where(text[:, :, None], 0.95, image) * 2.0
+
+
+def _curtain(seed: int) -> np.ndarray:
+    folds = np.sin(2 * np.pi * (8 * _U + 0.1 * _smooth(seed, 10, 60)))
+    return _grey(1.0 + 0.16 * folds + 0.02 * _smooth(seed + 1, 1, 1))
+
+
+def _clock(seed: int) -> np.ndarray:
+    """A dial with twelve marks and two hands; fits one face."""
+    x, y = _U - 0.5, _V - 0.5
+    r, a = np.hypot(x, y), np.arctan2(y, x)
+    marks = (r > 0.36) & (r < 0.44) & (np.abs(((a / (np.pi / 6)) + 0.5) % 1.0 - 0.5) < 0.12)
+    turn = 2 * np.pi * _rng(seed).random()
+    hands = [(np.abs(x * np.sin(t) - y * np.cos(t)) < 0.018) & (x * np.cos(t) + y * np.sin(t) > 0) & (r < length)
+             for t, length in ((turn, 0.22), (turn * 12, 0.34))]
+    return _grey(np.where(marks | hands[0] | hands[1], 0.1, 1.0)) * 1.9
+
+
+class Texture(NamedTuple):
+    """How a texture is made and laid: tile_m metres per repeat along u and v, 0 = fitted once to the face."""
+
+    draw: Callable[[int], np.ndarray]
+    tile_m: tuple[float, float]
+    tint: float = 1.0  # how much the surface's own colour counts
+    pictures: int = 1  # how many variants there are
+
+
+TEXTURES: dict[str, Texture] = {
+    "plain": Texture(_plain, (1.0, 1.0)),
+    "paint": Texture(_plain, (1.0, 1.0)),
+    "wood": Texture(_wood, (0.9, 0.45)),
+    "planks": Texture(lambda seed: _boards(seed, 8, 0.004), (1.6, 1.0)),
+    "parquet": Texture(lambda seed: _boards(seed, 6, 0.005), (0.5, 0.5)),
+    "tile": Texture(lambda seed: _tile(seed, 3, 0.010), (0.99, 0.99)),
+    "small tile": Texture(lambda seed: _tile(seed, 6, 0.010), (0.66, 0.66)),
+    "checker": Texture(_check, (0.8, 0.8)),
+    "brick": Texture(_brick, (1.0, 0.64)),
+    "carpet": Texture(_carpet, (0.5, 0.5)),
+    "fabric": Texture(_fabric, (0.3, 0.3)),
+    "stripes": Texture(_stripes, (0.5, 0.5)),
+    "rug": Texture(_rug, (0.0, 0.0)),
+    "marble": Texture(_marble, (1.1, 1.1)),
+    "stone": Texture(_marble, (0.6, 0.6)),
+    "concrete": Texture(_leather, (1.5, 1.5)),
+    "metal": Texture(_metal, (0.4, 0.4)),
+    "leather": Texture(_leather, (0.3, 0.3)),
+    "wicker": Texture(_wicker, (0.3, 0.3)),
+    "leaves": Texture(_leaves, (0.35, 0.35)),
+    "curtain": Texture(_curtain, (0.8, 0.8)),
+    "ceramic": Texture(_plain, (0.5, 0.5)),
+    "plastic": Texture(_plain, (0.5, 0.5)),
+    "glass": Texture(_plain, (1.0, 1.0)),
+    "mirror": Texture(_plain, (1.0, 1.0)),
+    "window": Texture(_plain, (1.0, 1.0)),
+    "water": Texture(_leather, (0.4, 0.4)),
+    "books": Texture(_books, (0.55, 0.0), 0.0),
+    "painting": Texture(_painting, (0.0, 0.0), 0.0, PICTURES),
+    "screen": Texture(_screen, (0.0, 0.0), 0.0, PICTURES),
+    "clock": Texture(_clock, (0.0, 0.0), 0.0, PICTURES),
+}
+
+
+class Atlas(NamedTuple):
+    """Every texture variant with its smaller levels: texels (variants, sum of level sizes, 3) uint8."""
+
+    texels: np.ndarray
+    level_start: np.ndarray  # (LEVELS,) int64 offset of each level in the second axis
+    first: dict[str, int]  # texture name -> its first variant
+
+
+def level_offsets() -> np.ndarray:
+    """Return where each level starts among the texels of one variant."""
+    sizes = [(SIZE >> level) ** 2 for level in range(LEVELS)]
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _pyramid(image: np.ndarray) -> np.ndarray:
+    """Return the image (SIZE, SIZE, 3) and its halvings, flattened to (texels, 3) uint8."""
+    levels = []
+    for _ in range(LEVELS):
+        levels.append(image.reshape(-1, 3))
+        half = image.shape[0] // 2
+        image = image.reshape(half, 2, half, 2, 3).mean(axis=(1, 3))
+    return np.clip(np.rint(np.concatenate(levels) * 128.0), 0, 255).astype(np.uint8)
+
+
+@lru_cache(maxsize=1)
+def atlas() -> Atlas:
+    """Return all textures, drawn on the first call."""
+    texels, first = [], {}
+    for number, (name, texture) in enumerate(TEXTURES.items()):
+        first[name] = len(texels)
+        texels += [_pyramid(texture.draw(1000 * number + 10 * picture)) for picture in range(texture.pictures)]
+    return Atlas(np.stack(texels), level_offsets()[:-1], first)
