@@ -1,0 +1,129 @@
+"""The graph as data: topics, services, actions, nodes and who uses what.
+
+Nodes wire themselves from their row, `runner.py` and the launch files start it, `eqa graph` prints it, tests hold all of them
+against it. Names are relative: a namespace or a remapping moves them; /tf, /tf_static and /clock are ROS's own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NAMESPACE_FREE = ("tf", "tf_static", "clock")  # never under a namespace
+
+
+class Topic(NamedTuple):
+    """Name on the wire, message type, and kind of quality of service: frame | latched | event | clock."""
+
+    name: str
+    type: str
+    qos: str
+
+
+class Port(NamedTuple):
+    """A service or an action on the wire."""
+
+    name: str
+    type: str
+
+
+TOPICS: dict[str, Topic] = {
+    "color": Topic("camera/color/image_raw", "sensor_msgs/msg/Image", "frame"),
+    "depth": Topic("camera/depth/image_raw", "sensor_msgs/msg/Image", "frame"),
+    "camera_info": Topic("camera/color/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
+    "labels": Topic("labels/image_raw", "sensor_msgs/msg/Image", "frame"),
+    "label_table": Topic("labels/table", "eqa_interfaces/msg/LabelArray", "latched"),
+    "odom": Topic("odom", "nav_msgs/msg/Odometry", "frame"),
+    "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
+    "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
+    "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
+    "taken": Topic("lockstep/taken", "std_msgs/msg/Header", "event"),
+    "episode": Topic("episode", "eqa_interfaces/msg/Episode", "latched"),
+    "map": Topic("map", "nav_msgs/msg/OccupancyGrid", "latched"),
+    "explored": Topic("explored", "nav_msgs/msg/OccupancyGrid", "latched"),
+    "frontiers": Topic("frontiers", "eqa_interfaces/msg/FrontierArray", "latched"),
+    "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "event"),
+    "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
+    "goal": Topic("goal_pose", "geometry_msgs/msg/PoseStamped", "event"),
+    "decision": Topic("decision", "std_msgs/msg/String", "event"),
+    "question": Topic("question", "std_msgs/msg/String", "event"),
+    "answer": Topic("answer", "std_msgs/msg/String", "event"),
+    "diagnostics": Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", "event"),
+}
+
+SERVICES: dict[str, Port] = {
+    "act": Port("act", "eqa_interfaces/srv/Act"),
+    "reset_simulator": Port("simulator/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_mapper": Port("mapper/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_memory": Port("memory/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_recorder": Port("recorder/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "recall": Port("recall", "eqa_interfaces/srv/Recall"),
+    "choose_goal": Port("choose_goal", "eqa_interfaces/srv/ChooseGoal"),
+    "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
+    "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
+}
+
+ACTIONS: dict[str, Port] = {
+    "ask": Port("ask", "eqa_interfaces/action/Ask"),
+    "navigate_to_pose": Port("navigate_to_pose", "nav2_msgs/action/NavigateToPose"),
+    "spin": Port("spin", "nav2_msgs/action/Spin"),
+}
+
+
+class NodeSpec(NamedTuple):
+    """One node: where its class is, what it says and hears, what it serves and calls.
+
+    frames: parts of an observation that it takes in (it then acknowledges each in lock-step); threads: of its executor, more
+    than one where a callback may wait for others; worlds: sim | robot | both.
+    """
+
+    target: str
+    publishes: tuple[str, ...] = ()
+    subscribes: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    serves: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    threads: int = 1
+    worlds: str = "both"
+
+
+NODES: dict[str, NodeSpec] = {
+    "bridge": NodeSpec(
+        "sim_bridge.bridge_node:BridgeNode",
+        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock"),
+        subscribes=("taken",), serves=("act", "reset_simulator"), threads=3, worlds="sim"),
+    "mapper": NodeSpec(
+        "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers"),
+        frames=("depth", "camera_info"), serves=("reset_mapper",)),
+    "memory": NodeSpec(
+        "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
+        serves=("reset_memory", "recall")),
+    "explorer": NodeSpec(
+        "eqa_nodes.nodes.explorer:ExplorerNode", subscribes=("map", "explored", "frontiers", "odom"),
+        serves=("choose_goal",), threads=3),
+    "navigator": NodeSpec(
+        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
+        calls=("act",), threads=4, worlds="sim"),
+    "answerer": NodeSpec(
+        "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
+        serves=("assess_views", "answer_question"), threads=2),
+    "recorder": NodeSpec(
+        "eqa_nodes.nodes.recorder:RecorderNode",
+        subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers", "keyframes",
+                    "view_assessments", "goal", "decision", "question", "answer"),
+        serves=("reset_recorder",)),
+    "agent": NodeSpec(
+        "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
+        subscribes=("odom",), serves=("ask", "reset_episode"),
+        calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "choose_goal",
+               "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
+}
+
+OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
+ALWAYS = ("diagnostics", "episode", "taken")  # wired by the base of every node as needed
+FRAMES = ("tf", "tf_static", "labels", "label_table")  # wired by every node that takes in frames
+
+
+def nodes_of(world: str) -> list[str]:
+    """Return the names of the nodes that run in a world: sim | robot."""
+    return [name for name, spec in NODES.items() if spec.worlds in ("both", world)]

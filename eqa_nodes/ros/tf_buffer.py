@@ -1,0 +1,99 @@
+"""Transforms by stamp, as tf2 gives them: a tree of frames, samples interpolated between neighbours (tf2 has no wheel)."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.geometry import Transform, quat_multiply
+
+KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
+Quaternion = tuple[float, float, float, float]
+
+
+class TfBuffer:
+    """Samples of parent_from_child by child frame; a moving frame keeps the last ten seconds."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
+        self._static: dict[str, Transform] = {}
+
+    def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
+        """Take in one sample. Raises BadPose when it is not a finite rigid transform; a sample from the past is sorted in."""
+        transform.matrix()
+        self._parents[child] = parent
+        if static:
+            self._static[child] = transform
+            return
+        stamps, samples = self._samples.setdefault(child, ([], []))
+        at = bisect.bisect_left(stamps, stamp_ns)
+        if at < len(stamps) and stamps[at] == stamp_ns:
+            samples[at] = transform
+            return
+        stamps.insert(at, stamp_ns)
+        samples.insert(at, transform)
+        while stamps[-1] - stamps[0] > KEEP_NS:
+            stamps.pop(0), samples.pop(0)
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
+        """Return target_from_source at the stamp. Raises BadFrame saying which link is missing and what is there."""
+        result = Transform.identity()
+        frame = source
+        seen = {frame}
+        while frame != target:
+            result = compose(self._sample(frame, stamp_ns), result)
+            frame = self._parents[frame]
+            if frame in seen:
+                raise BadFrame(f"transforms form a loop at {frame!r}")
+            seen.add(frame)
+        return result
+
+    def clear(self) -> None:
+        """Forget the moving frames (time jumped)."""
+        self._samples.clear()
+
+    def _sample(self, child: str, stamp_ns: int) -> Transform:
+        if child in self._static:
+            return self._static[child]
+        stamps, samples = self._samples.get(child, ([], []))
+        at = bisect.bisect_left(stamps, stamp_ns)
+        if at < len(stamps) and stamps[at] == stamp_ns:
+            return samples[at]
+        if at == 0 or at == len(stamps):
+            known = f"{stamps[0] / 1e9:.3f} s to {stamps[-1] / 1e9:.3f} s" if stamps else "nothing"
+            raise BadFrame(f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}")
+        share = (stamp_ns - stamps[at - 1]) / (stamps[at] - stamps[at - 1])
+        return interpolate(samples[at - 1], samples[at], share)
+
+
+def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:
+    """Return a_from_c."""
+    xyz = a_from_b.matrix() @ np.array([*b_from_c.xyz, 1.0])
+    return Transform((float(xyz[0]), float(xyz[1]), float(xyz[2])), quat_multiply(a_from_b.xyzw, b_from_c.xyzw))
+
+
+def interpolate(a: Transform, b: Transform, share: float) -> Transform:
+    """Return the transform `share` (0..1) of the way from a to b: linear in translation, slerp in rotation."""
+    xyz = tuple(p + share * (q - p) for p, q in zip(a.xyz, b.xyz))
+    return Transform(xyz, _slerp(a.xyzw, b.xyzw, share))  # type: ignore[arg-type]
+
+
+def _slerp(a: Quaternion, b: Quaternion, share: float) -> Quaternion:
+    dot = sum(p * q for p, q in zip(a, b))
+    sign = -1.0 if dot < 0 else 1.0
+    angle = math.acos(min(1.0, abs(dot)))
+    if angle < 1e-9:
+        return a
+    wa, wb = math.sin((1 - share) * angle) / math.sin(angle), sign * math.sin(share * angle) / math.sin(angle)
+    return _unit(wa * p + wb * q for p, q in zip(a, b))
+
+
+def _unit(values: Iterable[float]) -> Quaternion:
+    q = tuple(values)
+    norm = math.sqrt(sum(v * v for v in q))
+    return tuple(v / norm for v in q)  # type: ignore[return-value]
