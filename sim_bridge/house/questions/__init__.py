@@ -1,0 +1,28 @@
+"""Question-answer pairs of a house, from its scene graph alone: OpenEQA's seven categories (Majumdar et al., CVPR 2024)."""
+
+from __future__ import annotations
+
+from sim_bridge.house.questions import perception, places, reasoning
+from sim_bridge.house.questions.facts import Candidate, Facts
+from sim_bridge.house.scene import House
+
+_WRITERS = {
+    perception.RECOGNITION: perception.recognition,
+    perception.ATTRIBUTE: perception.attribute,
+    perception.STATE: perception.state,
+    places.LOCALIZATION: places.localization,
+    places.SPATIAL: places.spatial,
+    reasoning.FUNCTIONAL: reasoning.functional,
+    reasoning.KNOWLEDGE: reasoning.knowledge,
+}
+CATEGORIES = tuple(_WRITERS)
+
+
+def candidates(house: House) -> dict[str, list[Candidate]]:
+    """Return every question that the scene graph settles, by category, in a stable order; no question twice."""
+    facts = Facts(house)
+    found = {category: list(writer(facts)) for category, writer in _WRITERS.items()}
+    return {category: list({c.question: c for c in reversed(items)}.values())[::-1] for category, items in found.items()}
+
+
+__all__ = ["CATEGORIES", "Candidate", "candidates"]

@@ -1,0 +1,235 @@
+"""What the scene graph says, asked in the terms that questions need: names, places, neighbours, sides, gaps.
+
+Everything here is exact: a name that would fit two objects is None, a neighbour that two objects could be is none.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from eqa_nodes.core.language import plural
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.scene import House, Thing
+
+T = TypeVar("T")
+_NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
+
+
+class Candidate(NamedTuple):
+    """A question whose answer the scene graph settles; whether it can be seen is not known yet.
+
+    targets: instances to look at, at least `need` of them in one view; front: the instance to look at from its front, or 0.
+    """
+
+    category: str
+    question: str
+    answer: str
+    targets: tuple[int, ...]
+    alternatives: tuple[str, ...] = ()
+    need: int = 1
+    front: int = 0
+
+
+def sentence_list(words: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def article(kind: str) -> str:
+    """Return the kind with its indefinite article, or without one for plurals and masses."""
+    if is_plural(kind) or kind in lexicon.MASS:
+        return kind
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def is_plural(kind: str) -> bool:
+    """Return whether the noun takes "are": curtains, headphones."""
+    last = kind.split()[-1]
+    return last.endswith("s") and not last.endswith(("ss", "us", "is")) and last not in lexicon.SINGULAR_S
+
+
+def be(kind: str, capital: bool = True) -> str:
+    """Return Is or Are, as the noun wants."""
+    verb = "are" if is_plural(kind) else "is"
+    return verb.capitalize() if capital else verb
+
+
+def heads(things: Iterable[Thing]) -> tuple[str, ...]:
+    """Return the kinds, each once, in a stable order."""
+    return tuple(dict.fromkeys(t.kind for t in sorted(things, key=lambda t: (t.kind, t.id))))
+
+
+class Facts:
+    """A house with an index; every look-up is deterministic."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.things = sorted(house.things, key=lambda t: t.id)
+
+    def pick(self, options: Sequence[T], *key: object) -> T:
+        """Choose among phrasings by a checksum of the house and the key: stable, and varied between houses."""
+        return options[zlib.crc32(repr((self.house.seed, key)).encode()) % len(options)]
+
+    def coin(self, *key: object) -> bool:
+        """Toss a coin that always falls the same way for the same house and key."""
+        return self.pick((True, False), "coin", *key)
+
+    @cached_property
+    def rooms(self) -> dict[int, str]:
+        """Phrase of every room that can be named: "the kitchen", "the second bedroom"."""
+        kinds = [room.kind for room in self.house.rooms]
+        names = {room.id: room.kind if kinds.count(room.kind) == 1 else room.name for room in self.house.rooms}
+        unique = list(names.values())
+        return {key: f"the {name}" for key, name in names.items() if name and unique.count(name) == 1}
+
+    def room(self, thing: Thing) -> str | None:
+        """Return the phrase of the thing's room, or None where it has no unique name."""
+        return self.rooms.get(thing.room)
+
+    def inside(self, room: int, *kinds: str) -> list[Thing]:
+        """Return the things of a room (of these kinds)."""
+        return [t for t in self.things if t.room == room and (not kinds or t.kind in kinds)]
+
+    def of(self, *kinds: str) -> list[Thing]:
+        """Return the things of these kinds in the whole house."""
+        return [t for t in self.things if t.kind in kinds]
+
+    def carried(self, thing: Thing, relation: str = "on") -> list[Thing]:
+        """Return what stands on (lies in, under) the thing."""
+        return [t for t in self.things if t.support == thing.id and t.relation == relation]
+
+    def support(self, thing: Thing) -> Thing | None:
+        """Return what the thing stands on, lies in or hangs above."""
+        return self.house.thing(thing.support) if thing.support else None
+
+    def alone(self, thing: Thing, among: Iterable[Thing]) -> bool:
+        """Return whether no other of `among` could be meant by the thing's kind."""
+        return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
+
+    def only(self, kind: str, among: Iterable[Thing]) -> Thing | None:
+        """Return the one thing of a kind, or None where there is none or a choice."""
+        among = list(among)
+        found = [t for t in among if t.kind == kind]
+        return found[0] if len(found) == 1 and self.alone(found[0], among) else None
+
+    def name(self, thing: Thing) -> str | None:
+        """Return a noun phrase that fits this thing only, with its room where one can be told; None if there is none."""
+        if thing.kind in lexicon.DOORS:
+            return self._door(thing)
+        room, fellows = self.room(thing), self.inside(thing.room)
+        if room and self.alone(thing, fellows):
+            return f"the {thing.kind} in {room}"
+        if self.alone(thing, self.things):
+            return f"the {thing.kind}"
+        base = self.support(thing)
+        carried = room and base and thing.relation in ("on", "in") and self.alone(base, fellows)
+        if base and carried and self.alone(thing, self.carried(base, thing.relation)):
+            return f"the {thing.kind} {thing.relation} the {base.kind} in {room}"
+        return None
+
+    def short(self, thing: Thing) -> str | None:
+        """Return the name without the room, for a sentence that has already said it; None if the room has two."""
+        return f"the {thing.kind}" if self.alone(thing, self.inside(thing.room)) else None
+
+    def _door(self, leaf: Thing) -> str | None:
+        opening = next((o for o in self.house.openings if o.thing == leaf.id), None)
+        if opening is not None and -1 in opening.rooms:
+            outer = [o for o in self.house.openings if -1 in o.rooms and o.kind != "window"]
+            return "the front door" if len(outer) == 1 else None
+        if opening is None or any(room not in self.rooms for room in opening.rooms):
+            return None
+        a, b = opening.rooms
+        if sum(set(o.rooms) == {a, b} for o in self.house.openings) > 1:
+            return None
+        single = [r for r in (a, b) if sum(r in o.rooms and o.kind != "window" for o in self.house.openings) == 1]
+        if len(single) == 1 and self.coin("door", leaf.id):
+            return f"{self.rooms[single[0]]} door"
+        return f"the door between {self.rooms[a]} and {self.rooms[b]}"
+
+    def place(self, thing: Thing) -> str | None:
+        """Return where the thing is: "on the desk in the study"; None where that cannot be said uniquely."""
+        room, base = self.room(thing), self.support(thing)
+        if room is None or (base is not None and base.room != thing.room):
+            return None
+        if base is not None and thing.relation == "wall":
+            return f"on the wall above the {base.kind} in {room}"
+        if base is not None and thing.relation in ("on", "in", "under"):
+            return f"{thing.relation} the {base.kind} in {room}"
+        return {"wall": f"on the wall in {room}", "floor": f"in {room}", "ceiling": f"on the ceiling in {room}"}.get(
+            thing.relation)
+
+    def above(self, thing: Thing) -> list[Thing]:
+        """Return the wall objects over the thing's width, behind it and higher than its top (what `support` says included)."""
+        found = []
+        for other in self.inside(thing.room):
+            if other.relation != "wall" or other.kind in lexicon.OPENINGS:
+                continue
+            x, y = self.local(thing, other)
+            over = (abs(y) < (thing.size[1] + other.size[1]) / 2 and x < thing.size[0] / 2
+                    and x > -thing.size[0] / 2 - 0.5 and other.position[2] > thing.position[2] + 0.8 * thing.size[2])
+            if over or other.support == thing.id:
+                found.append(other)
+        return found
+
+    def standing(self, room: int) -> list[Thing]:
+        """Return the furniture of a room: what stands on its floor and rises from it."""
+        return [t for t in self.inside(room) if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
+
+    def local(self, base: Thing, other: Thing) -> tuple[float, float]:
+        """Return the other's centre in the base's frame: x to its front, y to its left, metres."""
+        dx, dy = other.position[0] - base.position[0], other.position[1] - base.position[1]
+        c, s = math.cos(base.yaw), math.sin(base.yaw)
+        return c * dx + s * dy, c * dy - s * dx
+
+    def gap(self, a: Thing, b: Thing) -> float:
+        """Return the distance of two footprints in metres, 0 where they overlap."""
+        corners = [_to_rectangle(p, b) for p in _corners(a)] + [_to_rectangle(p, a) for p in _corners(b)]
+        return min(corners)
+
+    def beside(self, base: Thing, left: bool) -> Thing | None:
+        """Return the one neighbour left (right) of a thing as seen by who faces it: within 0.6 m, in its depth range."""
+        found = []
+        for other in self.standing(base.room):
+            x, y = self.local(base, other)
+            toward = -y if left else y  # the viewer looks along the base's -x
+            if other.id != base.id and toward > base.size[1] / 2 and self.gap(base, other) < _SIDE_M:
+                found.append((other, abs(x) < (base.size[0] + self.depth(base, other)) / 2))
+        if len(found) != 1 or not found[0][1]:
+            return None  # nothing, a choice, or something diagonal
+        return found[0][0]
+
+    @staticmethod
+    def depth(base: Thing, other: Thing) -> float:
+        """Return the other's extent along the base's front axis in metres."""
+        turn = other.yaw - base.yaw
+        return abs(math.cos(turn)) * other.size[0] + abs(math.sin(turn)) * other.size[1]
+
+    def next_to(self, a: Thing, b: Thing) -> bool | None:
+        """Return whether two pieces of furniture stand side by side; None where people could differ."""
+        gap = self.gap(a, b)
+        if gap > _APART_M:
+            return False
+        between = any(self.gap(c, a) + self.gap(c, b) < gap for c in self.standing(a.room) if c.id not in (a.id, b.id))
+        return True if 0 < gap < _NEXT_TO_M and not between else None
+
+
+def kinds_of(word: str) -> str:
+    """Return the plural of a kind."""
+    return plural(word)
+
+
+def _corners(t: Thing) -> list[tuple[float, float]]:
+    c, s, dx, dy = math.cos(t.yaw), math.sin(t.yaw), t.size[0] / 2, t.size[1] / 2
+    x, y = t.position[:2]
+    return [(x + c * u - s * v, y + s * u + c * v) for u, v in ((dx, dy), (dx, -dy), (-dx, dy), (-dx, -dy), (0.0, 0.0))]
+
+
+def _to_rectangle(point: tuple[float, float], t: Thing) -> float:
+    dx, dy = point[0] - t.position[0], point[1] - t.position[1]
+    c, s = math.cos(t.yaw), math.sin(t.yaw)
+    u, v = abs(c * dx + s * dy) - t.size[0] / 2, abs(c * dy - s * dx) - t.size[1] / 2
+    return math.hypot(max(u, 0.0), max(v, 0.0))

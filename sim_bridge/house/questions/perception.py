@@ -1,0 +1,158 @@
+"""Questions about one thing: what it is (object recognition), what it is like (attribute), what state it is in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, kinds_of, sentence_list
+from sim_bridge.house.scene import Thing
+
+RECOGNITION, ATTRIBUTE, STATE = "object recognition", "attribute recognition", "object state recognition"
+_LIST_LIMIT = 3
+
+
+def recognition(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions whose answer is a kind of thing."""
+    for base in facts.things:
+        name = facts.name(base)
+        if name is None or base.kind in lexicon.OPENINGS:
+            continue
+        yield from _carried(facts, base, name)
+        yield from _coloured(facts, base, name)
+        above = facts.above(base)
+        if len(above) == 1 and base.relation == "floor":
+            ask = facts.pick(("What is hanging on the wall above {}?", "What is on the wall above {}?"), "above", base.id)
+            yield _which(ask.format(name), above, (base.id,))
+    for room, phrase in facts.rooms.items():
+        hung = [t for t in facts.inside(room) if t.relation == "wall" and t.kind not in lexicon.OPENINGS]
+        if len(hung) == 1 and hung[0].support == 0:
+            yield _which(f"What is hanging on the wall in {phrase}?", hung, ())
+        yield from _between(facts, room, phrase)
+
+
+def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Candidate:
+    kinds = heads(things)
+    others = (sentence_list(kinds),) if len(kinds) == 1 else (", ".join(kinds),)
+    return Candidate(RECOGNITION, question, sentence_list([article(kind) for kind in kinds]),
+                     tuple(t.id for t in things) + also, others, need=len(things) + len(also))
+
+
+def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+    for relation, asks in (("on", ("What is on {}?", "What did I leave on {}?")), ("in", ("What is in {}?",)),
+                           ("under", ("What is under {}?",))):
+        things = facts.carried(base, relation)
+        kinds = heads(things)
+        if not 0 < len(kinds) <= _LIST_LIMIT or len(kinds) < len(things) or base.kind in lexicon.CLUTTERED:
+            continue
+        ask = facts.pick(asks, relation, base.id)
+        if "leave" in ask and not set(kinds) <= lexicon.BELONGINGS:
+            ask = asks[0]
+        yield _which(ask.format(name), things, (base.id,) if relation == "on" else ())
+
+
+def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+    things = facts.carried(base)
+    for thing in things:
+        close = {thing.colour, *lexicon.NEAR_COLOURS.get(thing.colour, ())}
+        others = [t for t in things if t.id != thing.id]
+        if thing.colour and others and all(t.colour and t.colour not in close for t in others):
+            noun = facts.pick(("thing", "object"), "coloured", thing.id)
+            yield _which(f"What is the {thing.colour} {noun} on {name}?", [thing], ())
+
+
+def _between(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+    furniture = facts.standing(room)
+    for a, b in combinations(furniture, 2):
+        if facts.short(a) is None or facts.short(b) is None or not 0.3 < facts.gap(a, b) < 2.0:
+            continue
+        filling = [c for c in furniture if c.id not in (a.id, b.id) and _in_gap(facts, a, b, c)]
+        if len(filling) == 1 and facts.short(filling[0]) and _centred(a, b, filling[0]):
+            yield _which(f"What is standing between the {a.kind} and the {b.kind} in {phrase}?", filling, (a.id, b.id))
+
+
+def _in_gap(facts: Facts, a: Thing, b: Thing, c: Thing) -> bool:
+    return facts.gap(a, c) + facts.gap(c, b) < facts.gap(a, b)
+
+
+def _centred(a: Thing, b: Thing, c: Thing) -> bool:
+    ax, ay, bx, by = *a.position[:2], *b.position[:2]
+    length = math.hypot(bx - ax, by - ay)
+    along = ((c.position[0] - ax) * (bx - ax) + (c.position[1] - ay) * (by - ay)) / length ** 2
+    across = ((c.position[0] - ax) * (by - ay) - (c.position[1] - ay) * (bx - ax)) / length
+    return 0.25 < along < 0.75 and abs(across) < 0.35
+
+
+def attribute(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions about colours and materials."""
+    for thing in facts.things:
+        name = facts.name(thing)
+        if name is None or thing.kind in lexicon.OPENINGS and thing.kind not in lexicon.DOORS:
+            continue
+        if thing.colour:
+            yield Candidate(ATTRIBUTE, _colour_question(facts, thing, name), thing.colour, (thing.id,),
+                            lexicon.NEAR_COLOURS.get(thing.colour, ()))
+        if thing.material:
+            asks = (f"What {be(thing.kind, False)} {name} made of?",
+                    f"What material {be(thing.kind, False)} {name} made of?")
+            yield Candidate(ATTRIBUTE, facts.pick(asks, "material", thing.id), thing.material, (thing.id,))
+    yield from _shared_colours(facts)
+
+
+def _colour_question(facts: Facts, thing: Thing, name: str) -> str:
+    wrong = facts.pick(lexicon.WRONG_COLOURS.get(thing.colour, ("",)), "wrong", thing.id)
+    verb = be(thing.kind, False)
+    asks = [f"What color {verb} {name}?", f"What is the color of {name}?"]
+    if wrong:
+        pair = (thing.colour, wrong) if facts.coin("or", thing.id) else (wrong, thing.colour)
+        asks.append(f"{verb.capitalize()} {name} {pair[0]} or {pair[1]}?")
+    return facts.pick(asks, "colour", thing.id)
+
+
+def _shared_colours(facts: Facts) -> Iterator[Candidate]:
+    for room, phrase in facts.rooms.items():
+        for kind in heads(facts.inside(room)):
+            things = facts.inside(room, kind)
+            colours = {t.colour for t in things}
+            others = [t for t in facts.inside(room) if t.kind != kind]
+            if len(things) > 1 and len(colours) == 1 and things[0].colour and facts.alone(things[0], others):
+                yield Candidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
+                                tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)
+
+
+# state -> (its opposite, how to ask for it: {} is the thing, and the yes/no question gets the true or the false state)
+_OPPOSITE = {"on": "off", "off": "on", "open": "closed", "closed": "open", "running": "off", "lit": "unlit", "unlit": "lit",
+             "made": "unmade", "unmade": "made", "full": "empty", "empty": "full"}
+_ASK = {
+    "on": ("{Is} {} on?", "{Is} {} switched on?", "Did I leave {} on?"),
+    "off": ("{Is} {} off?", "{Is} {} switched off?", "Did I turn off {}?"),
+    "open": ("{Is} {} open?", "Did I leave {} open?"),
+    "closed": ("{Is} {} closed?", "Did I close {}?"),
+    "running": ("{Is} {} running?", "Did I leave {} running?"),
+    "stopped": ("{Is} {} turned off?", "Did I turn off {}?"),
+    "lit": ("{Is} {} lit?",), "unlit": ("{Is} {} unlit?", "{Is} {} out?"),
+    "made": ("{Is} {} made?", "Did I make {}?"), "unmade": ("{Is} {} unmade?",),
+    "full": ("{Is} {} full?",), "empty": ("{Is} {} empty?",),
+}
+
+
+def state(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions about states: which of two, or yes/no with a fair coin for the state that is asked about."""
+    for thing in facts.things:
+        name, now = facts.name(thing), thing.state
+        if name is None or now not in _OPPOSITE:
+            continue
+        flows = thing.kind in lexicon.FLOWING
+        other = "running" if flows and now == "off" else _OPPOSITE[now]
+        front = 0 if thing.kind in lexicon.SAME_FROM_ALL_SIDES else thing.id
+        if facts.pick((True, False, False), "either", thing.id):
+            first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
+            yield Candidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
+        else:
+            asked = now if facts.coin("asked", thing.id) else other
+            form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
+            answer = "yes" if asked == now else "no"
+            yield Candidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
+

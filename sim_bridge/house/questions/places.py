@@ -1,0 +1,136 @@
+"""Questions about where: object localization, and spatial understanding (counts, sides, nearness)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, permutations
+
+from eqa_nodes.core.language import number_word
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, is_plural, kinds_of
+from sim_bridge.house.scene import Thing
+
+LOCALIZATION, SPATIAL = "object localization", "spatial understanding"
+_MOST_COUNTED = 8
+_CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
+
+
+def localization(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions for the place of things that there is one of in the house."""
+    for thing in facts.things:
+        place, room = facts.place(thing), facts.room(thing)
+        if thing.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(thing, facts.things):
+            continue
+        verb = be(thing.kind, False)
+        yield Candidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
+                        _other_words(facts, thing, room), need=1 + len(_anchor(thing)))
+        if facts.coin("which room", thing.id):
+            owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
+            asks = (f"Which room {verb} {owner} {thing.kind} in?", f"In which room {verb} {owner} {thing.kind}?")
+            yield Candidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
+
+
+def _where(facts: Facts, thing: Thing, verb: str) -> str:
+    if thing.kind not in lexicon.BELONGINGS:
+        return f"Where {verb} the {thing.kind}?"
+    pronoun = "are they" if is_plural(thing.kind) else "is it"
+    asks = (f"Where {verb} my {thing.kind}?", f"Where did I leave my {thing.kind}?",
+            f"I am looking for my {thing.kind}. Where {pronoun}?")
+    return facts.pick(asks, "where", thing.id)
+
+
+def _anchor(thing: Thing) -> tuple[int, ...]:
+    return (thing.support,) if thing.support and thing.relation in ("on", "in", "wall", "under") else ()
+
+
+def _other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
+    """Return other full descriptions of the place: without the room where the support is one of a kind, or by neighbours."""
+    base = facts.support(thing)
+    if base is not None and thing.relation in ("on", "in", "under"):
+        short = (f"{thing.relation} the {base.kind}",) if facts.alone(base, facts.things) else ()
+        return (*short, f"{room}, {thing.relation} the {base.kind}")
+    if base is not None and thing.relation == "wall":
+        return (f"above the {base.kind} in {room}", f"on the wall in {room}")
+    near = [t for t in facts.standing(thing.room) if t.id != thing.id and facts.next_to(thing, t) and facts.short(t)]
+    return tuple(f"in {room}, next to the {t.kind}" for t in near) if thing.relation == "floor" else ()
+
+
+def spatial(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions about counts, sides and nearness within a room."""
+    for room, phrase in facts.rooms.items():
+        yield from _counts(facts, room, phrase)
+        yield from _nearness(facts, room, phrase)
+    for thing in facts.things:
+        name = facts.name(thing)
+        if name is None or thing.kind in lexicon.OPENINGS:
+            continue
+        yield from _counts_on(facts, thing, name)
+        if thing.relation == "floor" and thing.kind in lexicon.FRONTED:
+            yield from _sides(facts, thing, name)
+
+
+def _number(question: str, things: list[Thing]) -> Candidate:
+    n = len(things)
+    return Candidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
+
+
+def _counts(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+    inside = facts.inside(room)
+    for kind in heads(inside):
+        things = [t for t in inside if t.kind == kind]
+        others = [t for t in inside if t.kind != kind]
+        least = 1 if facts.pick((True, False, False), "one", room, kind) else 2
+        if kind in lexicon.OPENINGS or is_plural(kind) or not facts.alone(things[0], others):
+            continue
+        if least <= len(things) <= _MOST_COUNTED and kind not in lexicon.ALWAYS_ONE:
+            asks = ("How many {} are there in {}?", "How many {} are in {}?")
+            yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), things)
+
+
+def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+    carried = facts.carried(base)
+    for kind in heads(carried):
+        things = [t for t in carried if t.kind == kind]
+        if len(things) > 1 and not is_plural(kind) and facts.alone(things[0], [t for t in carried if t.kind != kind]):
+            yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
+
+
+def _sides(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+    for side in ("left", "right"):
+        other = facts.beside(base, side == "left")
+        if other is None or facts.short(other) is None:
+            continue
+        if facts.coin("side", base.id, side):
+            yield Candidate(SPATIAL, f"What is to the {side} of {name} when you face it?", article(other.kind),
+                            (other.id, base.id), (other.kind,), need=2, front=base.id)
+        elif facts.short(base):
+            order = ("left or to the right", "right or to the left")[facts.coin("order", base.id)]
+            question = (f"{be(other.kind)} the {other.kind} to the {order} of the {base.kind} in {facts.room(base)} "
+                        f"when you face the {base.kind}?")
+            yield Candidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"), need=2,
+                            front=base.id)
+
+
+def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+    furniture = [t for t in facts.standing(room) if facts.short(t)]
+    for a, b in combinations(furniture, 2):
+        near = facts.next_to(a, b)
+        if near is not None and facts.pick((True, False, False), "next", a.id, b.id):
+            first, second = sorted((a, b), key=lambda t: t.size[0] * t.size[1] * t.size[2])
+            yield Candidate(SPATIAL, f"{be(first.kind)} the {first.kind} next to the {second.kind} in {phrase}?",
+                            "yes" if near else "no", (a.id, b.id), need=2)
+    for base, a, b in permutations(furniture, 3):
+        clear = _clearly_closer(facts.gap(base, a), facts.gap(base, b)) and _clearly_closer(_centres(base, a), _centres(base, b))
+        if clear and facts.pick((True, *(False,) * 7), "closer", base.id, a.id, b.id):
+            first, second = (a, b) if facts.coin("closer order", base.id, a.id, b.id) else (b, a)
+            yield Candidate(SPATIAL, f"Which is closer to the {base.kind} in {phrase}, the {first.kind} or the {second.kind}?",
+                            f"the {a.kind}", (a.id, b.id, base.id), (a.kind,), need=3)
+
+
+def _clearly_closer(close: float, far: float) -> bool:
+    return far - close > _CLOSER_M and far > _CLOSER_FACTOR * close
+
+
+def _centres(a: Thing, b: Thing) -> float:
+    return math.hypot(a.position[0] - b.position[0], a.position[1] - b.position[1])

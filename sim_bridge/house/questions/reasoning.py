@@ -1,0 +1,139 @@
+"""Questions that need common sense: what things are for (functional reasoning), what they tell (world knowledge)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eqa_nodes.core.language import number_word
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.facts import Candidate, Facts
+from sim_bridge.house.scene import Thing
+
+FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
+_DOUBLE_BED_M = 1.3
+
+
+def functional(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions for the thing, the place or the room that a purpose needs."""
+    for room, phrase in facts.rooms.items():
+        for use in lexicon.TOOLS:
+            tools = facts.inside(room, *use.kinds)
+            if not tools:
+                continue
+            tools.sort(key=lambda t: (use.kinds.index(t.kind), t.id))
+            names = list(dict.fromkeys(t.kind for t in tools))
+            yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {names[0]}",
+                            (tools[0].id,), tuple(f"the {name}" for name in names[1:]))
+    for use in lexicon.PLACES:
+        yield from _activity(facts, use)
+    yield from _watching(facts)
+
+
+def _activity(facts: Facts, use: lexicon.Use) -> Iterator[Candidate]:
+    found = facts.of(*use.kinds)
+    if len(found) != 1 or (room := facts.room(found[0])) is None:
+        return
+    thing = found[0]
+    if facts.pick((True, True, False), "activity", use.purpose):
+        ask = facts.pick(("Where can I {}?", "Where could I {}?"), "where", use.purpose)
+        whole = f"{use.prep} the {thing.kind} in {room}"
+        yield Candidate(FUNCTIONAL, ask.format(use.purpose), whole, (thing.id,),
+                        (f"the {thing.kind} in {room}", f"{use.prep} the {thing.kind}", f"in {room}"))
+    else:
+        yield Candidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
+                        (f"{room}, to the {thing.kind}",))
+
+
+def _watching(facts: Facts) -> Iterator[Candidate]:
+    """Where to sit for the TV: the one seat in the room of the one TV that stands before its screen."""
+    screens = facts.of("tv", "television")
+    if len(screens) != 1 or (room := facts.room(screens[0])) is None:
+        return
+    seats = [t for t in facts.inside(screens[0].room, *lexicon.SEATS) if facts.local(screens[0], t)[0] > 0.5]
+    if len(seats) == 1:
+        ask = facts.pick(("Where could I sit down to watch TV?", "Where can I sit to watch TV?"), "tv", screens[0].id)
+        yield Candidate(FUNCTIONAL, ask, f"on the {seats[0].kind} in {room}", (seats[0].id, screens[0].id),
+                        (f"on the {seats[0].kind}",))
+
+
+def knowledge(facts: Facts) -> Iterator[Candidate]:
+    """Yield questions about the people who live here and what their things allow."""
+    yield from _hints(facts)
+    yield from _dining(facts)
+    yield from _waste(facts)
+    for thing in facts.things:
+        if (name := facts.name(thing)) is None:
+            continue
+        if thing.kind in lexicon.FRUIT_BOWLS and thing.state in ("full", "empty"):
+            yield Candidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"), (thing.id,))
+    yield from _bathing(facts)
+    yield from _sleeping(facts)
+
+
+def _yes(truth: bool) -> str:
+    return "yes" if truth else "no"
+
+
+def _hints(facts: Facts) -> Iterator[Candidate]:
+    for hint in lexicon.HINTS:
+        told = [(answer, facts.of(*kinds)) for answer, kinds in hint.answers]
+        told = [(answer, things) for answer, things in told if things]
+        if len(told) == 1:
+            answer, things = told[0]
+            yield Candidate(KNOWLEDGE, hint.question, answer, tuple(t.id for t in things), (answer.split()[-1],), need=1)
+
+
+def _dining(facts: Facts) -> Iterator[Candidate]:
+    for table in facts.of("dining table", "kitchen table"):
+        room, name = facts.room(table), facts.name(table)
+        chairs = [t for t in facts.inside(table.room, *lexicon.CHAIRS)]
+        if room is None or name is None or not chairs or any(facts.gap(t, table) > 0.6 for t in chairs):
+            continue
+        n, targets = len(chairs), tuple(t.id for t in chairs)
+        if facts.coin("seats", table.id):
+            yield Candidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), need=n)
+        guests = n + facts.pick((-1, 0), "few", table.id) if facts.coin("guests", table.id) else n + 2
+        yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
+                        _yes(guests <= n), targets, need=n)
+
+
+def _waste(facts: Facts) -> Iterator[Candidate]:
+    for thing in facts.things:
+        room = facts.room(thing)
+        if room is None or not facts.alone(thing, facts.inside(thing.room)):
+            continue
+        if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
+            front = 0 if thing.kind in lexicon.SAME_FROM_ALL_SIDES else thing.id
+            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by the {thing.kind} in {room}?",
+                            _yes(thing.state == "on"), (thing.id,), front=front)
+        if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
+            yield Candidate(KNOWLEDGE, f"Is water being wasted by the {thing.kind} in {room}?", _yes(thing.state != "off"),
+                            (thing.id,), front=thing.id)
+        if thing.kind in lexicon.COLD_STORES and thing.state in ("open", "closed"):
+            yield Candidate(KNOWLEDGE, f"Will the food in the {thing.kind} in {room} stay cold?",
+                            _yes(thing.state == "closed"), (thing.id,), front=thing.id)
+
+
+def _sleeping(facts: Facts) -> Iterator[Candidate]:
+    for bed in facts.of(*lexicon.BEDS):
+        room = facts.room(bed)
+        if room is None or not facts.alone(bed, facts.inside(bed.room)):
+            continue
+        wide = bed.size[1] >= _DOUBLE_BED_M
+        yield Candidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
+        if bed.state in ("made", "unmade"):
+            yield Candidate(KNOWLEDGE, f"Has anyone slept in the bed in {room} since it was last made?",
+                            _yes(bed.state == "unmade"), (bed.id,))
+
+
+def _bathing(facts: Facts) -> Iterator[Candidate]:
+    for room, phrase in facts.rooms.items():
+        tubs, showers = facts.inside(room, "bathtub"), facts.inside(room, "shower")
+        if len(tubs) + len(showers) == 1:
+            answer = "a bath" if tubs else "only a shower"
+            yield Candidate(KNOWLEDGE, f"Can I take a bath in {phrase}, or only a shower?", answer,
+                            _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
+
+
+def _ids(things: list[Thing]) -> tuple[int, ...]:
+    return tuple(t.id for t in things)
