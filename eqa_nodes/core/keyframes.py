@@ -1,0 +1,125 @@
+"""Which views are worth remembering: those from a new place, in a new direction, or with new content.
+
+Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor for a day adds what
+one pass adds.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.core.types import Frame, Sighting
+
+
+@dataclass(frozen=True)
+class KeyframeConfig:
+    """A view is new when no remembered one is as near as this in both place and direction."""
+
+    min_move_m: float = 0.5
+    min_turn_deg: float = 25.0
+    same_move_m: float = 0.1  # views this near to each other show the same picture unless the scene changed
+    same_turn_deg: float = 5.0
+    min_change: float = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
+    max_changes: int = 8  # remembered changes of one view: a television that runs all day ends there
+    jpeg_quality: int = 90
+
+
+class View(NamedTuple):
+    """What novelty is judged by. position: metres, map frame; axis: unit optical axis, map frame.
+
+    thumb: 16 x 12 grey values 0..1 around a mean of 0.5, as bytes; content: what is in view and in which state, sorted.
+    """
+
+    position: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    thumb: bytes
+    content: tuple[str, ...]
+
+
+def view_of(frame: Frame, seen: Iterable[Sighting]) -> View:
+    """Return what novelty of this frame is judged by."""
+    m = frame.map_from_camera()
+    content = sorted(f"{s.label.instance} {s.label.attributes.get('state', '')}" for s in seen)
+    return View((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), (float(m[0, 2]), float(m[1, 2]), float(m[2, 2])),
+                _thumbnail(frame.rgb), tuple(content))
+
+
+def _thumbnail(rgb: np.ndarray) -> bytes:
+    """Return 16 x 12 grey bytes; dividing by the mean takes out exposure, which flickers on real cameras."""
+    # reducing by strides first: the box filter over every pixel would cost more than all the rest of a frame
+    step = max(1, rgb.shape[1] // 160)
+    small = Image.fromarray(np.ascontiguousarray(rgb[::step, ::step])).convert("L").resize((16, 12), Image.Resampling.BOX)
+    grey = np.asarray(small, dtype=np.float64)
+    return np.clip(np.rint(grey * (128.0 / max(float(grey.mean()), 1.0))), 0, 255).astype(np.uint8).tobytes()
+
+
+def jpeg_of(frame: Frame, quality: int) -> bytes:
+    """Encode the colour image. The same frame gives the same bytes (4:4:4, so that small coloured things keep their colour)."""
+    out = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(frame.rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
+    return out.getvalue()
+
+
+class Novelty:
+    """Remembers views in a spatial hash and says what is new about another one."""
+
+    def __init__(self, config: KeyframeConfig | None = None) -> None:
+        self._config = config or KeyframeConfig()
+        self._cells: dict[tuple[int, int, int], list[View]] = {}
+        self._content: set[str] = set()
+
+    def add(self, view: View) -> None:
+        """Remember a view."""
+        self._cells.setdefault(self._cell(view.position), []).append(view)
+        self._content.update(view.content)
+
+    def reason(self, view: View) -> str:
+        """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
+        c = self._config
+        near = [v for v in self._around(view.position) if math.dist(v.position, view.position) <= c.min_move_m]
+        if not near:
+            return "place"
+        alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]
+        if not alike:
+            return "direction"
+        if any(item not in self._content for item in view.content):
+            return "content"
+        return "change" if self._changed(view, alike) else ""
+
+    def _changed(self, view: View, alike: list[View]) -> bool:
+        c = self._config
+        same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
+                and _degrees(v.axis, view.axis) <= c.same_turn_deg]
+        if not same or len(same) > c.max_changes:
+            return False
+        return min(_difference(v.thumb, view.thumb) for v in same) > c.min_change
+
+    def _cell(self, position: tuple[float, float, float]) -> tuple[int, int, int]:
+        size = self._config.min_move_m
+        x, y, z = (math.floor(p / size) for p in position)
+        return x, y, z
+
+    def _around(self, position: tuple[float, float, float]) -> Iterable[View]:
+        x, y, z = self._cell(position)
+        for dx in (-1, 0, 1):
+            for dy in (-1, 0, 1):
+                for dz in (-1, 0, 1):
+                    yield from self._cells.get((x + dx, y + dy, z + dz), ())
+
+
+def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
+    """Angle between two unit vectors."""
+    dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return math.degrees(math.acos(max(-1.0, min(1.0, dot))))
+
+
+def _difference(a: bytes, b: bytes) -> float:
+    """Mean absolute difference of two thumbnails, 0..1."""
+    return float(np.mean(np.abs(np.frombuffer(a, np.uint8).astype(np.int16) - np.frombuffer(b, np.uint8)))) / 255.0

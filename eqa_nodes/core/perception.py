@@ -1,0 +1,144 @@
+"""What is in view: labelled instances of a frame with their place and size in the map, and words for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import find_objects
+
+from eqa_nodes.core.errors import BadFrame, BadPose
+from eqa_nodes.core.types import Frame, Label, Sighting
+
+_RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
+
+
+@dataclass(frozen=True)
+class PerceptionConfig:
+    """When an instance counts as seen."""
+
+    min_share: float = 60 / (640 * 480)  # of the image's pixels
+    max_range_m: float = 6.0  # median depth of the instance, along the optical axis
+    points: int = 250  # depth samples per instance, about: bounds the cost of one frame
+    caption_items: int = 24  # instances that a caption names, the largest ones
+
+
+def check_frame(frame: Frame) -> None:
+    """Raise BadFrame unless images, intrinsics, pose and stamp fit together."""
+    h, w = frame.depth_m.shape[:2]
+    k = frame.intrinsics
+    problems = {
+        f"rgb is {frame.rgb.shape} {frame.rgb.dtype}, wanted {(h, w, 3)} uint8":
+            frame.rgb.shape != (h, w, 3) or frame.rgb.dtype != np.uint8,
+        f"depth is {frame.depth_m.shape} {frame.depth_m.dtype}, wanted 2D float32":
+            frame.depth_m.ndim != 2 or frame.depth_m.dtype != np.float32,
+        f"labels do not fit the depth image {(h, w)} as uint16":
+            frame.labels is not None and (frame.labels.shape != (h, w) or frame.labels.dtype != np.uint16),
+        f"intrinsics {k} do not fit the {w}x{h} image":
+            (k.width, k.height) != (w, h) or not np.all(np.isfinite(k)) or min(k.fx, k.fy) <= 0,
+        f"stamp {frame.stamp_ns} is negative": frame.stamp_ns < 0,
+    }
+    for problem, found in problems.items():
+        if found:
+            raise BadFrame(f"camera frame at {frame.stamp_ns} ns: {problem}")
+    try:
+        frame.map_from_camera()
+    except BadPose as error:
+        raise BadFrame(f"camera frame at {frame.stamp_ns} ns: {error}") from error
+
+
+def sightings(frame: Frame, labels: Mapping[int, Label],
+              config: PerceptionConfig | None = None) -> tuple[Sighting, ...]:
+    """Return the labelled instances in view, the one with most pixels first, then by id.
+
+    An instance needs enough pixels, depth, and a median depth in range; ids that `labels` does not name are left out.
+    Centre and size are those of the box between the 5th and 95th percentile of its points along the axes of the map,
+    rounded to millimetres.
+    """
+    config = config or PerceptionConfig()
+    if frame.labels is None:
+        return ()
+    counts = np.bincount(frame.labels.ravel())
+    ids = [int(i) for i in np.flatnonzero(counts >= max(1.0, config.min_share * frame.labels.size)) if int(i) in labels]
+    if not ids:
+        return ()
+    compact_of = np.zeros(len(counts), np.uint16)
+    compact_of[ids] = np.arange(1, len(ids) + 1)
+    compact = np.take(compact_of, frame.labels)
+    boxes = find_objects(compact, max_label=len(ids))
+    pixels = [_sample(compact, n, box, counts[i] / config.points)
+              for n, (i, box) in enumerate(zip(ids, boxes, strict=True), start=1)]
+    ends = np.cumsum([len(v) for v, _ in pixels], dtype=int).tolist()
+    z, points = _points(frame, *(np.concatenate(axis) for axis in zip(*pixels, strict=True)))
+    found = []
+    for i, (rows, cols), start, end in zip(ids, boxes, [0, *ends], ends, strict=False):
+        extent = _extent(z[start:end], points[:, start:end], config.max_range_m)
+        if extent is not None:
+            found.append(Sighting(labels[i], int(counts[i]), (cols.start, rows.start, cols.stop, rows.stop), *extent))
+    return tuple(sorted(found, key=lambda s: (-s.pixels, s.label.instance)))
+
+
+def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of every k-th pixel of instance n: one that fills the image costs as little as a cup."""
+    rows, cols = box
+    k = max(1, round(math.sqrt(excess)))
+    v, u = np.nonzero(compact[rows.start:rows.stop:k, cols.start:cols.stop:k] == n)
+    return rows.start + v * k, cols.start + u * k
+
+
+def _points(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depth (n,) of pixels in rows v and columns u, 0 = none, and their points (3, n) in the map."""
+    z = frame.depth_m[v, u].astype(np.float64)
+    z[~((z > 0) & (z < np.inf))] = 0.0
+    k = frame.intrinsics
+    x, y = (u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z
+    # written out: a matrix product may sum in another order on another processor
+    return z, np.stack([row[0] * x + row[1] * y + row[2] * z + row[3] for row in frame.map_from_camera()[:3]])
+
+
+def _extent(z: np.ndarray, points: np.ndarray, max_range_m: float) -> (
+        tuple[tuple[float, float, float], tuple[float, float, float]] | None):
+    """Return centre and size of the box between the 5th and 95th percentile of the points that have depth.
+
+    None where none has, or where their median depth is out of range.
+    """
+    valid = z > 0
+    z, points = z[valid], points[:, valid]
+    if not len(z) or np.partition(z, len(z) // 2)[len(z) // 2] > max_range_m:
+        return None
+    points.sort(axis=1)
+    low, high = points[:, round(0.05 * (len(z) - 1))], points[:, round(0.95 * (len(z) - 1))]
+    x, y, zz = ((low + high) / 2).round(3).tolist()
+    sx, sy, sz = (high - low).round(3).tolist()
+    return (x, y, zz), (sx, sy, sz)
+
+
+def region_of(seen: Iterable[Sighting]) -> str:
+    """Return the kind of room that most labelled pixels belong to; "" when none says."""
+    pixels: dict[str, int] = {}
+    for s in seen:
+        if s.label.room:
+            pixels[s.label.room] = pixels.get(s.label.room, 0) + s.pixels
+    return max(sorted(pixels), key=lambda room: pixels[room], default="")
+
+
+def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_items) -> str:
+    """Return "kitchen: red kettle on counter (on), stove; hallway: door (open)", the largest first; "" for nothing."""
+    rooms: dict[str, list[str]] = {}
+    for s in list(seen)[:limit]:
+        rooms.setdefault(s.label.room, []).append(_phrase(s.label))
+    return "; ".join(f"{room}: {', '.join(things)}" if room else ", ".join(things) for room, things in rooms.items())
+
+
+def _phrase(label: Label) -> str:
+    """Return "red metal kettle on counter (on)"."""
+    a = label.attributes
+    words = [a.get("colour", ""), a.get("material", ""), label.kind]
+    relation = _RELATIONS.get(a.get("relation", ""), "")
+    support = a.get("support", "") or {"wall": "wall", "ceiling": "ceiling"}.get(a.get("relation", ""), "")
+    if relation and support:
+        words += [relation, support]
+    state = f" ({a['state']})" if a.get("state") else ""
+    return " ".join(filter(None, words)) + state
