@@ -1,0 +1,144 @@
+"""What the core asks of a vision-language model. Backends live in eqa_nodes/vlm; nothing here touches a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from eqa_nodes.core.errors import BudgetSpent, ModelError
+
+T = TypeVar("T")
+
+
+class Message(NamedTuple):
+    """One turn of a chat. role: system | user | assistant; parts in order, a str is text and bytes are a JPEG image."""
+
+    role: str
+    parts: tuple[str | bytes, ...]
+
+
+class Completion(NamedTuple):
+    """What a model wrote. finish_reason: "stop", or "length" when it was cut off at the token limit."""
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    finish_reason: str = "stop"
+
+
+class Choice(NamedTuple):
+    """Probabilities of given options, in their order, sum 1. how: logits | logprobs | verbalised."""
+
+    probabilities: tuple[float, ...]
+    how: str
+
+
+@dataclass
+class Usage:
+    """Requests sent and tokens counted so far, those of failed calls included (as far as the server says)."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __sub__(self, before: Usage) -> Usage:
+        return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+
+class Budget(NamedTuple):
+    """What a backend may spend over its life; 0 = no limit."""
+
+    calls: int = 0
+    tokens: int = 0
+
+    def check(self, usage: Usage) -> None:
+        """Raise BudgetSpent when nothing is left for another call."""
+        if self.calls and usage.calls >= self.calls:
+            raise BudgetSpent(f"the budget of {self.calls} model calls is spent: raise it, or ask less")
+        if self.tokens and usage.tokens_in + usage.tokens_out >= self.tokens:
+            raise BudgetSpent(f"the budget of {self.tokens} model tokens is spent: raise it, or ask less")
+
+
+class Backend(Protocol):
+    """A model. Calls are safe from several threads; every failure is a ModelError that begins with its kind."""
+
+    model: str  # name for manifests
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far."""
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+        """Return the model's next turn."""
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        """Return how probable the model holds each option as its answer to the last message."""
+
+    def close(self) -> None:
+        """Release connections; a second call does nothing."""
+
+
+def json_object(text: str) -> dict[str, object]:
+    """Return the first JSON object in a reply (prose and code fences around it are tolerated). Raises ValueError."""
+    decoder = json.JSONDecoder()
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, _ = decoder.raw_decode(text, at)
+        except ValueError:
+            at = text.find("{", at + 1)
+        except RecursionError:
+            break
+        else:
+            return value
+    raise ValueError(f"no JSON object in the reply {text[:80]!r}")
+
+
+def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
+             max_tokens: int = 1024, seed: int = 0) -> T:
+    """Ask for a JSON object and return read(object); read raises ValueError for a wrong form.
+
+    One re-prompt says what was wrong; a second wrong reply raises ModelError.
+    """
+    turns = list(messages)
+    wrong = ""
+    for _ in range(2):
+        reply = backend.generate(turns, max_tokens, seed)
+        try:
+            return read(json_object(reply.text))
+        except ValueError as error:
+            wrong = f"cut off at {max_tokens} tokens" if reply.finish_reason == "length" else str(error)
+        again = (f"That reply could not be used: {wrong}. "
+                 "Reply again, shorter, with nothing but the JSON object that was asked for.")
+        turns = [*messages, Message("assistant", (reply.text or "(nothing)",)), Message("user", (again,))]
+    raise ModelError(f"wrong form: {backend.model} answered twice in another form than agreed: {wrong}")
+
+
+def fraction(value: object, name: str) -> float:
+    """Return a number in 0..1 out of a reply. Raises ValueError that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be a number from 0 to 1, not {value!r:.40}")
+    return float(value)
+
+
+def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    """Let the model state its probabilities: for models that give out neither logits nor logprobs."""
+    names = [f"option_{i + 1}" for i in range(len(options))]
+    menu = "\n".join(f"{name}: {json.dumps(option)}" for name, option in zip(names, options))
+
+    def read(reply: dict[str, object]) -> Choice:
+        if off := sorted(set(reply) - set(names)):
+            raise ValueError(f"{off[0]!r:.40} is not on the menu of {', '.join(names)}")
+        weights = [fraction(reply.get(name, 0.0), name) for name in names]
+        if sum(weights) <= 0.0:
+            raise ValueError("at least one option needs a probability above 0")
+        return Choice(tuple(weight / sum(weights) for weight in weights), "verbalised")
+
+    ask = (f"The options are:\n{menu}\nReply with one JSON object that gives each option's name the "
+           "probability (0 to 1) that it is the right answer.")
+    return ask_json(backend, [*messages, Message("user", (ask,))], read, max_tokens=64 + 24 * len(options), seed=seed)
