@@ -1,0 +1,1 @@
+"""The nodes: each converts, makes one call into the core, converts, publishes."""

@@ -1,0 +1,67 @@
+"""Views -> assessments and answers, by rules over labels or by a vision-language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from eqa_nodes.answerers import make_answerer
+from eqa_nodes.core.types import Question, Receipt, Recalled
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
+
+
+@dataclass(frozen=True)
+class AnswererNodeConfig:
+    """Parameters of the answerer node."""
+
+    node: NodeConfig = NodeConfig()
+    answerer: str = "label"
+
+
+class AnswererNode(EqaNode):
+    """Serves assess_views and answer_question; publishes every assessment."""
+
+    config_class = AnswererNodeConfig
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("answerer", **kwargs)
+        self.answerer = make_answerer(self.config.answerer)
+        self.out("view_assessments")
+        self.serve("assess_views", self._assess)
+        self.serve("answer_question", self._answer)
+
+    def _assess(self, request: Any, response: Any) -> Any:
+        before = self.answerer.spent()
+        try:
+            assessments = self.answerer.assess(_question(request), [convert.keyframe_of(v) for v in request.views])
+        finally:
+            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+        response.assessments = [convert.assessment_msg(a, request.question_id) for a in assessments]
+        for message in response.assessments:
+            self.out("view_assessments").publish(message)
+        return response
+
+    def _answer(self, request: Any, response: Any) -> Any:
+        before = self.answerer.spent()
+        views = [Recalled(convert.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
+        try:
+            convert.fill_answer(response, self.answerer.answer(_question(request), views))
+        finally:
+            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+        return response
+
+
+def _question(request: Any) -> Question:
+    return Question(request.question, request.question_id, tuple(request.choices),
+                    force_guess=getattr(request, "force_guess", False))
+
+
+def _since(before: Receipt, now: Receipt) -> Receipt:
+    return replace(now, calls=now.calls - before.calls, tokens_in=now.tokens_in - before.tokens_in,
+                   tokens_out=now.tokens_out - before.tokens_out)
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(AnswererNode)

@@ -1,0 +1,58 @@
+"""Map, frontiers and assessments -> the next goal, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from eqa_nodes.core.geometry import pose2_of
+from eqa_nodes.core.policies import make_policy
+from eqa_nodes.core.types import Question
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.newest import Newest
+from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
+
+
+@dataclass(frozen=True)
+class ExplorerNodeConfig:
+    """Parameters of the explorer node."""
+
+    node: NodeConfig = NodeConfig()
+    policy: str = "frontier"
+    map_deadline_s: float = 10.0  # for the map of the newest observation
+
+
+class ExplorerNode(EqaNode):
+    """Serves choose_goal with a policy."""
+
+    config_class = ExplorerNodeConfig
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("explorer", **kwargs)
+        self.policy = make_policy(self.config.policy)
+        self.newest = Newest(*self.spec.subscribes)
+        for key in self.spec.subscribes:
+            self.hear(key, lambda message, key=key: self.newest.put(key, message))
+        self.serve("choose_goal", self._choose)
+
+    def _choose(self, request: Any, response: Any) -> Any:
+        seen = self.newest.at(convert.ns_of(request.header.stamp), self.config.map_deadline_s)
+        if request.new_question:
+            self.policy.reset(request.seed)
+        grid = convert.grid_of(seen["map"], seen["explored"])
+        decision = self.policy.decide(
+            Question(request.question, request.question_id, seed=request.seed),
+            pose2_of(convert.pose_of(seen["odom"].pose.pose)), grid,
+            [convert.frontier_of(f) for f in seen["frontiers"].frontiers],
+            [convert.assessment_of(a) for a in request.assessments])
+        response.has_goal = decision.goal is not None
+        if decision.goal is not None:
+            response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)
+        response.reason, response.explored = decision.reason, grid.explored_share()
+        response.candidates = [convert.candidate_msg(c) for c in decision.candidates]
+        return response
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(ExplorerNode)

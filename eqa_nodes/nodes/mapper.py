@@ -1,0 +1,50 @@
+"""Depth frames -> occupancy grid, explored area and frontiers, each with the stamp of the observation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.node import NodeConfig, run_node
+from eqa_nodes.ros.observer import ObserverNode
+
+
+@dataclass(frozen=True)
+class MapperNodeConfig:
+    """Parameters of the mapper node."""
+
+    node: NodeConfig = NodeConfig()
+    map: MapperConfig = MapperConfig()
+
+
+class MapperNode(ObserverNode):
+    """Publishes map, explored and frontiers for every observation."""
+
+    config_class = MapperNodeConfig
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("mapper", **kwargs)
+        self.mapper = Mapper(self.config.map)
+
+    def begin(self, episode: Any, late: bool) -> None:
+        self.mapper.reset()
+        self.frames.clear()
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        self.mapper.integrate(frame)
+        self.again()
+
+    def again(self) -> None:
+        grid = self.mapper.grid()
+        self.out("map").publish(convert.grid_msg(grid.cells, grid))
+        self.out("explored").publish(convert.explored_msg(grid))
+        self.out("frontiers").publish(convert.frontiers_msg(self.mapper.frontiers(), grid.stamp_ns))
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(MapperNode)

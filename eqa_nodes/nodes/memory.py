@@ -1,0 +1,81 @@
+"""Frames -> keyframes on disk; recall by text, time and place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.node import NodeConfig, run_node
+from eqa_nodes.ros.observer import ObserverNode
+
+
+@dataclass(frozen=True)
+class MemoryNodeConfig:
+    """Parameters of the memory node."""
+
+    node: NodeConfig = NodeConfig()
+    memory: MemoryConfig = MemoryConfig()
+    folder: str = "memory"  # one file an episode
+    labels: bool = False  # take in a simulator's labels (privileged)
+
+
+class MemoryNode(ObserverNode):
+    """Owns the memory file; acknowledges an observation only when its keyframe is durable."""
+
+    config_class = MemoryNodeConfig
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.store: MemoryStore | None = None
+        self.failure: StorageError | None = None
+        super().__init__("memory", labels=self._wants_labels(kwargs), **kwargs)
+        self.serve("recall", self._recall)
+
+    def begin(self, episode: Any, late: bool) -> None:
+        self.frames.clear()
+        self.failure = None
+        if self.store is not None and not episode.keep_memory:
+            self.store.close()
+            self.store = None
+        if episode.episode_id and self.store is None:
+            self.store = MemoryStore(Path(self.config.folder) / f"{episode.episode_id}.sqlite", self.config.memory)
+        if self.store is not None:
+            self.store.reset(episode.episode_id, keep=late or episode.keep_memory)
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        try:
+            keyframe = self.store.take(frame, labels)
+        except StorageError as error:
+            self.failure = error  # the next recall reports it: the question ends with a named error
+            raise
+        if keyframe is not None:
+            self.out("keyframes").publish(convert.keyframe_msg(keyframe))
+
+    def _recall(self, request: Any, response: Any) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        if self.store is None:
+            raise StorageError("no episode has begun: call reset_episode first")
+        items = self._in_order(request) if request.in_order else self.store.recall(_query(request))
+        response.keyframes = [convert.keyframe_msg(item.keyframe) for item in items]
+        response.scores = [float(item.score) for item in items]
+        response.reasons = [item.why for item in items]
+        return response
+
+    def _in_order(self, request: Any) -> list[Recalled]:
+        return [Recalled(k, 0.0, "") for k in self.store.since(request.since_keyframe)]
+
+
+def _query(request: Any) -> RecallQuery:
+    near = (request.near.x, request.near.y, request.radius) if request.use_near else None
+    return RecallQuery(request.text, request.limit, convert.ns_of(request.after), convert.ns_of(request.before), near)
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(MemoryNode)

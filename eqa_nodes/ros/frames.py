@@ -1,0 +1,95 @@
+"""Camera messages of one stamp -> one Frame, once its transform is known. Bounded; what is dropped is counted by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame, BadPose
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.tf_buffer import TfBuffer
+
+PENDING = 30  # observations that may wait for their missing parts
+
+
+class FrameAssembler:
+    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp and hands complete frames on, in order of stamps.
+
+    A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of labels.
+    """
+
+    def __init__(self, parts: tuple[str, ...], tf: TfBuffer, deliver: Callable[[Frame, Mapping[int, Label]], None]) -> None:
+        self._parts, self._tf, self._deliver = parts, tf, deliver
+        self._waiting: dict[int, dict[str, Any]] = {}
+        self._table: tuple[int, Mapping[int, Label]] | None = None
+        self.dropped: Counter[str] = Counter()
+        self.rejected: Callable[[int, str], None] = lambda stamp_ns, reason: None
+
+    def put(self, part: str, message: Any) -> None:
+        """Take in one camera message."""
+        stamp = convert.ns_of(message.header.stamp)
+        self._waiting.setdefault(stamp, {})[part] = message
+        if len(self._waiting) > PENDING:
+            oldest = min(self._waiting)
+            self._drop(oldest, self._missing(oldest))
+        self.retry()
+
+    def put_table(self, message: Any) -> None:
+        """Take in the table of labels."""
+        self._table = (convert.ns_of(message.header.stamp), convert.label_table_of(message))
+        self.retry()
+
+    def clear(self) -> None:
+        """Forget what is waiting (a new episode begins)."""
+        self._waiting.clear()
+        self._table = None
+
+    def retry(self) -> None:
+        """Hand on what has become complete; call when transforms arrive."""
+        for stamp in sorted(self._waiting):
+            if self._missing(stamp):
+                return  # later frames wait: order matters to a map
+            parts = self._waiting.pop(stamp)
+            try:
+                frame = self._frame(stamp, parts)
+            except (BadFrame, BadPose) as error:
+                self._count(stamp, str(error))
+            else:
+                self._deliver(frame, self._table[1] if self._table else {})
+
+    def _missing(self, stamp: int) -> str:
+        """Return what the observation still lacks, as a reason to drop it; empty when it is complete."""
+        have = self._waiting[stamp]
+        lacking = [part for part in self._parts if part not in have]
+        if lacking:
+            return f"no {' and '.join(lacking)}"
+        if "labels" in self._parts and (self._table is None or self._table[0] > stamp):
+            return "no label table"
+        try:
+            self._poses(stamp, have)
+        except BadFrame:
+            return "no transform"
+        return ""
+
+    def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Any, Any]:
+        camera = have["depth"].header.frame_id
+        return (self._tf.lookup(convert.MAP, convert.BASE, stamp), self._tf.lookup(convert.BASE, camera, stamp))
+
+    def _frame(self, stamp: int, have: Mapping[str, Any]) -> Frame:
+        depth = convert.depth_of(have["depth"])
+        rgb = convert.rgb_of(have["color"]) if "color" in have else np.broadcast_to(np.uint8(0), (*depth.shape, 3))
+        labels = convert.pixels_of(have["labels"], ("16UC1",)) if "labels" in have else None
+        map_from_base, base_from_camera = self._poses(stamp, have)
+        return Frame(stamp, rgb, depth, convert.intrinsics_of(have["camera_info"]), map_from_base, base_from_camera, labels)
+
+    def _drop(self, stamp: int, reason: str) -> None:
+        del self._waiting[stamp]
+        self._count(stamp, reason)
+
+    def _count(self, stamp: int, reason: str) -> None:
+        self.dropped[reason] += 1
+        self.rejected(stamp, reason)

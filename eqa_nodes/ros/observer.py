@@ -1,0 +1,114 @@
+"""Base of the nodes that take in observations: frames in order, episodes, and the acknowledgement that lock-step needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.frames import FrameAssembler
+from eqa_nodes.ros.messages import qos
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.tf_buffer import TfBuffer
+
+
+class EpisodeNode(EqaNode):
+    """Knows the running episode: reset by service, or by the latched topic when the node started late.
+
+    Observations are taken in only within an episode, and never from before its first stamp.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self.episode: Any = None
+        self.starts_ns = 0
+        self.last_ns = -1
+        self._taken = self.create_publisher(convert.Header, TOPICS["taken"].name, qos("event"))
+        self.serve(f"reset_{name}", self._reset)
+        self._subscribe("episode", self._late)
+
+    def begin(self, episode: Any, late: bool) -> None:
+        """Begin an episode (message eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
+        raise NotImplementedError
+
+    def again(self) -> None:
+        """Publish once more what was derived from the last observation (it was asked for again)."""
+
+    def taken(self, stamp_ns: int) -> None:
+        """Say that this observation has been taken in, or refused for good."""
+        self._taken.publish(convert.header(stamp_ns, self.get_name()))
+
+    def _reset(self, request: Any, response: Any) -> Any:
+        self._begin(request.episode, late=False)
+        response.episode = request.episode
+        return response
+
+    def _late(self, episode: Any) -> None:
+        if self.episode is None:
+            try:
+                self._begin(episode, late=True)
+            except EqaError as error:
+                self.count(str(error))
+
+    def _begin(self, episode: Any, late: bool) -> None:
+        self.starts_ns, self.last_ns = convert.ns_of(episode.header.stamp), -1
+        self.begin(episode, late)
+        self.episode = episode if episode.episode_id else None
+
+
+class ObserverNode(EpisodeNode):
+    """Takes in frames one by one: `take` gets each observation of the episode once, in order."""
+
+    def __init__(self, name: str, labels: bool = False, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self.tf = TfBuffer()
+        parts = self.spec.frames + (("labels",) if labels else ())
+        self.frames = FrameAssembler(parts, self.tf, self._frame)
+        self.frames.rejected = self._rejected
+        for part in parts:
+            self._subscribe(part, lambda message, part=part: self._put(part, message))
+        if labels:
+            self._subscribe("label_table", self.frames.put_table)
+        self._subscribe("tf", lambda message: self._transforms(message, static=False))
+        self._subscribe("tf_static", lambda message: self._transforms(message, static=True))
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        """Take in one observation. An EqaError refuses it; it is counted."""
+        raise NotImplementedError
+
+    def _put(self, part: str, message: Any) -> None:
+        stamp = convert.ns_of(message.header.stamp)
+        if self.episode is None or stamp < self.starts_ns:
+            return
+        if stamp == self.last_ns:
+            if part == "depth":
+                self.again()
+                self.taken(stamp)
+            return
+        if stamp < self.last_ns:
+            self.count("observation from the past")
+            return
+        self.frames.put(part, message)
+
+    def _transforms(self, message: Any, static: bool) -> None:
+        for t in message.transforms:
+            try:
+                self.tf.put(t.header.frame_id, t.child_frame_id, convert.ns_of(t.header.stamp), convert.transform_of(t), static)
+            except EqaError as error:
+                self.count(str(error))
+        self.frames.retry()
+
+    def _frame(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        self.last_ns = frame.stamp_ns
+        try:
+            self.take(frame, labels)
+        except EqaError as error:
+            self.count(str(error))
+        self.taken(frame.stamp_ns)
+
+    def _rejected(self, stamp_ns: int, reason: str) -> None:
+        self.count(reason)
+        self.taken(stamp_ns)

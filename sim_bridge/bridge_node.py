@@ -1,0 +1,141 @@
+"""A simulator on ROS topics. It advances only by atomic actions, and each waits until every observer has taken in what it showed.
+
+That wait is all of lock-step: when `act` returns, nothing in the graph is older than the observation it returned.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rosgraph_msgs.msg import Clock
+
+from eqa_nodes.core.errors import NodeLost, SimulatorError
+from eqa_nodes.core.geometry import Transform, pose2_of
+from eqa_nodes.core.types import Action
+from eqa_nodes.graph import OBSERVERS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
+from sim_bridge.registry import open_simulator
+from sim_bridge.simulator import Episode, Robot, Simulator, Step
+
+
+@dataclass(frozen=True)
+class BridgeNodeConfig:
+    """Parameters of the bridge node. observers: who must take in an observation before the next action; empty = free running."""
+
+    node: NodeConfig = NodeConfig()
+    robot: Robot = field(default_factory=Robot)
+    observers: tuple[str, ...] = OBSERVERS
+    taken_deadline_s: float = 30.0
+    repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
+
+
+class BridgeNode(EqaNode):
+    """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock."""
+
+    config_class = BridgeNodeConfig
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("bridge", **kwargs)
+        self._simulator: Simulator | None = None
+        self._step: Step | None = None
+        self._max_steps = 0
+        self._one_at_a_time = threading.Lock()
+        self._taken: dict[str, int] = {}
+        self._heard = threading.Condition()
+        for key in self.spec.publishes:
+            self.out(key)
+        self.hear("taken", self._on_taken)
+        self.serve("reset_simulator", self._reset)
+        self.serve("act", self._act)
+
+    def _on_taken(self, header: Any) -> None:
+        with self._heard:
+            self._taken[header.frame_id] = convert.ns_of(header.stamp)
+            self._heard.notify_all()
+
+    def _reset(self, request: Any, response: Any) -> Any:
+        """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""
+        with self._one_at_a_time:
+            asked = request.episode
+            self._simulator = open_simulator(asked.scene, self._simulator)
+            start = pose2_of(convert.pose_of(asked.start)) if asked.use_start else None
+            self._step = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
+            self._max_steps = asked.max_steps
+            asked.header = convert.header(self._step.frame.stamp_ns)
+        response.episode = asked
+        return response
+
+    def _act(self, request: Any, response: Any) -> Any:
+        if request.action == request.STATUS:
+            return self._fill(response, self._current())
+        with self._one_at_a_time:
+            step = self._current()
+            if request.action != request.OBSERVE:
+                step = self._advance(Action(request.action), step)
+            self._publish(step)
+            self._await_observers(step)
+        return self._fill(response, step)
+
+    def _advance(self, action: Action, step: Step) -> Step:
+        if self._max_steps and step.steps >= self._max_steps:
+            raise SimulatorError(f"the episode is over after {self._max_steps} steps")
+        self._step = self._simulator.act(action)
+        return self._step
+
+    def _current(self) -> Step:
+        if self._step is None:
+            raise SimulatorError("no episode has begun: call reset_episode first")
+        return self._step
+
+    def _await_observers(self, step: Step) -> None:
+        """Return when all observers have taken in the observation. Raises NodeLost naming those that have not."""
+        stamp = step.frame.stamp_ns
+        end = time.monotonic() + self.config.taken_deadline_s
+        with self._heard:
+            while not self._heard.wait_for(lambda: not self._behind(stamp), self.config.repeat_s):
+                if time.monotonic() > end:
+                    raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at {stamp / 1e9:.3f} s "
+                                   f"within {self.config.taken_deadline_s:g} s")
+                self.count("observation published again")
+                self._publish(step)
+
+    def _behind(self, stamp_ns: int) -> list[str]:
+        return [name for name in self.config.observers if self._taken.get(name, -1) < stamp_ns]
+
+    def _publish(self, step: Step) -> None:
+        frame, stamp = step.frame, step.frame.stamp_ns
+        send = {key: self.out(key).publish for key in self.spec.publishes}
+        send["clock"](Clock(clock=convert.time_of(stamp)))
+        send["tf"](interface("tf2_msgs/msg/TFMessage")(transforms=[
+            convert.transform_msg(convert.MAP, convert.ODOM, stamp, Transform.identity()),
+            convert.transform_msg(convert.ODOM, convert.BASE, stamp, frame.map_from_base),
+            convert.transform_msg(convert.BASE, convert.CAMERA, stamp, frame.base_from_camera)]))
+        send["odom"](self._odometry(step))
+        send["camera_info"](convert.camera_info_msg(frame.intrinsics, stamp))
+        if frame.labels is not None:
+            send["label_table"](convert.label_table_msg(self._simulator.labels(), stamp))
+            send["labels"](convert.image_msg(frame.labels, "16UC1", stamp))
+        send["color"](convert.image_msg(frame.rgb, "rgb8", stamp))
+        send["depth"](convert.image_msg(frame.depth_m, "32FC1", stamp))
+
+    def _odometry(self, step: Step) -> Any:
+        message = interface("nav_msgs/msg/Odometry")(header=convert.header(step.frame.stamp_ns, convert.ODOM),
+                                                     child_frame_id=convert.BASE)
+        message.pose.pose = convert.pose_msg(step.frame.map_from_base)
+        return message
+
+    def _fill(self, response: Any, step: Step) -> Any:
+        response.stamp, response.collided = convert.time_of(step.frame.stamp_ns), step.collided
+        response.steps, response.metres = step.steps, step.metres
+        response.pose = convert.pose_msg(step.frame.map_from_base)
+        return response
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(BridgeNode)
