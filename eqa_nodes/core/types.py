@@ -140,6 +140,11 @@ class GridMap:
     cells: np.ndarray
     explored: np.ndarray
 
+    def explored_share(self) -> float:
+        """Return the share of the free cells that is explored, 0..1."""
+        free = self.cells == 0
+        return float(np.count_nonzero(self.explored & free) / max(np.count_nonzero(free), 1))
+
 
 class Frontier(NamedTuple):
     """A border between explored free space and the unknown: a place to look from, map frame."""
