@@ -1,0 +1,182 @@
+"""Doors, passages and windows: holes in the walls between the rooms of a plan, so that every room can be reached."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.plan import WALL_M, Cell
+from sim_bridge.house.scene import Opening
+
+DOOR_M, DOOR_HEIGHT_M = 0.92, 2.06
+CORNER_M = 0.16  # least distance from an opening to a corner of the room
+OPEN_PLAN = {frozenset(p) for p in (("living room", "dining room"), ("living room", "kitchen"), ("dining room", "kitchen"),
+                                    ("living room", "hallway"), ("hallway", "entryway"))}
+# sill height range, head and width range in metres of windows by room kind.
+WINDOWS: dict[str, tuple[tuple[float, float], float, tuple[float, float]]] = {
+    "bathroom": ((1.5, 1.6), 2.15, (0.5, 0.7)), "kitchen": ((1.1, 1.2), 2.15, (0.9, 1.4)),
+    "laundry room": ((1.3, 1.5), 2.1, (0.6, 0.8)), "garage": ((1.5, 1.6), 2.1, (0.7, 1.0)),
+    "hallway": ((0.9, 1.0), 2.1, (0.6, 0.8)), "living room": ((0.55, 0.9), 2.25, (1.3, 2.0)), "": ((0.85, 0.95), 2.2, (1.0, 1.6)),
+}
+DARK = ("closet", "pantry", "entryway")
+
+
+class Wall(NamedTuple):
+    """A straight stretch of wall centre line shared by cells a and b (b = -1: outdoors); along x or along y."""
+
+    a: int
+    b: int
+    along_x: bool
+    at: float
+    low: float
+    high: float
+
+    @property
+    def length(self) -> float:
+        """Length in metres."""
+        return self.high - self.low
+
+
+class Swing(NamedTuple):
+    """How a door leaf hangs: the room it opens into, whether the hinge is at the (x0, y0) end, open or closed."""
+
+    room: int
+    hinge_first: bool
+    state: str
+
+
+class Holes(NamedTuple):
+    """Openings, and by index of opening how a leaf hangs in it (passages have none)."""
+
+    openings: list[Opening]
+    swings: dict[int, Swing]
+
+
+def walls_of(cells: list[Cell]) -> tuple[list[Wall], list[Wall]]:
+    """Return the walls between cells and the outer walls of each cell."""
+    width, depth = max(c.x1 for c in cells), max(c.y1 for c in cells)
+    inner, outer = [], []
+    for i, a in enumerate(cells):
+        for j in range(len(cells)):
+            b = cells[j]
+            if abs(a.x1 - b.x0) < 1e-6 and min(a.y1, b.y1) > max(a.y0, b.y0):
+                inner.append(Wall(i, j, False, a.x1, max(a.y0, b.y0), min(a.y1, b.y1)))
+            if abs(a.y1 - b.y0) < 1e-6 and min(a.x1, b.x1) > max(a.x0, b.x0):
+                inner.append(Wall(i, j, True, a.y1, max(a.x0, b.x0), min(a.x1, b.x1)))
+        outer += [Wall(i, -1, False, x, a.y0, a.y1) for x, edge in ((0.0, a.x0), (width, a.x1)) if abs(x - edge) < 1e-6]
+        outer += [Wall(i, -1, True, y, a.x0, a.x1) for y, edge in ((0.0, a.y0), (depth, a.y1)) if abs(y - edge) < 1e-6]
+    return inner, outer
+
+
+def cut_openings(dice: Dice, cells: list[Cell]) -> Holes:
+    """Return doors, passages, the front door and windows for a plan. Raises AssertionError when a room stays shut off."""
+    inner, outer = walls_of(cells)
+    holes = Holes([], {})
+    inner = [w for w in inner if w.length >= DOOR_M + 2 * CORNER_M + WALL_M]
+    joined = {0}
+    for wall in inner:
+        if 0 in (wall.a, wall.b) and cells[wall.b if wall.a == 0 else wall.a].parent is None:
+            _join(dice, holes, cells, wall)
+            joined |= {wall.a, wall.b}
+    while len(joined) < len(cells):
+        ways = [w for w in inner if (w.a in joined) != (w.b in joined)]
+        assert ways, f"rooms {sorted(set(range(len(cells))) - joined)} have no wall for a door"
+        wall = min(ways, key=lambda w: _reluctance(cells, w))
+        _join(dice, holes, cells, wall)
+        joined |= {wall.a, wall.b}
+    _second_ways(dice, holes, cells, inner)
+    _front_door(dice, holes, cells, outer)
+    for wall in outer:
+        _windows(dice, holes, cells, wall)
+    return holes
+
+
+def _reluctance(cells: list[Cell], wall: Wall) -> int:
+    """Order in which a room looks for a way in: its host, then shared rooms, then whatever there is."""
+    a, b = cells[wall.a], cells[wall.b]
+    if a.parent is b or b.parent is a:
+        return 0
+    if a.parent is not None or b.parent is not None:
+        return 3
+    return 1 if "living room" in (a.kind, b.kind) or "hallway" in (a.kind, b.kind) else 2
+
+
+def _second_ways(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall]) -> None:
+    """Join kitchen, dining and living room where they touch; sometimes a closed door between two other rooms."""
+    have = {frozenset(o.rooms) for o in holes.openings}
+    closed = 0
+    for wall in inner:
+        pair = frozenset((wall.a, wall.b))
+        kinds = frozenset((cells[wall.a].kind, cells[wall.b].kind))
+        if pair in have or cells[wall.a].parent is not None or cells[wall.b].parent is not None:
+            continue
+        if kinds in OPEN_PLAN and dice.chance(0.8):
+            _join(dice, holes, cells, wall)
+        elif closed == 0 and "bedroom" in kinds and kinds <= {"bedroom", "study"} and dice.chance(0.5):
+            closed += 1
+            _join(dice, holes, cells, wall, "closed")
+
+
+def _join(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = "open") -> None:
+    """Cut a passage or a door with a leaf into the wall."""
+    kinds = frozenset((cells[wall.a].kind, cells[wall.b].kind))
+    if kinds in OPEN_PLAN and wall.length > 1.9 and dice.chance(0.75):
+        width = dice.between(1.2, min(2.0, wall.length - 0.6))
+        low = (wall.low + wall.high - width) / 2
+        _add(holes, "passage", wall, low, width, (0.0, 2.2))
+        return
+    first = dice.chance(0.5)
+    margin = CORNER_M + WALL_M / 2
+    low = wall.low + margin if first else wall.high - margin - DOOR_M
+    index = _add(holes, "door", wall, low, DOOR_M, (0.0, DOOR_HEIGHT_M))
+    room = _swings_into(cells, wall)
+    host = cells[room]
+    start, end = (host.x0, host.x1) if wall.along_x else (host.y0, host.y1)
+    holes.swings[index] = Swing(room, low - start < end - low - DOOR_M, state)
+
+
+def _swings_into(cells: list[Cell], wall: Wall) -> int:
+    """The leaf opens into the room rather than into the hallway, and into the larger one of two rooms."""
+    def dislike(i: int) -> tuple[bool, float]:
+        cell = cells[i]
+        return cell.kind in ("hallway", "entryway"), -(cell.x1 - cell.x0) * (cell.y1 - cell.y0)
+    return min((wall.a, wall.b), key=dislike)
+
+
+def _front_door(dice: Dice, holes: Holes, cells: list[Cell], outer: list[Wall]) -> None:
+    order = ("entryway", "hallway", "living room")
+    walls = [w for w in outer if cells[w.a].kind in order and w.length > DOOR_M + 2 * CORNER_M + WALL_M]
+    wall = min(walls, key=lambda w: (order.index(cells[w.a].kind), -w.length))
+    low = dice.between(wall.low + CORNER_M + WALL_M / 2, wall.high - CORNER_M - WALL_M / 2 - DOOR_M)
+    index = _add(holes, "door", wall, low, DOOR_M, (0.0, DOOR_HEIGHT_M))
+    holes.swings[index] = Swing(wall.a, dice.chance(0.5), "closed")
+
+
+def _windows(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall) -> None:
+    """Cut one window, or two into a long wall; some walls stay whole for tall furniture."""
+    kind = cells[wall.a].kind
+    if kind in DARK or wall.length < 1.3 or any(o.rooms == (wall.a, -1) and o.kind == "door" and _on(o, wall)
+                                                for o in holes.openings):
+        return
+    others = [o for o in holes.openings if o.kind == "window" and o.rooms[0] == wall.a]
+    if others and dice.chance(0.5):
+        return
+    sills, head, widths = WINDOWS.get(kind, WINDOWS[""])
+    number = 2 if wall.length > 4.6 and kind != "bathroom" else 1
+    slot = (wall.length - WALL_M) / number
+    for k in range(number):
+        width = min(dice.between(*widths), slot - 0.5)
+        centre = wall.low + WALL_M / 2 + slot * (k + 0.5) + dice.between(-0.1, 0.1) * max(0.0, slot - width - 0.6)
+        _add(holes, "window", wall, centre - width / 2, width, (dice.between(*sills), head))
+
+
+def _on(opening: Opening, wall: Wall) -> bool:
+    return (opening.y0 == opening.y1) == wall.along_x and wall.at in ((opening.y0,) if wall.along_x else (opening.x0,))
+
+
+def _add(holes: Holes, kind: str, wall: Wall, low: float, width: float, z: tuple[float, float]) -> int:
+    """Append the opening from `low` over `width` along the wall; return its index."""
+    low, high = round(low, 3), round(low + width, 3)
+    ends = (low, wall.at, high, wall.at) if wall.along_x else (wall.at, low, wall.at, high)
+    holes.openings.append(Opening(kind, *ends, *z, (wall.a, wall.b)))
+    return len(holes.openings) - 1

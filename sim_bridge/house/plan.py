@@ -1,0 +1,249 @@
+"""The floor plan: rooms along a central band (a hallway, or the living room in small homes) that tile a rectangle.
+
+Cells are laid out on wall centre lines; a room is its cell less half a wall all around.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.scene import Room
+
+WALL_M = 0.12
+
+# kind: area range (m2) and least width (m) of a cell.
+SPACE: dict[str, tuple[float, float, float]] = {
+    "living room": (19.0, 29.0, 3.9), "kitchen": (10.0, 16.0, 2.9), "dining room": (11.5, 18.0, 3.0),
+    "bedroom": (11.0, 18.0, 3.0), "bathroom": (5.2, 8.6, 1.95), "study": (8.0, 13.0, 2.5),
+    "laundry room": (5.2, 8.5, 1.9), "entryway": (5.0, 8.5, 1.9), "garage": (15.0, 22.0, 3.4),
+    "workout room": (10.0, 16.0, 2.9), "pantry": (4.0, 6.5, 1.8), "closet": (4.0, 6.5, 1.8),
+}
+# Rooms of the deep and of the shallow side; the others fit either.
+DEEP = ("living room", "dining room", "garage")
+SHALLOW = ("bathroom", "laundry room", "entryway")
+# Rooms behind another room, entered through it: (annex, host), and the annex's depth in metres.
+ANNEXES = {"pantry": "kitchen", "closet": "bedroom", "second bathroom": "bedroom"}
+OPTIONAL = ("bedroom", "dining room", "study", "entryway", "garage", "laundry room", "second bathroom", "bedroom", "pantry",
+            "workout room", "closet")
+
+
+@dataclass
+class Cell:
+    """A room to be, on wall centre lines (metres)."""
+
+    kind: str
+    x0: float = 0.0
+    y0: float = 0.0
+    x1: float = 0.0
+    y1: float = 0.0
+    parent: Cell | None = None  # the room through which an annex is entered
+
+    @property
+    def width(self) -> float:
+        """Extent along x."""
+        return self.x1 - self.x0
+
+
+class Layout(NamedTuple):
+    """All cells, the central one first, and the footprint's extents in metres."""
+
+    cells: list[Cell]
+    width: float
+    depth: float
+
+
+@dataclass
+class Column:
+    """A slot of a strip: one room, or a room with an annex behind it."""
+
+    kind: str
+    annex: str = ""
+    width: float = 0.0
+    limits: tuple[float, float] = field(default=(0.0, 0.0))
+
+    def measure(self, depth: float) -> None:
+        """Set the least and greatest width for a strip of this depth (both in metres)."""
+        low, high, narrow = SPACE[self.kind]
+        if self.annex:
+            extra = SPACE[self.annex.removeprefix("second ")]
+            low, high, narrow = low + extra[0], high + extra[1], max(narrow, 3.0)
+        least = max(narrow, low / depth)
+        self.limits = (least, max(least + 0.2, high / depth))
+
+
+def programme(dice: Dice, count: int) -> list[str]:
+    """Return the room kinds of a home of `count` rooms, the hallway not among them where the living room is the hub."""
+    kinds = ["living room", "kitchen", "bedroom", "bathroom"]
+    options = list(OPTIONAL)
+    wanted = count - (1 if count > 5 else 0)
+    while len(kinds) < wanted:
+        kind = dice.pick(options[: 4 + len(kinds) // 2])
+        options.remove(kind)
+        kinds.append(kind)
+    return kinds
+
+
+def draw_layout(dice: Dice, count: int) -> Layout:
+    """Return cells for `count` rooms (4..12)."""
+    hub = "living room" if count <= 5 else "hallway"
+    for attempt in range(600):
+        if attempt % 60 == 0:  # some sets of rooms fit no rectangle
+            kinds = programme(dice, count)
+        layout = _try_layout(dice, [k for k in kinds if k != hub], hub)
+        if layout is not None:
+            return _turned(dice, layout)
+    raise AssertionError(f"no layout for {kinds}")
+
+
+def _try_layout(dice: Dice, kinds: list[str], hub: str) -> Layout | None:
+    columns = [Column(k) for k in kinds if k not in ANNEXES]
+    if not _assign_annexes(dice, [k for k in kinds if k in ANNEXES], columns):
+        return None
+    annexed = any(c.annex for c in columns)
+    deep = dice.between(5.2, 5.7) if annexed else dice.between(4.3, 5.0) if hub == "hallway" else dice.between(3.4, 4.0)
+    depths = (deep, dice.between(3.1, 3.7))
+    strips = _assign_strips(dice, columns, hub)
+    if not all(strips):
+        return None
+    sums = []
+    for strip, depth in zip(strips, depths, strict=True):
+        for column in strip:
+            column.measure(depth)
+        sums.append((sum(c.limits[0] for c in strip), sum(c.limits[1] for c in strip)))
+    low, high = max(s[0] for s in sums), min(s[1] for s in sums)
+    if low > high:
+        return None
+    length = dice.between(low, min(high, low + 1.5))
+    band = dice.between(1.45, 1.75) if hub == "hallway" else dice.between(max(3.9, 18.5 / length), 29.0 / length)
+    if hub == "living room" and not 3.9 <= band <= 6.0:
+        return None
+    for strip, (least, most) in zip(strips, sums, strict=True):
+        share = (length - least) / (most - least)
+        for column in strip:
+            column.width = column.limits[0] + share * (column.limits[1] - column.limits[0])
+    return _cells(dice, strips, depths, length, band, hub)
+
+
+def _assign_annexes(dice: Dice, annexes: list[str], columns: list[Column]) -> bool:
+    """Hang each annex behind a free host; False when there is none."""
+    for annex in annexes:
+        hosts = [c for c in columns if c.kind == ANNEXES[annex] and not c.annex]
+        if not hosts:
+            return False
+        dice.pick(hosts).annex = annex
+    return True
+
+
+def _assign_strips(dice: Dice, columns: list[Column], hub: str) -> tuple[list[Column], list[Column]]:
+    """Split the columns over the deep and the shallow strip, living room first, dining room and kitchen next to it."""
+    deep, shallow = [], []
+    for column in dice.shuffled(columns):
+        if column.annex or (hub == "hallway" and column.kind in DEEP):
+            deep.append(column)
+        elif hub == "hallway" and column.kind in SHALLOW:
+            shallow.append(column)
+        else:
+            (deep if dice.chance(0.5) else shallow).append(column)
+    order = ("living room", "dining room", "kitchen")
+    deep.sort(key=lambda c: order.index(c.kind) if c.kind in order else len(order))
+    return deep, shallow
+
+
+def _cells(dice: Dice, strips: tuple[list[Column], list[Column]], depths: tuple[float, float], length: float,
+           band: float, hub: str) -> Layout:
+    """Place the strips below and above the band; a living room at the end may reach over the hallway."""
+    deep, shallow = depths
+    core = Cell(hub, 0.0, deep, length, deep + band)
+    cells = [core]
+    for strip, y0, y1, outer in ((strips[0], 0.0, deep, 0.0), (strips[1], deep + band, deep + band + shallow, 1.0)):
+        x = 0.0
+        for column in strip:
+            cell = Cell(column.kind, x, y0, x + column.width, y1)
+            cells.append(cell)
+            x = cell.x1
+            if column.annex and outer == 0.0:
+                kind = column.annex.removeprefix("second ")
+                cut = min(max(SPACE[kind][0] / column.width, 1.75 if kind != "bathroom" else 1.95), 2.2)
+                cells.append(Cell(kind, cell.x0, 0.0, cell.x1, cut, parent=cell))
+                cell.y0 = cut
+        cells[-1 if cells[-1].parent is None else -2].x1 = length
+    living = next(c for c in cells if c.kind == "living room")
+    if hub == "hallway" and living.x0 == 0.0 and (living.width * deep < 21.0 or dice.chance(0.4)) \
+            and living.width * (deep + band) < 33.0:
+        living.y1, core.x0 = deep + band, living.x1
+    return Layout(cells, length, deep + band + shallow)
+
+
+def _turned(dice: Dice, layout: Layout) -> Layout:
+    """Mirror and transpose the plan at random."""
+    cells, width, depth = layout
+    flip_x, flip_y, swap = dice.chance(0.5), dice.chance(0.5), dice.chance(0.4)
+    for c in cells:
+        if flip_x:
+            c.x0, c.x1 = width - c.x1, width - c.x0
+        if flip_y:
+            c.y0, c.y1 = depth - c.y1, depth - c.y0
+        if swap:
+            c.x0, c.y0, c.x1, c.y1 = c.y0, c.x0, c.y1, c.x1
+        c.x0, c.y0, c.x1, c.y1 = (round(v, 3) for v in (c.x0, c.y0, c.x1, c.y1))
+    return Layout(cells, depth if swap else width, width if swap else depth)
+
+
+FLOORS: dict[str, tuple[tuple[str, str], ...]] = {
+    "bathroom": (("small_tile", "white"), ("small_tile", "turquoise"), ("tile", "light gray"), ("small_tile", "black"),
+                 ("small_tile", "light blue"), ("marble", "white")),
+    "kitchen": (("tile", "white"), ("tile", "beige"), ("tile", "gray"), ("small_tile", "light orange"), ("wood", "brown")),
+    "laundry room": (("tile", "light blue"), ("small_tile", "light green"), ("tile", "gray")),
+    "garage": (("concrete", "gray"),),
+    "workout room": (("carpet", "black"), ("carpet", "gray"), ("planks", "beige")),
+    "entryway": (("tile", "beige"), ("tile", "black"), ("marble", "white"), ("tile", "brown")),
+    "hallway": (("planks", "brown"), ("planks", "beige"), ("tile", "light gray"), ("marble", "cream")),
+    "bedroom": (("carpet", "beige"), ("carpet", "blue"), ("carpet", "light gray"), ("planks", "beige"), ("carpet", "green"),
+                ("planks", "brown"), ("carpet", "light purple")),
+    "pantry": (("tile", "beige"), ("planks", "brown")),
+    "closet": (("carpet", "beige"), ("planks", "beige")),
+    "": (("planks", "brown"), ("planks", "beige"), ("wood", "brown"), ("carpet", "beige"), ("planks", "gray")),
+}
+WALLS: dict[str, tuple[str, ...]] = {
+    "bathroom": ("tile", "small_tile", "tile", "plaster"), "kitchen": ("plaster", "plaster", "tile"),
+    "living room": ("plaster", "plaster", "wallpaper_stripes", "brick"), "garage": ("brick", "concrete"),
+    "bedroom": ("plaster", "wallpaper_stripes", "wallpaper_dots"), "dining room": ("plaster", "wallpaper_stripes"),
+    "": ("plaster",),
+}
+COLOURS = ("white", "cream", "light blue", "light green", "light yellow", "light pink", "light purple", "light gray",
+           "light orange", "beige", "turquoise", "white", "yellow")
+
+
+def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
+    """Return rooms with names, floors and walls; wall colours repeat only when they have run out."""
+    colours: list[str] = []
+    rooms = []
+    for index, (cell, name) in enumerate(zip(cells, _names(dice, cells), strict=True)):
+        colours = colours or dice.shuffled(COLOURS)
+        floor, floor_colour = dice.pick(FLOORS.get(cell.kind, FLOORS[""]))
+        wall = dice.pick(WALLS.get(cell.kind, WALLS[""]))
+        colour = dice.pick(("red", "brown", "white")) if wall == "brick" else "gray" if wall == "concrete" else colours.pop()
+        half = WALL_M / 2
+        rooms.append(Room(index, cell.kind, round(cell.x0 + half, 3), round(cell.y0 + half, 3), round(cell.x1 - half, 3),
+                          round(cell.y1 - half, 3), floor, floor_colour, colour, name, wall))
+    return rooms
+
+
+def _names(dice: Dice, cells: list[Cell]) -> list[str]:
+    """Name rooms; several of a kind are told apart as a person would."""
+    series = {"bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
+              "bathroom": ["main bathroom", "second bathroom", "third bathroom"]}
+    many = [k for k in series if sum(c.kind == k for c in cells) > 1]
+    ranked = sorted(range(len(cells)), key=lambda i: (cells[i].parent is not None,
+                                                      -_area(cells[i]) if cells[i].kind == "bedroom" else 0.0, i))
+    names = [c.kind for c in cells]
+    for i in ranked:
+        if cells[i].kind in many:
+            names[i] = series[cells[i].kind].pop(0)
+    return names
+
+
+def _area(cell: Cell) -> float:
+    return (cell.x1 - cell.x0) * (cell.y1 - cell.y0)
