@@ -190,7 +190,8 @@ class MemoryStore:
         rows = self._db.execute(
             f"SELECT keyframes.id, x, y, sightings, -bm25(words, {_WEIGHTS}) AS score FROM words "
             f"JOIN keyframes ON keyframes.id = words.rowid WHERE words MATCH ? AND {where} "
-            f"ORDER BY score DESC, keyframes.id LIMIT {_RERANKED}", (" OR ".join(f'"{t}"' for t in terms), *values))
+            "ORDER BY score DESC, keyframes.id LIMIT ?",
+            (" OR ".join(f'"{t}"' for t in terms), *values, max(_RERANKED, query.limit)))
         found = []
         for i, x, y, seen, score in rows:
             share, thing = max(_fits(_load_sightings(seen), frozenset(terms)), default=(0.0, ""))

@@ -27,7 +27,7 @@ class PerceptionConfig:
 
 def check_frame(frame: Frame) -> None:
     """Raise BadFrame unless images, intrinsics, pose and stamp fit together."""
-    h, w = frame.depth_m.shape[:2]
+    h, w = (*frame.depth_m.shape, 0, 0)[:2]
     k = frame.intrinsics
     problems = {
         f"rgb is {frame.rgb.shape} {frame.rgb.dtype}, wanted {(h, w, 3)} uint8":
