@@ -90,6 +90,11 @@ class Facts:
         """Return the phrase of the thing's room, or None where it has no unique name."""
         return self.rooms.get(thing.room)
 
+    def plain(self, room: int) -> bool:
+        """Return whether the room is the only one of its kind."""
+        kinds = {r.id: r.kind for r in self.house.rooms}
+        return room in kinds and list(kinds.values()).count(kinds[room]) == 1
+
     def inside(self, room: int, *kinds: str) -> list[Thing]:
         """Return the things of a room (of these kinds)."""
         return [t for t in self.things if t.room == room and (not kinds or t.kind in kinds)]
@@ -121,10 +126,10 @@ class Facts:
         if thing.kind in lexicon.DOORS:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
+        if self.alone(thing, self.things) and not self.plain(thing.room):
+            return f"the {thing.kind}"  # whoever sees only pictures cannot tell the second bedroom from the main one
         if room and self.alone(thing, fellows):
             return f"the {thing.kind} in {room}"
-        if self.alone(thing, self.things):
-            return f"the {thing.kind}"
         base = self.support(thing)
         carried = room and base and thing.relation in ("on", "in") and self.alone(base, fellows)
         if base and carried and self.alone(thing, self.carried(base, thing.relation)):

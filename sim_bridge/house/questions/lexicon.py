@@ -79,6 +79,7 @@ SAME_FROM_ALL_SIDES = frozenset((
 ))
 
 BEDS = ("bed", "double bed", "single bed")
+COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
 CHAIRS = ("chair", "dining chair", "kitchen chair")
 SEATS = ("sofa", "couch", "armchair", "sofa bed", "loveseat")
 FRUIT_BOWLS = ("fruit bowl", "bowl")

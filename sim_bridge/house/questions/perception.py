@@ -91,8 +91,10 @@ def attribute(facts: Facts) -> Iterator[Candidate]:
         name = facts.name(thing)
         if name is None or thing.kind in lexicon.OPENINGS and thing.kind not in lexicon.DOORS:
             continue
-        if thing.colour:
-            yield Candidate(ATTRIBUTE, _colour_question(facts, thing, name), thing.colour, (thing.id,),
+        cover = lexicon.COVERED.get(thing.kind, "")
+        if thing.colour and not (cover and any(t.kind == cover for t in facts.carried(thing))):
+            shown = f"the {cover} on {name}" if cover else name
+            yield Candidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
                             lexicon.NEAR_COLOURS.get(thing.colour, ()))
         if thing.material:
             asks = (f"What {be(thing.kind, False)} {name} made of?",
@@ -117,7 +119,7 @@ def _shared_colours(facts: Facts) -> Iterator[Candidate]:
             things = facts.inside(room, kind)
             colours = {t.colour for t in things}
             others = [t for t in facts.inside(room) if t.kind != kind]
-            if len(things) > 1 and len(colours) == 1 and things[0].colour and facts.alone(things[0], others):
+            if len(things) > 1 and len(colours) == 1 and kind not in lexicon.COVERED and things[0].colour and facts.alone(things[0], others):
                 yield Candidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
                                 tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)
 

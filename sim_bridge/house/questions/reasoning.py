@@ -10,7 +10,7 @@ from sim_bridge.house.questions.facts import Candidate, Facts
 from sim_bridge.house.scene import Thing
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
-_DOUBLE_BED_M = 1.3
+_SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
 def functional(facts: Facts) -> Iterator[Candidate]:
@@ -119,8 +119,9 @@ def _sleeping(facts: Facts) -> Iterator[Candidate]:
         room = facts.room(bed)
         if room is None or not facts.alone(bed, facts.inside(bed.room)):
             continue
-        wide = bed.size[1] >= _DOUBLE_BED_M
-        yield Candidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
+        if not _SINGLE_BED_M < bed.size[1] < _DOUBLE_BED_M:
+            wide = bed.size[1] >= _DOUBLE_BED_M
+            yield Candidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
         if bed.state in ("made", "unmade"):
             yield Candidate(KNOWLEDGE, f"Has anyone slept in the bed in {room} since it was last made?",
                             _yes(bed.state == "unmade"), (bed.id,))

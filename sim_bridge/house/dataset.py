@@ -1,0 +1,132 @@
+"""Question-answer pairs over the seeded houses: train seeds 0-999, test seeds 1000-1999."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.geometry import Pose2
+from sim_bridge.house.generate import generate_house
+from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions.grounding import Grounding
+from sim_bridge.house.simulator import HouseWorld
+
+SPLITS = {"train": range(1000), "test": range(1000, 2000)}
+_SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
+_TRIES = 12
+
+
+@dataclass(frozen=True)
+class HouseQuestion:
+    """A question about a house whose answer is known and can be seen.
+
+    alternatives: other wordings that are as right; targets: instance ids; target_view: where they are well in view;
+    l_steps, l_metres: atomic actions (moves and turns) and metres of the shortest way from start to target_view;
+    needs_exploration: no target shows itself at the start, whatever the heading.
+    """
+
+    id: str
+    scene: str
+    split: str
+    category: str
+    question: str
+    answer: str
+    alternatives: tuple[str, ...]
+    targets: tuple[int, ...]
+    target_view: Pose2
+    start: Pose2
+    l_steps: int
+    l_metres: float
+    needs_exploration: bool
+
+
+def split_of(seed: int) -> str:
+    """Return train or test (ConfigError for a seed of neither)."""
+    for split, seeds in SPLITS.items():
+        if seed in seeds:
+            return split
+    raise ConfigError(f"house seed {seed} belongs to no split: train has seeds 0-999, test has 1000-1999")
+
+
+def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False) -> Iterator[HouseQuestion]:
+    """Yield n questions (fewer where the split runs out), at most one of each category from each house.
+
+    Houses come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so that
+    guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target is in view.
+    Raises ConfigError for an unknown split.
+    """
+    if split not in SPLITS:
+        raise ConfigError(unknown("split", split, SPLITS))
+    seeds = np.random.default_rng(seed).permutation(SPLITS[split])
+    used: dict[str, Counter[str]] = {category: Counter() for category in CATEGORIES}
+    left = n
+    for k, house_seed in enumerate(seeds):
+        source = _Source(int(house_seed), split, include_seen)
+        for category in (*CATEGORIES[k % 7:], *CATEGORIES[:k % 7]):
+            if left <= 0:
+                return
+            question = source.next(category, used[category])
+            if question is not None:
+                left -= 1
+                yield question
+
+
+def questions_of(seed: int, per_category: int = 3, include_seen: bool = False) -> list[HouseQuestion]:
+    """Return up to `per_category` questions of each category about one house. Raises ConfigError for a seed of no split."""
+    source = _Source(seed, split_of(seed), include_seen)
+    found = []
+    for category in CATEGORIES:
+        used: Counter[str] = Counter()
+        found += [source.next(category, used) for _ in range(per_category)]
+    return [question for question in found if question is not None]
+
+
+def to_openeqa(questions: Iterable[HouseQuestion]) -> list[dict[str, object]]:
+    """Return records of OpenEQA's question file; the scene stands for the episode history, alternatives are extra_answers."""
+    return [{"question": q.question, "answer": q.answer, "category": q.category, "question_id": q.id,
+             "episode_history": f"house-v0/{q.scene.replace(':', '-')}",
+             **({"extra_answers": list(q.alternatives)} if q.alternatives else {})} for q in questions]
+
+
+class _Source:
+    """The questions of one house, found one by one: looking is the slow part."""
+
+    def __init__(self, seed: int, split: str, include_seen: bool) -> None:
+        house = generate_house(seed)
+        self._seed, self._split, self._include_seen = seed, split, include_seen
+        self._grounding = Grounding(house, HouseWorld(house))
+        self._left = {category: dict(enumerate(items)) for category, items in candidates(house).items()}
+
+    def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
+        """Return a question not yet returned, with the answer and the phrasing least used so far; None where all are gone."""
+        left = self._left[category]
+        for _ in range(min(_TRIES, len(left))):
+            number = min(left, key=lambda i: (sum(used[key] for key in _keys(left[i])), self._shuffle(category, i)))
+            candidate = left.pop(number)
+            question = self._question(number, candidate)
+            if question is not None:
+                used.update(_keys(candidate))
+                return question
+        return None
+
+    def _question(self, number: int, candidate: Candidate) -> HouseQuestion | None:
+        grounded = self._grounding.ground(candidate, self._include_seen)
+        if grounded is None:
+            return None
+        return HouseQuestion(
+            f"house-{self._seed}-{_SHORT[candidate.category]}-{number}", f"house:{self._seed}", self._split, candidate.category,
+            candidate.question, candidate.answer, candidate.alternatives, candidate.targets, grounded.view, grounded.start,
+            grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
+
+    def _shuffle(self, category: str, number: int) -> int:
+        return zlib.crc32(f"{self._seed} {category} {number}".encode())
+
+
+def _keys(candidate: Candidate) -> tuple[str, str]:
+    """What should not come too often: the answer, and the way of asking."""
+    return candidate.answer, " ".join(candidate.question.split()[:3])

@@ -1,0 +1,176 @@
+"""Looks whether a question can be answered by looking: a view of its targets, and a start that does not show them."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.core.geometry import Pose2, wrap
+from sim_bridge.house.questions.facts import Candidate
+from sim_bridge.house.scene import House, Room, Thing
+from sim_bridge.simulator import Camera, Robot
+
+# Pixels of the default 640x480 camera: what is needed to recognise a target, and what counts as having seen it.
+VIEW_PIXELS, SEEN_PIXELS = 400, 80
+_COARSE = 4  # looking is tried at a quarter of the default resolution
+_HEADINGS = 12
+_RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
+_PREFERRED_M, _LOOKS = 1.7, 8
+_FRONT_COS = 0.45  # within about 63 degrees of straight in front
+_MARGIN = 0.06  # of the image: targets lie further inside
+
+
+class World(Protocol):
+    """What is asked of the simulated house (privileged)."""
+
+    def free(self, x: float, y: float) -> bool:
+        """Tell whether the robot can stand there."""
+
+    def visible_pixels(self, pose: Pose2, camera: Camera) -> Mapping[int, int]:
+        """Count the pixels of every instance in view."""
+
+    def shortest_path(self, a: tuple[float, float], b: tuple[float, float]) -> Sequence[tuple[float, float]]:
+        """Return the way-points from a to b, both included; empty when there is no way."""
+
+    def steps_along(self, path: Sequence[tuple[float, float]], start_yaw: float, final_yaw: float, robot: Robot) -> int:
+        """Count the atomic actions along a path, the turn at its end included."""
+
+
+class Grounded(NamedTuple):
+    """Where a question begins and ends: poses, and what lies between (atomic actions, metres)."""
+
+    start: Pose2
+    view: Pose2
+    l_steps: int
+    l_metres: float
+    needs_exploration: bool
+
+
+class Grounding:
+    """Views and starts in one house; what was seen from a start is remembered."""
+
+    def __init__(self, house: House, world: World, robot: Robot | None = None) -> None:
+        self.house, self.world, self.robot = house, world, robot or Robot()
+        camera = self.robot.camera
+        self._camera = Camera(camera.width // _COARSE, camera.height // _COARSE, camera.hfov_deg, camera.height_m,
+                              camera.tilt_down_deg, camera.max_range_m)
+        self._scale = _COARSE ** 2 * 640 * 480 / (camera.width * camera.height)
+        self._seen: dict[tuple[float, float], dict[int, float]] = {}
+
+    def ground(self, candidate: Candidate, allow_seen: bool = False) -> Grounded | None:
+        """Return start and view, or None where the targets cannot be seen, reached, or (unless allowed) hidden at first."""
+        view = self.find_view(candidate)
+        if view is None:
+            return None
+        starts = [self.house.start] if allow_seen else [self.house.start, *self._other_starts]
+        for start in starts:
+            hidden = self.hidden(start, candidate.targets)
+            if not (hidden or allow_seen):
+                continue
+            path = self.world.shortest_path((start.x, start.y), (view.x, view.y))
+            if len(path) > 0:
+                steps = self.world.steps_along(path, start.yaw, view.yaw, self.robot)
+                return Grounded(start, view, steps, _length(path), hidden)
+        return None
+
+    def hidden(self, start: Pose2, targets: Sequence[int]) -> bool:
+        """Return whether none of the targets shows itself to a robot that turns once on the spot."""
+        seen = self.seen_from(start)
+        return all(seen.get(target, 0) < SEEN_PIXELS for target in targets)
+
+    def seen_from(self, start: Pose2) -> dict[int, float]:
+        """Return by instance the most pixels (of the default camera) in any of the twelve headings."""
+        key = (start.x, start.y)
+        if key not in self._seen:
+            most: dict[int, float] = {}
+            for k in range(_HEADINGS):
+                for instance, pixels in self.pixels(Pose2(*key, wrap(start.yaw + k * 2 * math.pi / _HEADINGS))).items():
+                    most[instance] = max(most.get(instance, 0.0), pixels)
+            self._seen[key] = most
+        return self._seen[key]
+
+    def pixels(self, pose: Pose2) -> dict[int, float]:
+        """Return the pixels of every instance in view, in pixels of the default camera."""
+        return {i: n * self._scale for i, n in self.world.visible_pixels(pose, self._camera).items()}
+
+    def find_view(self, candidate: Candidate) -> Pose2 | None:
+        """Return the best of a few views of the targets: enough of them in the image, each large enough and not covered."""
+        best, best_score = None, 1.0
+        for pose in self._poses(candidate)[:_LOOKS]:
+            pixels = self.pixels(pose)
+            sizes = sorted((pixels.get(t, 0.0) / VIEW_PIXELS for t in candidate.targets), reverse=True)
+            score = min(sizes[candidate.need - 1], 4.0)
+            if score > best_score:
+                best, best_score = pose, score
+            if score == 4.0:
+                break
+        return best
+
+    def _poses(self, candidate: Candidate) -> list[Pose2]:
+        """Return poses around the targets from which they lie inside the image, the most promising first."""
+        targets = [self.house.thing(t) for t in candidate.targets][:max(candidate.need, 1)]
+        x = sum(t.position[0] for t in targets) / len(targets)
+        y = sum(t.position[1] for t in targets) / len(targets)
+        rooms = {t.room for t in targets}
+        found: list[tuple[float, int, Pose2]] = []
+        for ring, bearing in ((r, b) for r in _RINGS_M for b in range(_BEARINGS)):
+            angle = 2 * math.pi * bearing / _BEARINGS
+            pose = Pose2(x + ring * math.cos(angle), y + ring * math.sin(angle), wrap(angle + math.pi))
+            room = self.house.room_at(pose.x, pose.y)
+            if room is None or room.id not in rooms or not self.world.free(pose.x, pose.y):
+                continue
+            if all(self._in_image(pose, t) for t in targets):
+                found.append((self._cost(pose, candidate, targets, ring), len(found), pose))
+        return [pose for cost, _, pose in sorted(found) if cost < math.inf]
+
+    def _cost(self, pose: Pose2, candidate: Candidate, targets: list[Thing], ring: float) -> float:
+        cost = abs(ring - _PREFERRED_M)
+        for thing in targets:
+            facing = _facing(thing, pose)
+            if thing.id == candidate.front and facing < _FRONT_COS:
+                return math.inf
+            cost += 0.3 * (1 - facing) / len(targets)
+        return round(cost, 6)
+
+    def _in_image(self, pose: Pose2, thing: Thing) -> bool:
+        """Return whether the middle of the thing projects well inside the image."""
+        camera = self.robot.camera
+        dx, dy = thing.position[0] - pose.x, thing.position[1] - pose.y
+        forward = math.cos(pose.yaw) * dx + math.sin(pose.yaw) * dy
+        left = math.cos(pose.yaw) * dy - math.sin(pose.yaw) * dx
+        up = thing.position[2] + thing.size[2] / 2 - camera.height_m
+        tilt = math.radians(camera.tilt_down_deg)
+        depth = forward * math.cos(tilt) - up * math.sin(tilt)
+        height = forward * math.sin(tilt) + up * math.cos(tilt)
+        half = math.tan(math.radians(camera.hfov_deg) / 2) * (1 - 2 * _MARGIN)
+        return depth > 0.3 and abs(left) < half * depth and abs(height) < half * depth * camera.height / camera.width
+
+    @cached_property
+    def _other_starts(self) -> list[Pose2]:
+        """One free pose in every room, in an order and with headings that the seed decides."""
+        poses = [(self._draw("order", room.id), self._stand(room)) for room in self.house.rooms]
+        return [pose for _, pose in sorted(poses, key=lambda p: p[0]) if pose is not None]
+
+    def _stand(self, room: Room) -> Pose2 | None:
+        for k in range(12):
+            u, v = (self._draw(axis, room.id, k) / 2 ** 32 * 0.6 + 0.2 for axis in "xy")
+            x, y = round(room.x0 + u * (room.x1 - room.x0), 3), round(room.y0 + v * (room.y1 - room.y0), 3)
+            if self.world.free(x, y):
+                return Pose2(x, y, wrap(math.radians(self._draw("yaw", room.id) % 12 * 30)))
+        return None
+
+    def _draw(self, *key: object) -> int:
+        return zlib.crc32(repr((self.house.seed, key)).encode())
+
+
+def _facing(thing: Thing, pose: Pose2) -> float:
+    """Return the cosine between the thing's front and the direction to the viewer: 1 = straight in front."""
+    return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)
+
+
+def _length(path: Sequence[tuple[float, float]]) -> float:
+    return round(sum(math.dist(a, b) for a, b in pairwise(path)), 3)

@@ -1,0 +1,138 @@
+"""Questions of the built-in house: true by the scene graph, unambiguous, visible, balanced, the same on every run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+
+import pytest
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.language import plural
+from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.scene import House, Opening, Room, Thing
+
+
+def thing(id_: int, kind: str, room: int, x: float, y: float, size: tuple[float, float, float] = (0.5, 0.5, 0.8),
+          **more: object) -> Thing:
+    return Thing(id_, kind, room, (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0)), size, **more)  # type: ignore[arg-type]
+
+
+def home(*extra: Thing) -> House:
+    """A living room, a study and two bedrooms side by side along x, 4 m each."""
+    names = (("living room", ""), ("study", ""), ("bedroom", "main bedroom"), ("bedroom", "second bedroom"))
+    rooms = [Room(i, kind, 4.12 * i, 0.0, 4.12 * i + 4.0, 4.0, "planks", "brown", "white", name)
+             for i, (kind, name) in enumerate(names)]
+    doors = [Opening("door", 4.06 + 4.12 * i, 1.5, 4.06 + 4.12 * i, 2.4, 0.0, 2.0, (i, i + 1), 90 + i) for i in range(3)]
+    things = [
+        thing(1, "sofa", 0, 2.0, 0.5, (0.9, 2.0, 0.8), yaw=math.pi / 2, colour="blue", material="fabric"),
+        thing(2, "tv", 0, 2.0, 3.9, (0.1, 1.2, 0.7), yaw=-math.pi / 2, z=1.0, relation="wall", state="on"),
+        thing(3, "painting", 0, 2.0, 0.05, (0.05, 0.8, 0.6), yaw=math.pi / 2, z=1.4, relation="wall"),
+        thing(4, "desk", 1, 6.0, 0.4, (0.7, 1.4, 0.75), yaw=math.pi / 2, colour="white", material="wood"),
+        thing(5, "laptop", 1, 6.0, 0.4, (0.25, 0.35, 0.2), z=0.75, support=4, relation="on", state="open", colour="gray"),
+        thing(6, "mug", 1, 6.4, 0.4, (0.1, 0.1, 0.1), z=0.75, support=4, relation="on", colour="red"),
+        thing(7, "wardrobe", 1, 7.2, 0.4, (0.6, 0.9, 2.0), yaw=math.pi / 2, colour="brown"),
+        *(thing(20 + i, "chair", 1, 5.0 + i, 2.5, colour="green") for i in range(3)),
+        thing(8, "bed", 2, 10.0, 1.0, (2.0, 1.6, 0.9), colour="red", state="unmade"),
+        thing(9, "bed", 3, 14.0, 1.0, (2.0, 1.0, 0.9), colour="blue", state="made"),
+        *(thing(90 + i, "door", i, d.x0, 1.95, (0.05, 0.9, 2.0), state="open") for i, d in enumerate(doors)),
+        *extra,
+    ]
+    return House(7, rooms, doors, things, Pose2(1.0, 2.0, 0.0))
+
+
+def asked(house: House, category: str) -> dict[str, Candidate]:
+    return {c.question: c for c in candidates(house)[category]}
+
+
+def answers_about(house: House, category: str, target: int) -> dict[str, str]:
+    return {q: c.answer for q, c in asked(house, category).items() if target in c.targets}
+
+
+def test_names_fit_one_thing_only() -> None:
+    facts = Facts(home())
+    assert facts.name(facts.house.thing(1)) == "the sofa in the living room"
+    assert facts.name(facts.house.thing(8)) == "the bed in the main bedroom"
+    assert facts.name(facts.house.thing(20)) is None
+    twins = Facts(home(thing(30, "desk", 1, 5.0, 3.5), thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
+    assert twins.name(twins.house.thing(31)) is None  # on one of two desks
+    assert Facts(home(thing(30, "armchair", 0, 3.5, 2.0))).name(thing(1, "sofa", 0, 2.0, 0.5)) is None
+
+
+def test_unnamed_rooms_of_a_kind_are_not_spoken_of() -> None:
+    house = home()
+    house.rooms = [replace(room, name="") for room in house.rooms]
+    assert not any("bedroom" in q for c in CATEGORIES for q in asked(house, c))
+
+
+def test_a_second_lamp_silences_questions_about_the_first() -> None:
+    lamp = thing(30, "floor lamp", 0, 3.5, 2.0, state="on", colour="red")
+    other = thing(31, "table lamp", 0, 0.5, 2.0, state="off", colour="blue")
+    before = [c for cat in CATEGORIES[1:4] for c in candidates(home(lamp))[cat] if 30 in c.targets]
+    after = [c for cat in CATEGORIES[1:4] for c in candidates(home(lamp, other))[cat] if 30 in c.targets]
+    assert len(before) >= 3 and after == []
+
+
+def test_colourless_and_stateless_things_are_not_asked_about() -> None:
+    lamp = thing(30, "floor lamp", 0, 3.5, 2.0)
+    house = home(lamp)
+    assert answers_about(house, "attribute recognition", 30) == {} == answers_about(house, "object state recognition", 30)
+
+
+def test_what_is_on_and_above() -> None:
+    found = asked(home(), "object recognition")
+    on_desk = next(c for q, c in found.items() if q.endswith("on the desk in the study?") and "object" not in q and "thing" not in q)
+    assert on_desk.answer == "a laptop and a mug" and set(on_desk.targets) == {4, 5, 6} and on_desk.need == 3
+    above = next(c for q, c in found.items() if "above the sofa" in q)
+    assert above.answer == "a painting" and set(above.targets) == {1, 3}
+    assert any(re.fullmatch(r"What is the red (thing|object) on the desk in the study\?", q) for q in found)
+
+
+def test_left_and_right_are_those_of_who_faces_it() -> None:
+    """The desk looks to +y, so its viewer looks to -y and has -x, where nothing stands, on the right."""
+    facts = Facts(home())
+    desk, wardrobe = facts.house.thing(4), facts.house.thing(7)
+    assert facts.beside(desk, left=True) == wardrobe and facts.beside(desk, left=False) is None
+    crowded = Facts(home(thing(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
+    assert crowded.beside(desk, left=True) is None  # two could be meant
+
+
+def test_counts() -> None:
+    spatial = asked(home(), "spatial understanding")
+    counts = [c for q, c in spatial.items() if re.match(r"How many chairs (are|are there) in the study", q)]
+    assert [c.answer for c in counts] == ["3"] and counts[0].need == 3
+    with_armchair = asked(home(thing(30, "armchair", 1, 7.0, 3.5)), "spatial understanding")
+    assert not any("How many chairs" in q for q in with_armchair)
+
+
+def test_places() -> None:
+    places = asked(home(), "object localization")
+    assert next(c.answer for q, c in places.items() if "my laptop" in q and "room" not in q) == "on the desk in the study"
+    assert next(c.answer for q, c in places.items() if "painting" in q and "room" not in q.split()[1]) == "on the wall in the living room"
+    assert not any("bed" in q.split("?")[0].split() for q in places)  # there are two
+
+
+def test_which_is_closer_needs_a_clear_difference() -> None:
+    facts = Facts(home())
+    for c in candidates(home())["spatial understanding"]:
+        if c.question.startswith("Which is closer"):
+            near, far, base = (facts.house.thing(t) for t in c.targets)
+            assert facts.gap(base, far) > facts.gap(base, near) + 0.5 and c.answer == f"the {near.kind}"
+
+
+def test_gap_is_the_distance_of_footprints() -> None:
+    facts = Facts(home())
+    assert facts.gap(facts.house.thing(4), facts.house.thing(7)) == pytest.approx(1.2 - 0.7 - 0.45)
+    assert facts.gap(facts.house.thing(4), facts.house.thing(5)) == 0.0
+
+
+def test_plural_kinds_take_are() -> None:
+    house = home(thing(30, "headphones", 1, 5.7, 0.4, support=4, relation="on", colour="black"))
+    found = [q for cat in ("attribute recognition", "object localization") for q in answers_about(house, cat, 30)]
+    assert found and not any(" is the headphones" in q or " is my headphones" in q or "Is the headphones" in q for q in found)
