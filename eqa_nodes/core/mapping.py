@@ -1,0 +1,230 @@
+"""The map: camera frames -> voxels -> occupancy grid, explored area and frontiers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqa_nodes.core import voxels
+from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
+from eqa_nodes.core.frames import check_frame, clean_depth
+from eqa_nodes.core.frontiers import find_frontiers
+from eqa_nodes.core.types import Frame, Frontier, GridMap, Intrinsics
+
+_GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
+_SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
+
+
+@dataclass(frozen=True)
+class MapperConfig:
+    """How frames become a map. Heights are above the floor, which is where the base stands in the first frame.
+
+    voxel_m: edge of a voxel and of a grid cell, metres.
+    range_m: horizontal distance up to which depth is believed, metres.
+    truncation_m: space this close before a surface (along the optical axis) is not called free, metres.
+    floor_below_m, ceiling_m: the height band that is mapped, metres.
+    obstacle_min_m, robot_height_m: what lies between these heights stands in the robot's way, metres.
+    drop_m: floor that lies deeper than this is a drop, not floor, metres.
+    low_m: a column counts as clear only when it is seen down to this height, metres.
+    blind_m: nearer than this the floor may lie below the image, and the lowest visible part counts instead, metres.
+    explored_range_m, explored_width: floor is explored once seen clear so near (metres) and in this central share
+        of the image's width (explore-eqa; a range stands in for its share of rows, which depends on the camera's tilt).
+    clearance_m: radius of the disc at the start that is taken to be clear and explored, metres.
+    robot_radius_m: where the robot has stood is clear, metres.
+    hit, miss, bound: integer log-odds of a surface point, of seen-through space, and the bound of their sum.
+    max_extent_m: a map wider than this is a fault of localisation, metres.
+    """
+
+    voxel_m: float = 0.1
+    range_m: float = 5.0
+    truncation_m: float = 0.1
+    floor_below_m: float = 0.2
+    ceiling_m: float = 3.5
+    obstacle_min_m: float = 0.15
+    robot_height_m: float = 1.4
+    drop_m: float = 0.2
+    low_m: float = 0.35
+    blind_m: float = 1.5
+    explored_range_m: float = 3.5
+    explored_width: float = 0.5
+    clearance_m: float = 0.5
+    robot_radius_m: float = 0.18
+    hit: int = 3
+    miss: int = 1
+    bound: int = 15
+    max_extent_m: float = 300.0
+
+    def __post_init__(self) -> None:
+        positive = ("voxel_m", "range_m", "truncation_m", "ceiling_m", "robot_radius_m", "hit", "miss", "bound",
+                    "explored_range_m", "explored_width", "max_extent_m")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"mapper.{name} is {getattr(self, name)}: it must be positive")
+        if not 0 < self.obstacle_min_m < self.robot_height_m <= self.ceiling_m:
+            raise ConfigError(f"mapper heights must rise: obstacle_min_m {self.obstacle_min_m} < robot_height_m "
+                              f"{self.robot_height_m} <= ceiling_m {self.ceiling_m}")
+        if self.hit > self.bound or self.bound > 127:
+            raise ConfigError(f"mapper.bound is {self.bound}: it must lie between hit ({self.hit}) and 127")
+
+
+class Mapper:
+    """Voxel map of one place. Cost of a frame: the voxels in its own view, however large the house.
+
+    rejected: frames refused since the reset; bad_pixels: depth pixels that were NaN, inf, negative or beyond reach.
+    """
+
+    def __init__(self, config: MapperConfig | None = None) -> None:
+        self.config = config or MapperConfig()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.rejected = 0
+        self.bad_pixels = 0
+        self._stamp_ns = -1
+        self._layout: voxels.Layout | None = None
+        c = self.config
+        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        layers = below + math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
+        self._voxels = np.zeros((0, 0, layers), np.int8)
+        self._clear = np.zeros((0, 0), np.bool_)
+        self._explored = np.zeros((0, 0), np.bool_)
+        self._cells = np.zeros((0, 0), np.int8)
+
+    def integrate(self, frame: Frame) -> None:
+        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or not newer than the last."""
+        try:
+            check_frame(frame)
+            if frame.stamp_ns <= self._stamp_ns:
+                raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames must arrive in order")
+            layout = self._layout or self._first_layout(frame)
+            view = self._view(frame)
+            window = self._reserve(layout, view, frame.intrinsics)
+        except BadFrame:
+            self.rejected += 1
+            raise
+        depth_m, n_bad = clean_depth(frame.depth_m)
+        self.bad_pixels += n_bad
+        first, self._stamp_ns = self._stamp_ns < 0, frame.stamp_ns
+        self._see(np.require(depth_m, np.float32, ("C", "W")), view, window)
+        self._stand(frame, first)
+
+    def grid(self) -> GridMap:
+        """Return a snapshot of the 2D map. Raises StaleData before the first frame."""
+        layout = self._require_layout()
+        voxel = self.config.voxel_m
+        return GridMap(self._stamp_ns, voxel, (layout.gx * voxel, layout.gy * voxel), self._cells.copy(), self._explored.copy())
+
+    def frontiers(self) -> list[Frontier]:
+        """Return the frontiers of the present map. Raises StaleData before the first frame."""
+        return find_frontiers(self.grid())
+
+    def explored_share(self) -> float:
+        """Return which part (0..1) of the known free floor is explored; 0 before the first frame."""
+        free = self._cells == 0
+        return float(np.count_nonzero(self._explored & free)) / max(1, int(np.count_nonzero(free)))
+
+    def points(self) -> np.ndarray:
+        """Return the centres of the occupied voxels, (n, 3) float32, map frame, metres. Cost grows with the map."""
+        layout = self._require_layout()
+        index = np.argwhere(self._voxels > 0)
+        corner = np.array([layout.gx, layout.gy, 0.0])
+        centres = (index[:, [1, 0, 2]] + corner + 0.5) * self.config.voxel_m
+        centres[:, 2] += layout.z0
+        return centres.astype(np.float32)
+
+    def _require_layout(self) -> voxels.Layout:
+        if self._layout is None or self._stamp_ns < 0:
+            raise StaleData("there is no map yet: no frame has been integrated since the reset")
+        return self._layout
+
+    def _first_layout(self, frame: Frame) -> voxels.Layout:
+        """Place the volume. A layer boundary lies at obstacle_min_m, and so the floor inside a layer, not on its face."""
+        c, (x, y, floor) = self.config, frame.map_from_base.xyz
+        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        z0 = floor + c.obstacle_min_m - below * c.voxel_m
+        return voxels.Layout(
+            gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
+            floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
+            band0=below, band1=math.ceil((floor + c.robot_height_m - z0) / c.voxel_m - 1e-9))
+
+    def _view(self, frame: Frame) -> voxels.View:
+        m, k = frame.map_from_camera(), frame.intrinsics
+        return voxels.View(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
+                           float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
+
+    def _reserve(self, layout: voxels.Layout, view: voxels.View, k: Intrinsics) -> voxels.Window:
+        """Grow the volume until it holds the view; return the window of indices that the view may change."""
+        reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
+        if not np.all(np.abs(reach) < 1e9):
+            raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
+        x0, y0, x1, y1 = (int(math.floor(reach[0])) - 1, int(math.floor(reach[1])) - 1,
+                          int(math.floor(reach[2])) + 2, int(math.floor(reach[3])) + 2)
+        rows, columns = self._cells.shape
+        before_x, before_y = _blocks(layout.gx - x0), _blocks(layout.gy - y0)
+        after_x, after_y = _blocks(x1 - layout.gx - columns), _blocks(y1 - layout.gy - rows)
+        extent = max(rows + before_y + after_y, columns + before_x + after_x) * self.config.voxel_m
+        if extent > self.config.max_extent_m:
+            raise BadFrame(f"pose {view.position[:2].tolist()} would stretch the map to {extent:.0f} m, the limit is "
+                           f"{self.config.max_extent_m:.0f} m: has localisation jumped?")
+        if before_x or before_y or after_x or after_y:
+            pad = ((before_y, after_y), (before_x, after_x))
+            self._voxels = np.pad(self._voxels, (*pad, (0, 0)))
+            self._clear, self._explored = np.pad(self._clear, pad), np.pad(self._explored, pad)
+            self._cells = np.pad(self._cells, pad, constant_values=-1)
+        self._layout = layout._replace(gx=layout.gx - before_x, gy=layout.gy - before_y)
+        return voxels.Window(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
+
+    def _see(self, depth_m: np.ndarray, view: voxels.View, window: voxels.Window) -> None:
+        """Carry the depth image into the volume."""
+        c, layout = self.config, self._require_layout()
+        hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.bool_)
+        stride = max(1, int(min(view.fx, view.fy) * c.voxel_m / c.range_m / _SAMPLES))
+        voxels.scatter(depth_m, stride, view, layout, window, 0.1 * c.voxel_m, hits)
+        rules = voxels.Rules(c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
+                             c.explored_width)
+        voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
+
+    def _stand(self, frame: Frame, first: bool) -> None:
+        """The robot is its own proof: what it stands on is clear of obstacles; so is, by assumption, the start's surrounding."""
+        c, layout, pose = self.config, self._require_layout(), frame.pose
+        reach = c.clearance_m if first else c.robot_radius_m
+        span = math.ceil(reach / c.voxel_m) + 1
+        ix0, iy0 = math.floor(pose.x / c.voxel_m) - span, math.floor(pose.y / c.voxel_m) - span
+        for gy in range(iy0, iy0 + 2 * span + 1):
+            for gx in range(ix0, ix0 + 2 * span + 1):
+                distance = math.hypot((gx + 0.5) * c.voxel_m - pose.x, (gy + 0.5) * c.voxel_m - pose.y)
+                iy, ix = gy - layout.gy, gx - layout.gx
+                if distance > reach:
+                    continue
+                self._clear[iy, ix] = self._explored[iy, ix] = True
+                if distance + c.voxel_m * math.sqrt(0.5) <= c.robot_radius_m:  # wholly under the robot, not the wall beside it
+                    column = self._voxels[iy, ix, layout.band0:layout.band1]
+                    np.minimum(column, 0, out=column)
+                self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)
+
+
+def view_box(view: voxels.View, k: Intrinsics, margin_m: float) -> np.ndarray:
+    """Return the box (x0, y0, x1, y1), map frame, metres, of what the view can reach and `margin_m` round the camera."""
+    corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
+    axis = view.rotation[:2, 2]
+    rays = corners @ view.rotation[:2].T
+    ahead, aside = rays @ axis, rays @ np.array([-axis[1], axis[0]])
+    if ahead.min() > 1e-6:
+        bearing, half = math.atan2(axis[1], axis[0]), float(np.arctan2(np.abs(aside), ahead).max())
+    else:  # looks steeply up or down: anything round it can be in view
+        bearing, half = 0.0, math.pi
+    steps = 16
+    angles = bearing + np.linspace(-half, half, steps + 1)
+    reach = view.range_m / math.cos(half / steps)  # the polygon's corners lie outside the circle
+    x, y = view.position[0], view.position[1]
+    xs = np.concatenate([x + reach * np.cos(angles), [x - margin_m, x + margin_m]])
+    ys = np.concatenate([y + reach * np.sin(angles), [y - margin_m, y + margin_m]])
+    return np.array([xs.min(), ys.min(), xs.max(), ys.max()])
+
+
+def _blocks(cells: int) -> int:
+    """Round a missing number of cells up to whole blocks; nothing missing gives 0."""
+    return max(0, math.ceil(cells / _GROWTH)) * _GROWTH

@@ -1,0 +1,212 @@
+"""Path planning on the occupancy grid: what the robot's centre may cross, how far everything is, and the way to a goal."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from scipy import ndimage
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import GridMap
+
+SNAP_M = 0.5  # how far a goal may be moved onto reachable floor
+COMFORT_M = 0.3  # beyond the robot's radius: nearer to obstacles than that costs extra
+SQUEEZE = 4.0  # extra cost per metre where the robot just fits
+ESCAPE_M = 0.6  # a robot that stands too close to something may leave through such cells so near to it
+ESCAPE = 10.0
+
+# Moves of 8 directions and the 8 between them: paths come within 3 % of the straight line.
+_MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1),
+                   (1, 2), (2, 1), (1, -2), (2, -1), (-1, 2), (-2, 1), (-1, -2), (-2, -1)])
+
+
+class Point(NamedTuple):
+    """A place on the floor, map frame, metres."""
+
+    x: float
+    y: float
+
+
+def index_of(grid: GridMap, x: float, y: float) -> tuple[int, int]:
+    """Return (row, column) of the cell that holds a point. Raises BadPose when the point is not finite or off the map."""
+    if math.isfinite(x) and math.isfinite(y):
+        iy = math.floor((y - grid.origin[1]) / grid.resolution_m)
+        ix = math.floor((x - grid.origin[0]) / grid.resolution_m)
+        if 0 <= iy < grid.cells.shape[0] and 0 <= ix < grid.cells.shape[1]:
+            return iy, ix
+    raise BadPose(f"({x}, {y}) is not on the map, which begins at {grid.origin} and has {grid.cells.shape} cells "
+                  f"of {grid.resolution_m} m")
+
+
+def centre_of(grid: GridMap, iy: int, ix: int) -> Point:
+    """Return the centre of a cell."""
+    return Point(grid.origin[0] + (ix + 0.5) * grid.resolution_m, grid.origin[1] + (iy + 0.5) * grid.resolution_m)
+
+
+def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
+    """Return the cost of a metre for the robot's centre in each cell: (rows, columns) float64, inf = forbidden.
+
+    Forbidden: cells nearer than `radius_m` to an occupied one (centre to centre), and unknown cells unless allowed. Beyond
+    that the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. Round a start that is itself forbidden, cells that are not
+    occupied are open at the cost ESCAPE, so that the robot can get out.
+    """
+    occupied = grid.cells == 100
+    gap = ndimage.distance_transform_edt(~occupied) * grid.resolution_m if occupied.any() else np.full(occupied.shape, np.inf)
+    cost = 1.0 + SQUEEZE * np.maximum(0.0, 1.0 - (gap - radius_m) / COMFORT_M)
+    cost[gap < radius_m] = np.inf
+    if not allow_unknown:
+        cost[grid.cells == -1] = np.inf
+    iy, ix = index_of(grid, start.x, start.y)
+    if np.isinf(cost[iy, ix]):
+        reach = math.ceil(ESCAPE_M / grid.resolution_m)
+        near = np.s_[max(0, iy - reach):iy + reach + 1, max(0, ix - reach):ix + reach + 1]
+        rows, columns = np.ogrid[near]
+        shut = np.isinf(cost[near]) & ~occupied[near] & ((rows - iy) ** 2 + (columns - ix) ** 2 <= reach ** 2)
+        cost[near][shut] = ESCAPE
+        cost[iy, ix] = ESCAPE
+    return cost
+
+
+def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
+    """Return the length in metres of the shortest drivable path from `start` to each cell, inf where there is none."""
+    cost = weights(grid, start, radius_m, allow_unknown)
+    return cost_field(np.where(np.isinf(cost), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
+
+
+def cost_field(cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> np.ndarray:
+    """Return the least cost (metres times weight) of a path between `source` and each cell (Dijkstra, 16 directions)."""
+    return _dijkstra(np.ascontiguousarray(cost, np.float64), source[0], source[1], resolution_m, _MOVES)
+
+
+def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: float = SNAP_M) -> tuple[int, int] | None:
+    """Return the reachable cell (finite in `field`) nearest to a point, or None when none lies within the tolerance."""
+    reach = tolerance_m / grid.resolution_m
+    fx, fy = (x - grid.origin[0]) / grid.resolution_m - 0.5, (y - grid.origin[1]) / grid.resolution_m - 0.5
+    y0, y1 = max(0, math.floor(fy - reach)), min(field.shape[0], math.ceil(fy + reach) + 1)
+    x0, x1 = max(0, math.floor(fx - reach)), min(field.shape[1], math.ceil(fx + reach) + 1)
+    if y0 >= y1 or x0 >= x1:
+        return None
+    rows, columns = np.ogrid[y0:y1, x0:x1]
+    distance = np.where(np.isfinite(field[y0:y1, x0:x1]), np.hypot(rows - fy, columns - fx), np.inf)
+    best = int(distance.argmin())
+    if not distance.flat[best] <= max(reach, math.sqrt(0.5)):  # the cell that holds the point always counts
+        return None
+    return y0 + best // (x1 - x0), x0 + best % (x1 - x0)
+
+
+def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknown: bool = False,
+         tolerance_m: float = SNAP_M) -> list[Point] | None:
+    """Return way-points from `start` to the goal, map frame, metres; None when nothing near the goal can be reached.
+
+    The goal is moved to the nearest reachable cell within `tolerance_m`. No point of the path lies in a forbidden cell
+    (see weights), except where the start does. Raises BadPose for a start that is not on the map.
+    """
+    cost = weights(grid, start, radius_m, allow_unknown)
+    source = index_of(grid, start.x, start.y)
+    field = cost_field(cost, source, grid.resolution_m)
+    target = snap(grid, field, goal.x, goal.y, tolerance_m)
+    if target is None:
+        return None
+    cells = _descend(cost, field, target[0], target[1], grid.resolution_m, _MOVES)[::-1]
+    corners = _shorten(cells, cost)
+    path = [centre_of(grid, int(iy), int(ix)) for iy, ix in cells[corners]]
+    return [Point(start.x, start.y), *path[1:]]
+
+
+def along(path: list[Point], metres: float) -> tuple[Point, float]:
+    """Return the point `metres` along a path (its end when shorter) and the path's heading there, radians."""
+    heading = 0.0
+    for a, b in zip(path, path[1:], strict=False):
+        length = math.hypot(b.x - a.x, b.y - a.y)
+        heading = math.atan2(b.y - a.y, b.x - a.x) if length > 0 else heading
+        if length > 0 and metres <= length:
+            return Point(a.x + (b.x - a.x) * metres / length, a.y + (b.y - a.y) * metres / length), heading
+        metres -= length
+    return path[-1], heading
+
+
+@numba.njit(cache=True)
+def _open(cost: np.ndarray, iy: int, ix: int, dy: int, dx: int) -> bool:
+    """Say whether the move stays on permitted cells, also on those that it passes between its ends."""
+    ny, nx = iy + dy, ix + dx
+    if not (0 <= ny < cost.shape[0] and 0 <= nx < cost.shape[1]) or np.isinf(cost[ny, nx]):
+        return False
+    if abs(dy) == 2 or abs(dx) == 2:
+        my, mx = (dy // 2 if abs(dy) == 2 else 0), (dx // 2 if abs(dx) == 2 else 0)
+        return not np.isinf(cost[iy + my, ix + mx]) and not np.isinf(cost[ny - my, nx - mx])
+    return not np.isinf(cost[iy + dy, ix]) and not np.isinf(cost[iy, ix + dx])
+
+
+@numba.njit(cache=True)
+def _dijkstra(cost: np.ndarray, sy: int, sx: int, resolution: float, moves: np.ndarray) -> np.ndarray:
+    rows, columns = cost.shape
+    field = np.full((rows, columns), np.inf)
+    field[sy, sx] = 0.0
+    heap = [(0.0, sy * columns + sx)]
+    while heap:
+        reached, index = heapq.heappop(heap)
+        iy, ix = index // columns, index % columns
+        if reached > field[iy, ix]:
+            continue
+        for m in range(len(moves)):
+            dy, dx = moves[m, 0], moves[m, 1]
+            if _open(cost, iy, ix, dy, dx):
+                length = np.sqrt(float(dy * dy + dx * dx)) * resolution
+                total = reached + length * 0.5 * (cost[iy, ix] + cost[iy + dy, ix + dx])
+                if total < field[iy + dy, ix + dx]:
+                    field[iy + dy, ix + dx] = total
+                    heapq.heappush(heap, (total, (iy + dy) * columns + ix + dx))
+    return field
+
+
+@numba.njit(cache=True)
+def _descend(cost: np.ndarray, field: np.ndarray, iy: int, ix: int, resolution: float, moves: np.ndarray) -> np.ndarray:
+    """Return the cells from (iy, ix) down to the source of the field, (n, 2)."""
+    path = [(iy, ix)]
+    while field[iy, ix] > 0.0:
+        best, by, bx = np.inf, iy, ix
+        for m in range(len(moves)):
+            dy, dx = moves[m, 0], moves[m, 1]
+            if _open(cost, iy, ix, dy, dx) and field[iy + dy, ix + dx] < field[iy, ix]:
+                length = np.sqrt(float(dy * dy + dx * dx)) * resolution
+                total = field[iy + dy, ix + dx] + length * 0.5 * (cost[iy, ix] + cost[iy + dy, ix + dx])
+                if total < best:
+                    best, by, bx = total, iy + dy, ix + dx
+        iy, ix = by, bx
+        path.append((iy, ix))
+    return np.array(path)
+
+
+@numba.njit(cache=True)
+def _line_cost(cost: np.ndarray, ay: int, ax: int, by: int, bx: int) -> float:
+    """Return the cost, in cells, of the straight line between two cell centres; inf when it crosses a forbidden cell."""
+    length = np.hypot(float(by - ay), float(bx - ax))
+    n = max(1, int(np.ceil(length * 4)))
+    total = 0.0
+    for i in range(n + 1):
+        y, x = ay + (by - ay) * i / n + 0.5, ax + (bx - ax) * i / n + 0.5
+        total += cost[int(y), int(x)] * (0.5 if i == 0 or i == n else 1.0)
+    return total * length / n
+
+
+@numba.njit(cache=True)
+def _shorten(cells: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Return the indices of the way-points to keep: leave out those that a straight line, no dearer, makes needless."""
+    keep = [0]
+    at = 0
+    while at < len(cells) - 1:
+        best, spent, i = at + 1, 0.0, at + 1
+        while i < len(cells):
+            spent += _line_cost(cost, cells[i - 1, 0], cells[i - 1, 1], cells[i, 0], cells[i, 1])
+            direct = _line_cost(cost, cells[at, 0], cells[at, 1], cells[i, 0], cells[i, 1])
+            if direct <= spent * 1.01:
+                best = i
+            i += 1
+        keep.append(best)
+        at = best
+    return np.array(keep)

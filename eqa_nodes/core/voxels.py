@@ -1,0 +1,181 @@
+"""Compiled kernels of the voxel map. Each touches only a window of the volume, so its cost does not grow with the house.
+
+Volume arrays are indexed [iy, ix, layer]; (gx, gy) is the global cell of index [0, 0], a cell being voxel_m wide and starting
+at a multiple of it. Camera axes are optical. Updates are integers and sequential: the same frames give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+NEAR_M = 0.05  # nothing nearer to the lens is projected
+
+
+class Window(NamedTuple):
+    """Half-open index range of the volume that one frame may change."""
+
+    y0: int
+    y1: int
+    x0: int
+    x1: int
+
+
+class View(NamedTuple):
+    """A pinhole camera in the map: rotation (3, 3) and position (3,) of map_from_camera, intrinsics in pixels, range in metres."""
+
+    rotation: np.ndarray
+    position: np.ndarray
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    range_m: float
+
+
+class Layout(NamedTuple):
+    """Where the volume lies. z0: lower face of layer 0 in metres; floor, low, band0, band1: layer numbers (see Mapper)."""
+
+    gx: int
+    gy: int
+    voxel_m: float
+    z0: float
+    floor: int
+    low: int
+    band0: int
+    band1: int
+
+
+class Rules(NamedTuple):
+    """How a frame changes the map: log-odds steps and bounds, metres, and the central share of the image that explores."""
+
+    hit: int
+    miss: int
+    bound: int
+    truncation_m: float
+    drop_m: float
+    blind_m: float
+    explored_m: float
+    explored_width: float
+
+
+@numba.njit(cache=True)
+def scatter(depth: np.ndarray, stride: int, view: View, layout: Layout, window: Window, push_m: float,
+            hits: np.ndarray) -> None:
+    """Mark in `hits` (window rows, columns, layers) bool the voxels that hold a measured surface point.
+
+    Points, not projected voxel centres, decide what is solid: they keep thin legs and walls seen at a glancing angle.
+    push_m: points move this far into the surface, so that a wall on a voxel face falls on its solid side.
+    """
+    r, t = view.rotation, view.position
+    per_m = 1.0 / layout.voxel_m
+    for v in range(stride // 2, depth.shape[0], stride):
+        b = (v + 0.5 - view.cy) / view.fy
+        bx, by, bz = r[0, 1] * b + r[0, 2], r[1, 1] * b + r[1, 2], r[2, 1] * b + r[2, 2]
+        for u in range(stride // 2, depth.shape[1], stride):
+            d = float(depth[v, u])
+            if d <= 0.0:
+                continue
+            d += push_m
+            a = (u + 0.5 - view.cx) / view.fx
+            x, y = t[0] + d * (r[0, 0] * a + bx), t[1] + d * (r[1, 0] * a + by)
+            if (x - t[0]) ** 2 + (y - t[1]) ** 2 > view.range_m ** 2:
+                continue
+            ix = int(np.floor(x * per_m)) - layout.gx - window.x0
+            iy = int(np.floor(y * per_m)) - layout.gy - window.y0
+            layer = int(np.floor((t[2] + d * (r[2, 0] * a + bz) - layout.z0) * per_m))
+            if 0 <= ix < hits.shape[1] and 0 <= iy < hits.shape[0] and 0 <= layer < hits.shape[2]:
+                hits[iy, ix, layer] = True
+
+
+@numba.njit(cache=True)
+def sweep(depth: np.ndarray, view: View, layout: Layout, window: Window, rules: Rules, hits: np.ndarray,
+          voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
+    """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
+    for iy in range(window.y0, window.y1):
+        dy = (iy + layout.gy + 0.5) * layout.voxel_m - view.position[1]
+        for ix in range(window.x0, window.x1):
+            dx = (ix + layout.gx + 0.5) * layout.voxel_m - view.position[0]
+            distance = np.sqrt(dx * dx + dy * dy)
+            if distance > view.range_m + layout.voxel_m:
+                continue
+            seen, u = _column(depth, view, layout, rules, dx, dy, distance,
+                              hits[iy - window.y0, ix - window.x0], voxels[iy, ix])
+            if seen:
+                clear[iy, ix] = True
+                off_centre = abs(u - 0.5 * depth.shape[1])
+                if distance <= rules.explored_m and off_centre <= 0.5 * rules.explored_width * depth.shape[1]:
+                    explored[iy, ix] = True
+            cells[iy, ix] = project(voxels[iy, ix], layout, clear[iy, ix])
+
+
+@numba.njit(cache=True)
+def project(column: np.ndarray, layout: Layout, clear: bool) -> int:
+    """Return the 2D state of a column: 100 when anything in the robot's way is solid, else 0 when seen clear, else -1."""
+    for layer in range(layout.band0, layout.band1):
+        if column[layer] > 0:
+            return 100
+    return 0 if clear else -1
+
+
+@numba.njit(cache=True)
+def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: float, dy: float, distance: float,
+            hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
+    """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
+
+    The lowest layer inside the image decides: above an occluded one nothing is known of the floor, however much air is seen.
+    Nearer than blind_m the floor lies below the image; there the lowest visible part of the robot's band counts.
+    """
+    r = view.rotation
+    dz = layout.z0 + 0.5 * layout.voxel_m - view.position[2]
+    x, y, z = _to_camera(r, dx, dy, dz)
+    top = len(column) - 1
+    if _outside(x, y, z, *_to_camera(r, dx, dy, dz + top * layout.voxel_m), view, depth.shape[1]):
+        for layer in range(top + 1):
+            if hits[layer]:
+                column[layer] = min(column[layer] + rules.hit, rules.bound)
+        return False, 0.0
+    decided, clear, where = False, False, 0.0
+    for layer in range(top + 1):
+        rise = layer * layout.voxel_m
+        zc = z + rise * r[2, 2]
+        surface = hits[layer]
+        if surface:
+            column[layer] = min(column[layer] + rules.hit, rules.bound)
+        if zc <= NEAR_M:
+            continue
+        u = view.fx * (x + rise * r[2, 0]) / zc + view.cx
+        v = view.fy * (y + rise * r[2, 1]) / zc + view.cy
+        if u < 0.0 or v < 0.0 or u >= depth.shape[1] or v >= depth.shape[0]:
+            continue
+        d = float(depth[int(v), int(u)])
+        beyond = d - zc
+        if d > 0.0 and beyond > rules.truncation_m and not surface:
+            column[layer] = max(column[layer] - rules.miss, -rules.bound)
+        if decided or layer < layout.floor:
+            continue
+        decided, where = True, u
+        if layer == layout.floor:
+            # What is seen there must be floor, neither something in front of it nor the foot of a drop.
+            fall = -(dz + rise) * beyond / zc
+            clear = d > 0.0 and beyond > -layout.voxel_m and fall < rules.drop_m
+        else:
+            near = distance <= rules.blind_m and layer < layout.band1
+            clear = d > 0.0 and beyond > 0.0 and not surface and (layer <= layout.low or near)
+    return clear, where
+
+
+@numba.njit(cache=True)
+def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, float, float]:
+    return (r[0, 0] * dx + r[1, 0] * dy + r[2, 0] * dz, r[0, 1] * dx + r[1, 1] * dy + r[2, 1] * dz,
+            r[0, 2] * dx + r[1, 2] * dy + r[2, 2] * dz)
+
+
+@numba.njit(cache=True)
+def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: View, width: int) -> bool:
+    """Say whether a column from (x0, y0, z0) to (x1, y1, z1), camera axes, misses the image: both ends beyond one side."""
+    left, right = -view.cx / view.fx, (width - view.cx) / view.fx
+    return ((z0 <= NEAR_M and z1 <= NEAR_M) or (x0 < left * z0 and x1 < left * z1)
+            or (x0 > right * z0 and x1 > right * z1))

@@ -1,0 +1,245 @@
+"""A small world drawn with characters: the fake that ships with the package, fast enough for every test.
+
+`#` is a wall up to the ceiling, `.` floor, `>` the start (facing +x); any other character is a box of furniture.
+The first text row is the north (largest y); the map's origin is the south-west corner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numba
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
+from eqa_nodes.core.geometry import Pose2, camera_mount, wrap
+from eqa_nodes.core.planning import distance_field, index_of
+from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
+from sim_bridge.simulator import Camera, Episode, Robot, Step
+
+CELL_M = 0.5
+WALL_M = 2.6
+BOX_M = 0.7
+KINDS = {"S": "sofa", "T": "table", "B": "bed", "C": "chair", "F": "fridge", "P": "plant"}
+
+SCENES: dict[str, tuple[str, ...]] = {
+    "room": (
+        "############",
+        "#..........#",
+        "#.>....T...#",
+        "#..........#",
+        "#..C.......#",
+        "#..........#",
+        "############"),
+    "flat": (
+        "########################",
+        "#.........#............#",
+        "#.>.......#...BBB......#",
+        "#.........#...BBB......#",
+        "#......................#",
+        "#..SS.....#............#",
+        "#.........#.........P..#",
+        "####..############..####",
+        "#......................#",
+        "#......................#",
+        "########..########..####",
+        "#............#.........#",
+        "#..TT........#.........#",
+        "#..TT.....F..#....C....#",
+        "#............#.........#",
+        "########################"),
+}
+
+
+class GridWorld:
+    """Implements the Simulator protocol over `scenes` (name -> rows of characters, cells of CELL_M)."""
+
+    def __init__(self, scenes: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._scenes = scenes if scenes is not None else SCENES
+        self._clock_ns = 0
+        self._closed = False
+        self._robot: Robot | None = None
+
+    def reset(self, episode: Episode) -> Step:
+        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+        if self._closed:
+            raise SimulatorError("the simulator is closed: make a new one")
+        if episode.scene not in self._scenes:
+            raise UnknownScene(unknown("toy scene", episode.scene, self._scenes))
+        rows = self._scenes[episode.scene]
+        ids, self._labels, mark = _read(rows, episode.scene)
+        start = episode.start or mark
+        self._ids, self._heights = ids, np.where(ids == 1, WALL_M, np.where(ids > 1, BOX_M, 0.0))
+        if not all(map(math.isfinite, start)) or not self._fits(start.x, start.y, episode.robot.radius_m):
+            raise BadPose(f"start {start} is not on free floor of toy scene {episode.scene!r}")
+        self._robot, self._pose, self._tilt_deg = episode.robot, start, episode.robot.camera.tilt_down_deg
+        self._steps, self._metres = 0, 0.0
+        self._tick()
+        return self._observe(collided=False)
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE renders again without counting."""
+        robot = self._require_robot()
+        if action == Action.OBSERVE:
+            return self._observe(collided=False)
+        collided = False
+        if action == Action.MOVE_FORWARD:
+            collided = self._move(robot)
+        elif action in (Action.TURN_LEFT, Action.TURN_RIGHT):
+            turn = robot.turn_rad if action == Action.TURN_LEFT else -robot.turn_rad
+            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn))
+        else:
+            self._tilt_deg += robot.look_deg if action == Action.LOOK_DOWN else -robot.look_deg
+            self._tilt_deg = min(85.0, max(-85.0, self._tilt_deg))
+        self._steps += 1
+        self._tick()
+        return self._observe(collided)
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are."""
+        self._require_robot()
+        return self._labels
+
+    def geodesic(self, a: tuple[float, float], b: tuple[float, float]) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+        robot = self._require_robot()
+        fine = 0.1
+        cells = np.kron(np.where(self._ids > 0, 100, 0), np.ones((round(CELL_M / fine),) * 2)).astype(np.int8)
+        grid = GridMap(0, fine, (0.0, 0.0), cells, cells == 0)
+        try:
+            field = distance_field(grid, Pose2(*a, 0.0), robot.radius_m)
+            return float(field[index_of(grid, *b)])
+        except BadPose:
+            return math.inf
+
+    def close(self) -> None:
+        """Release everything; a second call does nothing."""
+        self._closed, self._robot = True, None
+
+    def _require_robot(self) -> Robot:
+        if self._robot is None:
+            raise SimulatorError("no episode is running: call reset first")
+        return self._robot
+
+    def _tick(self) -> None:
+        self._clock_ns += round(self._require_robot().step_s * 1e9)
+
+    def _move(self, robot: Robot) -> bool:
+        """Go forward in small steps; where one is blocked, slide along x or y. Returns whether anything was in the way."""
+        n = 10
+        dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
+        x, y, collided = self._pose.x, self._pose.y, False
+        for _ in range(n):
+            for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)):
+                if self._fits(x + sx, y + sy, robot.radius_m):
+                    x, y = x + sx, y + sy
+                    self._metres += math.hypot(sx, sy)
+                    break
+                collided = True
+        self._pose = Pose2(x, y, self._pose.yaw)
+        return collided
+
+    def _fits(self, x: float, y: float, radius: float) -> bool:
+        """Say whether a disc at (x, y) lies on free floor: its distance to every solid cell is at least `radius`."""
+        rows, columns = self._ids.shape
+        if not (0 <= x < columns * CELL_M and 0 <= y < rows * CELL_M):
+            return False
+        iy, ix = np.nonzero(self._ids)
+        gap_x = np.maximum(np.abs(x - (ix + 0.5) * CELL_M) - CELL_M / 2, 0)
+        gap_y = np.maximum(np.abs(y - (iy + 0.5) * CELL_M) - CELL_M / 2, 0)
+        return bool(np.all(np.hypot(gap_x, gap_y) >= radius))
+
+    def _observe(self, collided: bool) -> Step:
+        robot = self._require_robot()
+        camera = robot.camera
+        k = intrinsics(camera)
+        base_from_camera = camera_mount(camera.height_m, math.radians(self._tilt_deg))
+        map_from_base = self._pose.transform()
+        pose = map_from_base.matrix() @ base_from_camera.matrix()
+        depth, labels = _render(np.ascontiguousarray(pose), k.width, k.height, k.fx, k.fy, k.cx, k.cy,
+                                self._ids, self._heights, CELL_M, WALL_M, camera.max_range_m)
+        frame = Frame(self._clock_ns, _colour(depth, labels), depth, k, map_from_base, base_from_camera, labels)
+        return Step(frame, collided, self._steps, self._metres)
+
+
+def intrinsics(camera: Camera) -> Intrinsics:
+    """Return the pinhole intrinsics of a camera: square pixels, principal point in the middle."""
+    f = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
+    return Intrinsics(camera.width, camera.height, f, f, camera.width / 2, camera.height / 2)
+
+
+def _read(rows: Sequence[str], scene: str) -> tuple[np.ndarray, dict[int, Label], Pose2]:
+    """Return instance ids (rows from south to north, 0 = floor, 1 = wall), their labels, and the marked start."""
+    if len({len(row) for row in rows}) != 1 or not any(">" in row for row in rows):
+        raise SimulatorError(f"toy scene {scene!r} needs rows of one length and a start '>'")
+    ids = np.zeros((len(rows), len(rows[0])), np.uint16)
+    labels = {1: Label(1, "wall", scene, {})}
+    known: dict[str, int] = {}
+    start = Pose2(0.0, 0.0, 0.0)
+    for iy, row in enumerate(reversed(rows)):
+        for ix, mark in enumerate(row):
+            if mark == ">":
+                start = Pose2((ix + 0.5) * CELL_M, (iy + 0.5) * CELL_M, 0.0)
+            elif mark == "#":
+                ids[iy, ix] = 1
+            elif mark != ".":
+                ids[iy, ix] = known.setdefault(mark, len(known) + 2)
+                labels[known[mark]] = Label(known[mark], KINDS.get(mark, mark), scene, {})
+    return ids, labels, start
+
+
+def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Paint ids in different hues, darker with distance: enough to tell views apart. (H, W, 3) uint8."""
+    palette = np.array([[150, 120, 90], [220, 220, 210], [200, 60, 60], [60, 120, 200], [70, 170, 80], [210, 170, 50],
+                        [150, 80, 180], [60, 180, 180]], np.float32)
+    shade = np.clip(1.0 - depth / 12.0, 0.2, 1.0)
+    return (palette[np.minimum(labels, 1) + np.where(labels > 1, (labels - 2) % 6 + 1, 0)] * shade[..., None]).astype(np.uint8)
+
+
+@numba.njit(cache=True)
+def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx: float, cy: float, ids: np.ndarray,
+            heights: np.ndarray, cell: float, ceiling: float, max_range: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cast one ray a pixel through the cells. Returns depth (H, W) float32 metres, 0 = none, and ids (H, W) uint16."""
+    depth = np.zeros((height, width), np.float32)
+    labels = np.zeros((height, width), np.uint16)
+    for v in range(height):
+        for u in range(width):
+            a, b = (u + 0.5 - cx) / fx, (v + 0.5 - cy) / fy
+            dx = pose[0, 0] * a + pose[0, 1] * b + pose[0, 2]
+            dy = pose[1, 0] * a + pose[1, 1] * b + pose[1, 2]
+            dz = pose[2, 0] * a + pose[2, 1] * b + pose[2, 2]
+            d, label = _cast(pose[0, 3], pose[1, 3], pose[2, 3], dx, dy, dz, ids, heights, cell, ceiling)
+            if d <= max_range:
+                depth[v, u], labels[v, u] = d, label
+    return depth, labels
+
+
+@numba.njit(cache=True)
+def _cast(x: float, y: float, z: float, dx: float, dy: float, dz: float, ids: np.ndarray, heights: np.ndarray,
+          cell: float, ceiling: float) -> tuple[float, int]:
+    """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets."""
+    ix, iy = int(np.floor(x / cell)), int(np.floor(y / cell))
+    step_x, step_y = (1 if dx > 0 else -1), (1 if dy > 0 else -1)
+    next_x = ((ix + (dx > 0)) * cell - x) / dx if dx != 0 else np.inf
+    next_y = ((iy + (dy > 0)) * cell - y) / dy if dy != 0 else np.inf
+    flat = (ceiling - z) / dz if dz > 0 else (-z / dz if dz < 0 else np.inf)  # ceiling or floor
+    at = 0.0
+    while 0 <= ix < ids.shape[1] and 0 <= iy < ids.shape[0]:
+        leave = min(next_x, next_y)
+        top = heights[iy, ix]
+        if top > 0.0:
+            if z + at * dz <= top:
+                return at, int(ids[iy, ix])
+            if dz < 0 and (top - z) / dz <= leave:
+                return (top - z) / dz, int(ids[iy, ix])
+        if flat <= leave:
+            return flat, 0
+        at = leave
+        if next_x <= next_y:
+            ix += step_x
+            next_x += abs(cell / dx)
+        else:
+            iy += step_y
+            next_y += abs(cell / dy)
+    return np.inf, 0
