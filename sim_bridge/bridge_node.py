@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 from rosgraph_msgs.msg import Clock
@@ -15,29 +14,15 @@ from rosgraph_msgs.msg import Clock
 from eqa_nodes.core.errors import NodeLost, SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.types import Action
-from eqa_nodes.graph import OBSERVERS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.messages import interface
-from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
+from eqa_nodes.ros.node import EqaNode, run_node
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode, Robot, Simulator, Step
-
-
-@dataclass(frozen=True)
-class BridgeNodeConfig:
-    """Parameters of the bridge node. observers: who must take in an observation before the next action; empty = free running."""
-
-    node: NodeConfig = NodeConfig()
-    robot: Robot = field(default_factory=Robot)
-    observers: tuple[str, ...] = OBSERVERS
-    taken_deadline_s: float = 30.0
-    repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
+from sim_bridge.simulator import Episode, Simulator, Step
 
 
 class BridgeNode(EqaNode):
     """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock."""
-
-    config_class = BridgeNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("bridge", **kwargs)

@@ -82,5 +82,5 @@ class Odometry(Protocol):
     def travelled(self) -> Travelled:
         """Return the counts up to the last finished action."""
 
-    def pose(self) -> Pose2:
-        """Return the pose of the last observation."""
+    def last(self) -> tuple[int, Pose2]:
+        """Return stamp and pose of the last observation."""

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
+from std_msgs.msg import String
 
-from eqa_nodes.core.agent import Agent, AgentConfig, Progress
-from eqa_nodes.core.types import Answer, Limits, Question
-from eqa_nodes.graph import ACTIONS
+from eqa_nodes.core.agent import Agent, Progress
+from eqa_nodes.bench.codec import dumps
+from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.types import Limits, Question
+from eqa_nodes.graph import ACTIONS, OBSERVERS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.messages import interface
-from eqa_nodes.ros.node import EqaNode, NodeConfig, call, run_node
+from eqa_nodes.ros.node import EqaNode, call, run_node
 from eqa_nodes.ros.ports import connect
-
-OBSERVE_DEADLINE_S = 60.0
-
-
-@dataclass(frozen=True)
-class AgentNodeConfig:
-    """Parameters of the agent node."""
-
-    node: NodeConfig = NodeConfig()
-    agent: AgentConfig = AgentConfig()
-    model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
-    recorder: bool = True  # a recorder runs and is told of every episode
 
 
 class AgentNode(EqaNode):
     """One question at a time; the next one waits."""
-
-    config_class = AgentNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("agent", **kwargs)
         self.ports = connect(self)
         self._busy = threading.Lock()
         self._running: Agent | None = None
-        self._resets = ["reset_mapper", "reset_memory"] + ["reset_recorder"] * self.config.recorder
+        self._resets = [f"reset_{observer}" for observer in OBSERVERS]
         self._clients = {key: self.client(key) for key in ("act", "reset_simulator", *self._resets)}
         for key in self.spec.publishes:
             self.out(key)
@@ -51,14 +39,13 @@ class AgentNode(EqaNode):
     def _ask(self, handle: Any) -> Any:
         question = _question(handle.request)
         with self._busy:
-            stamp = self.get_clock().now().nanoseconds
-            self.out("question").publish(_string(stamp, question=question.text, question_id=question.id))
+            self.out("question").publish(String(data=question.text))
             self._running = Agent(self.ports, self.config.agent, lambda p: self._progress(handle, p))
             try:
                 answer = self._running.ask(question)
             finally:
                 self._running = None
-            self._publish_answer(answer)
+            self.out("answer").publish(String(data=dumps(answer)))
         result = convert.fill_answer(interface(ACTIONS["ask"].type).Result(), answer)
         if handle.is_cancel_requested:
             handle.canceled()
@@ -78,15 +65,13 @@ class AgentNode(EqaNode):
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence))
         decision = progress.decision
         if decision is not None:
-            stamp = self.get_clock().now().nanoseconds
-            feedback.goal, feedback.reason = convert.goal_msg(decision.goal, stamp), decision.reason
+            at, pose = self.ports.odometry.last()
+            feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
             feedback.explored = float(decision.explored)
             self.out("goal").publish(feedback.goal)
-            self.out("decision").publish(_string(stamp, **_decision(decision, self.ports.odometry.pose())))
+            entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates)
+            self.out("decision").publish(String(data=dumps(entry)))
         handle.publish_feedback(feedback)
-
-    def _publish_answer(self, answer: Answer) -> None:
-        self.out("answer").publish(_string(self.get_clock().now().nanoseconds, **asdict(answer)))
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Begin an episode: the simulator first (it gives the stamp), then who observes, then the first observation."""
@@ -98,7 +83,7 @@ class AgentNode(EqaNode):
                 call(self._clients[key], reset(episode=begun.episode), deadline)
             self.out("episode").publish(begun.episode)
             act = interface("eqa_interfaces/srv/Act").Request
-            call(self._clients["act"], act(action=act.OBSERVE), OBSERVE_DEADLINE_S)
+            call(self._clients["act"], act(action=act.OBSERVE), self.config.observe_deadline_s)
         response.episode = begun.episode
         return response
 

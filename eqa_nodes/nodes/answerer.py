@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from eqa_nodes.answerers import make_answerer
 from eqa_nodes.core.types import Question, Receipt, Recalled
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
-
-
-@dataclass(frozen=True)
-class AnswererNodeConfig:
-    """Parameters of the answerer node."""
-
-    node: NodeConfig = NodeConfig()
-    answerer: str = "label"
+from eqa_nodes.ros.node import EqaNode, run_node
 
 
 class AnswererNode(EqaNode):
     """Serves assess_views and answer_question; publishes every assessment."""
-
-    config_class = AnswererNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("answerer", **kwargs)

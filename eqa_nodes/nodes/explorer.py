@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from eqa_nodes.core.geometry import pose2_of
@@ -10,22 +9,11 @@ from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types import Question
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.newest import Newest
-from eqa_nodes.ros.node import EqaNode, NodeConfig, run_node
-
-
-@dataclass(frozen=True)
-class ExplorerNodeConfig:
-    """Parameters of the explorer node."""
-
-    node: NodeConfig = NodeConfig()
-    policy: str = "frontier"
-    map_deadline_s: float = 10.0  # for the map of the newest observation
+from eqa_nodes.ros.node import EqaNode, run_node
 
 
 class ExplorerNode(EqaNode):
     """Serves choose_goal with a policy."""
-
-    config_class = ExplorerNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("explorer", **kwargs)

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from eqa_nodes.core.mapping import Mapper, MapperConfig
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import NodeConfig, run_node
+from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import ObserverNode
-
-
-@dataclass(frozen=True)
-class MapperNodeConfig:
-    """Parameters of the mapper node."""
-
-    node: NodeConfig = NodeConfig()
-    map: MapperConfig = MapperConfig()
 
 
 class MapperNode(ObserverNode):
     """Publishes map, explored and frontiers for every observation."""
-
-    config_class = MapperNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("mapper", **kwargs)

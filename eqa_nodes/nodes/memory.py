@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,12 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import NodeConfig, run_node
+from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import ObserverNode
-
-
-@dataclass(frozen=True)
-class MemoryNodeConfig:
-    """Parameters of the memory node."""
-
-    node: NodeConfig = NodeConfig()
-    memory: MemoryConfig = MemoryConfig()
-    folder: str = "memory"  # one file an episode
-    labels: bool = False  # take in a simulator's labels (privileged)
 
 
 class MemoryNode(ObserverNode):
     """Owns the memory file; acknowledges an observation only when its keyframe is durable."""
-
-    config_class = MemoryNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         self.store: MemoryStore | None = None

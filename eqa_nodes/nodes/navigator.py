@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
@@ -17,7 +16,7 @@ from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.messages import interface
 from eqa_nodes.ros.newest import Newest
-from eqa_nodes.ros.node import EqaNode, NodeConfig, call, run_node
+from eqa_nodes.ros.node import EqaNode, call, run_node
 
 # Nav2 reports failures as numbers of the server that failed; ours come after all of them (docs/architecture.md).
 NAV_ERRORS = {NavCode.BLOCKED: 9901, NavCode.UNREACHABLE: 9902, NavCode.TIMEOUT: 9903, NavCode.FAILED: 9904,
@@ -25,20 +24,8 @@ NAV_ERRORS = {NavCode.BLOCKED: 9901, NavCode.UNREACHABLE: 9902, NavCode.TIMEOUT:
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 
 
-@dataclass(frozen=True)
-class NavigatorNodeConfig:
-    """Parameters of the navigator node."""
-
-    node: NodeConfig = NodeConfig()
-    navigator: NavigatorConfig = NavigatorConfig()
-    leg_deadline_s: float = AgentConfig().leg_deadline_s  # in the clock of the stamps
-    map_deadline_s: float = 10.0  # for the map of the newest observation
-
-
 class NavigatorNode(EqaNode):
     """Serves navigate_to_pose and spin with atomic actions."""
-
-    config_class = NavigatorNodeConfig
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("navigator", **kwargs)

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import rclpy
@@ -22,28 +21,18 @@ from rclpy.node import Node
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
 from eqa_nodes.ros import convert
+from eqa_nodes.parameters import ROS_OWN, build, leaves
 from eqa_nodes.ros.messages import interface, qos
-from eqa_nodes.ros.params import declare
-
-
-@dataclass(frozen=True)
-class NodeConfig:
-    """What every node can be told."""
-
-    reliable_camera: bool = True  # False: best effort, as camera drivers publish
-    call_deadline_s: float = 60.0  # for a call to another node
-    test_delay_s: float = 0.0  # waits before every callback: shows that lock-step does not depend on speed
+from eqa_nodes.settings import SETTINGS
 
 
 class EqaNode(Node):
     """A node of the graph; `name` is its row."""
 
-    config_class: type = NodeConfig
-
     def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, start_parameter_services=True, **kwargs)
         self.spec = NODES[name]
-        self.config: Any = declare(self, self.config_class)
+        self.config: Any = self._declare()
         self.counts: Counter[str] = Counter()
         self.data_group = MutuallyExclusiveCallbackGroup()
         self.call_group = ReentrantCallbackGroup()
@@ -51,6 +40,15 @@ class EqaNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos("event"))
         self._reported: Counter[str] = Counter()
         self.create_timer(1.0, self._report_counts, clock=rclpy.clock.Clock())
+
+    def _declare(self) -> Any:
+        """Declare every setting as a parameter. Raises ConfigError for an override that is no setting (rclpy would not)."""
+        name = self.get_name()
+        overrides = {key: p.value for key, p in self._parameter_overrides.items() if key not in ROS_OWN}
+        config = build(SETTINGS[name], overrides, name)
+        for key, value in leaves(config):
+            self.declare_parameter(key, value, ignore_override=True)
+        return config
 
     def out(self, key: str) -> Any:
         """Return the publisher of a topic in this node's row (made at the first call)."""

@@ -48,12 +48,9 @@ class BridgeOdometry:
         status = self.status()
         return Travelled(status.steps, status.metres)
 
-    def pose(self) -> Pose2:
-        return pose2_of(convert.pose_of(self.status().pose))
-
-    def stamp(self) -> Any:
-        """Return the stamp of the last observation (message)."""
-        return self.status().stamp
+    def last(self) -> tuple[int, Pose2]:
+        status = self.status()
+        return convert.ns_of(status.stamp), pose2_of(convert.pose_of(status.pose))
 
 
 class RosMemory:
@@ -89,7 +86,7 @@ class RosExplorer:
         request = interface("eqa_interfaces/srv/ChooseGoal").Request(
             question=question.text, question_id=question.id, seed=question.seed, new_question=question is not self._asked,
             assessments=[convert.assessment_msg(a, question.id) for a in assessments])
-        request.header.stamp = self._odometry.stamp()
+        request.header.stamp = self._odometry.status().stamp
         response = call(self._client, request, self._deadline)
         self._asked = question
         goal = convert.goal_of(response.goal) if response.has_goal else None

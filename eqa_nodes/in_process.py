@@ -1,0 +1,190 @@
+"""The same chain without ROS: simulator, mapper, memory, policy and answerer as objects of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.answerers import make_answerer
+from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.agent import Agent, Ports, Progress
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
+from eqa_nodes.core.policies import make_policy
+from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types import (
+    Action,
+    Answer,
+    Decision,
+    Frontier,
+    GridMap,
+    Keyframe,
+    Limits,
+    NavResult,
+    Question,
+    Recalled,
+    RecallQuery,
+    Travelled,
+    ViewAssessment,
+)
+from eqa_nodes.settings import settings
+from sim_bridge.registry import open_simulator
+from sim_bridge.simulator import Episode, Simulator, Step
+
+
+class Body:
+    """A simulated robot that maps and remembers what every action shows; stands in for bridge, mapper and memory nodes."""
+
+    def __init__(self, simulator: Simulator, mapper: Mapper, memory: MemoryStore, labels: bool) -> None:
+        self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
+        self._failure: StorageError | None = None
+        self.step: Step | None = None
+        self.trace = EpisodeTrace()
+
+    def begin(self, episode: Episode) -> None:
+        """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
+        step = self._simulator.reset(episode)
+        self._mapper.reset()
+        self._memory.reset(episode.id, keep=False)
+        self._take(step)
+
+    def act(self, action: Action) -> ActOutcome:
+        """Carry out one action and take in what it shows; OBSERVE shows nothing new."""
+        if action is not Action.OBSERVE:
+            self._take(self._simulator.act(action))
+        return ActOutcome(self.step.frame.pose, self.step.collided)
+
+    def view(self) -> GridMap:
+        """Return the map of the last observation."""
+        return self._mapper.grid()
+
+    def frontiers(self) -> list[Frontier]:
+        """Return the frontiers of the last observation."""
+        return self._mapper.frontiers()
+
+    def now(self) -> float:
+        """Return the stamp of the last observation in seconds."""
+        return self.step.frame.stamp_ns / 1e9
+
+    def travelled(self) -> Travelled:
+        """Return what was driven since the episode began."""
+        return Travelled(self.step.steps, self.step.metres)
+
+    def last(self) -> tuple[int, Pose2]:
+        """Return stamp and pose of the last observation."""
+        return self.step.frame.stamp_ns, self.step.frame.pose
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        """Look something up. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.recall(query)
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        """Return later keyframes. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.since(keyframe_id)
+
+    def _check_storage(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _take(self, step: Step) -> None:
+        self.step, frame = step, step.frame
+        self.trace.poses.append((frame.stamp_ns, frame.pose))
+        try:
+            self._mapper.integrate(frame)
+        except BadFrame:
+            pass  # counted by the mapper; the map stays as it was
+        try:
+            keyframe = self._memory.take(frame, self._simulator.labels() if self._labels else {})
+        except BadFrame:
+            return  # counted by the memory
+        except StorageError as error:
+            self._failure = error
+            return
+        if keyframe is not None:
+            self.trace.keyframes.append(keyframe)
+
+
+class LocalExplorer:
+    """A policy on the body's own map; notes every decision."""
+
+    def __init__(self, policy: Policy, body: Body) -> None:
+        self._policy, self._body = policy, body
+        self._asked: object = None
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
+        """Decide on the map of the last observation."""
+        if question is not self._asked:
+            self._policy.reset(question.seed)
+            self._asked = question
+        stamp, pose = self._body.last()
+        grid, frontiers = self._body.view(), self._body.frontiers()
+        decision = self._policy.decide(question, pose, grid, frontiers, assessments)
+        goal = decision.goal.as_sent() if decision.goal is not None else None
+        decision = decision._replace(goal=goal, explored=grid.explored_share())
+        if goal is not None:
+            self._body.trace.decisions.append(
+                TraceDecision(stamp, pose, goal, decision.reason, decision.candidates, tuple(frontiers)))
+        return decision
+
+
+class LocalNavigator(AtomicNavigator):
+    """The atomic navigator, given goals as they arrive through a message."""
+
+    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+        """Drive to the goal."""
+        return super().go_to(goal.as_sent(), deadline_s)
+
+
+class InProcessRunner:
+    """Runs episodes without ROS; gives the same poses, goals and answers as the graph under the same parameters."""
+
+    def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(), force_guess: bool = False,
+                 listener: Any = lambda progress: None) -> None:
+        self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "explorer", "navigator",
+                                                                        "answerer", "agent", "bridge")}
+        self._limits, self._force_guess, self._listener = limits, force_guess, listener
+        self._answerer = make_answerer(self._settings["answerer"].answerer, self._settings["answerer"].backend)
+        self._simulator: Simulator | None = None
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode."""
+        own = self._settings
+        self._simulator = open_simulator(sample.scene, self._simulator)
+        memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
+        try:
+            body = Body(self._simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
+            body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
+            agent = Agent(self._ports(body), own["agent"].agent, self._progress)
+            answer = agent.ask(sample.as_question(self._limits, self._force_guess))
+            body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
+            return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
+        finally:
+            memory.close()
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
+
+    def close(self) -> None:
+        """Release the simulator."""
+        if self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
+
+    def _ports(self, body: Body) -> Ports:
+        own = self._settings["navigator"]
+        navigator = LocalNavigator(body.act, body.view, body.now, own.navigator)
+        return Ports(navigator, LocalExplorer(make_policy(self._settings["explorer"].policy), body), body, self._answerer, body)
+
+    def _progress(self, progress: Progress) -> None:
+        self._listener(progress)
+
+

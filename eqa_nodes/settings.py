@@ -1,0 +1,123 @@
+"""What every node can be told: one dataclass a node, read by the nodes, the in-process chain, and the checks of parameter files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.agent import AgentConfig
+from eqa_nodes.core.mapping import MapperConfig
+from eqa_nodes.core.memory import MemoryConfig
+from eqa_nodes.core.navigation import NavigatorConfig
+from eqa_nodes.graph import OBSERVERS
+from eqa_nodes.parameters import build, read_file
+from sim_bridge.simulator import Robot
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """What all nodes have in common."""
+
+    reliable_camera: bool = True  # False: best effort, as camera drivers publish
+    call_deadline_s: float = 60.0  # for a call to another node
+    test_delay_s: float = 0.0  # waits before every callback: shows that lock-step does not depend on speed
+
+
+@dataclass(frozen=True)
+class MapperSettings:
+    """Parameters of the mapper node."""
+
+    node: NodeSettings = NodeSettings()
+    map: MapperConfig = MapperConfig()
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """Parameters of the memory node."""
+
+    node: NodeSettings = NodeSettings()
+    memory: MemoryConfig = MemoryConfig()
+    folder: str = "memory"  # one file an episode
+    labels: bool = False  # take in a simulator's labels (privileged)
+
+
+@dataclass(frozen=True)
+class ExplorerSettings:
+    """Parameters of the explorer node."""
+
+    node: NodeSettings = NodeSettings()
+    policy: str = "frontier"
+    map_deadline_s: float = 10.0  # for the map of the newest observation
+
+
+@dataclass(frozen=True)
+class NavigatorSettings:
+    """Parameters of the navigator node."""
+
+    node: NodeSettings = NodeSettings()
+    navigator: NavigatorConfig = NavigatorConfig()
+    leg_deadline_s: float = AgentConfig().leg_deadline_s  # in the clock of the stamps
+    map_deadline_s: float = 10.0  # for the map of the newest observation
+
+
+@dataclass(frozen=True)
+class AnswererSettings:
+    """Parameters of the answerer node."""
+
+    node: NodeSettings = NodeSettings()
+    answerer: str = "label"
+    backend: str = "openai"  # of the answerer vlm
+
+
+@dataclass(frozen=True)
+class RecorderSettings:
+    """Parameters of the recorder node."""
+
+    node: NodeSettings = NodeSettings()
+    folder: str = "bags"  # one bag an episode
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Parameters of the agent node."""
+
+    node: NodeSettings = NodeSettings()
+    agent: AgentConfig = AgentConfig()
+    model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
+    observe_deadline_s: float = 60.0  # for the first observation of an episode, until every observer has it
+
+
+@dataclass(frozen=True)
+class BridgeSettings:
+    """Parameters of the bridge node. observers: who must take in an observation before the next action; empty = free running."""
+
+    node: NodeSettings = NodeSettings()
+    robot: Robot = field(default_factory=Robot)
+    observers: tuple[str, ...] = OBSERVERS
+    taken_deadline_s: float = 30.0
+    repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
+
+
+SETTINGS: dict[str, type] = {
+    "mapper": MapperSettings, "memory": MemorySettings, "explorer": ExplorerSettings, "navigator": NavigatorSettings,
+    "answerer": AnswererSettings, "recorder": RecorderSettings, "agent": AgentSettings, "bridge": BridgeSettings}
+
+Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
+
+
+def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
+    """Return a parameter file with overrides on top; all names and types are checked (ConfigError)."""
+    result: Parameters = read_file(path, SETTINGS) if path is not None else {}
+    for override in overrides:
+        for node, values in override.items():
+            result.setdefault(node, {}).update(values)
+    for node in result:
+        settings(node, result)
+    return result
+
+
+def settings(node: str, parameters: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return the settings of one node under these parameters."""
+    return build(SETTINGS[node], parameters.get(node, {}), node)
