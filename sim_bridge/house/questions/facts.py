@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from eqa_nodes.core.language import plural
+from eqa_nodes.core.language import number_word, plural
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.scene import House, Thing
 
@@ -34,6 +34,16 @@ class Candidate(NamedTuple):
     front: int = 0
 
 
+def say(thing: Thing) -> str:
+    """Return what people call the thing."""
+    return spoken(thing.kind)
+
+
+def spoken(kind: str) -> str:
+    """Return what people call a kind of thing."""
+    return lexicon.SPOKEN.get(kind, kind)
+
+
 def sentence_list(words: Sequence[str]) -> str:
     """Return "a", "a and b", "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -41,9 +51,16 @@ def sentence_list(words: Sequence[str]) -> str:
 
 def article(kind: str) -> str:
     """Return the kind with its indefinite article, or without one for plurals and masses."""
+    word = spoken(kind)
     if is_plural(kind) or kind in lexicon.MASS:
-        return kind
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        return word
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def several(things: Sequence[Thing]) -> str:
+    """Return things of one kind as they are listed: "a vase", "two plates"."""
+    kind = things[0].kind
+    return article(kind) if len(things) == 1 else f"{number_word(len(things))} {kinds_of(kind)}"
 
 
 def is_plural(kind: str) -> bool:
@@ -95,6 +112,9 @@ class Facts:
         kinds = {r.id: r.kind for r in self.house.rooms}
         return room in kinds and list(kinds.values()).count(kinds[room]) == 1
 
+    def _kind_of_room(self, thing: Thing) -> str:
+        return next(r.kind for r in self.house.rooms if r.id == thing.room)
+
     def inside(self, room: int, *kinds: str) -> list[Thing]:
         """Return the things of a room (of these kinds)."""
         return [t for t in self.things if t.room == room and (not kinds or t.kind in kinds)]
@@ -126,19 +146,19 @@ class Facts:
         if thing.kind in lexicon.DOORS:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
-        if self.alone(thing, self.things) and not self.plain(thing.room):
-            return f"the {thing.kind}"  # whoever sees only pictures cannot tell the second bedroom from the main one
+        if self.alone(thing, self.things) and (not self.plain(thing.room) or self._kind_of_room(thing) in thing.kind):
+            return f"the {say(thing)}"  # whoever sees only pictures cannot tell the second bedroom from the main one
         if room and self.alone(thing, fellows):
-            return f"the {thing.kind} in {room}"
+            return f"the {say(thing)} in {room}"
         base = self.support(thing)
         carried = room and base and thing.relation in ("on", "in") and self.alone(base, fellows)
         if base and carried and self.alone(thing, self.carried(base, thing.relation)):
-            return f"the {thing.kind} {thing.relation} the {base.kind} in {room}"
+            return f"the {say(thing)} {thing.relation} the {say(base)} in {room}"
         return None
 
     def short(self, thing: Thing) -> str | None:
         """Return the name without the room, for a sentence that has already said it; None if the room has two."""
-        return f"the {thing.kind}" if self.alone(thing, self.inside(thing.room)) else None
+        return f"the {say(thing)}" if self.alone(thing, self.inside(thing.room)) else None
 
     def _door(self, leaf: Thing) -> str | None:
         opening = next((o for o in self.house.openings if o.thing == leaf.id), None)
@@ -161,9 +181,9 @@ class Facts:
         if room is None or (base is not None and base.room != thing.room):
             return None
         if base is not None and thing.relation == "wall":
-            return f"on the wall above the {base.kind} in {room}"
+            return f"on the wall above the {say(base)} in {room}"
         if base is not None and thing.relation in ("on", "in", "under"):
-            return f"{thing.relation} the {base.kind} in {room}"
+            return f"{thing.relation} the {say(base)} in {room}"
         return {"wall": f"on the wall in {room}", "floor": f"in {room}", "ceiling": f"on the ceiling in {room}"}.get(
             thing.relation)
 
@@ -224,7 +244,7 @@ class Facts:
 
 def kinds_of(word: str) -> str:
     """Return the plural of a kind."""
-    return plural(word)
+    return plural(spoken(word))
 
 
 def _corners(t: Thing) -> list[tuple[float, float]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sim_bridge.house.scene import Thing
+
+SPOKEN = {"television": "TV", "tv": "TV", "tv stand": "TV stand", "refrigerator": "fridge"}
 DOORS = ("door",)
 OPENINGS = ("door", "window", "curtain", "curtains", "light switch", "front door")
 MASS = frozenset(("bread", "fruit", "toilet paper", "toilet roll", "soap", "food", "laundry", "cat litter", "firewood"))
@@ -71,7 +74,8 @@ OBVIOUS = frozenset((
 CLUTTERED = frozenset(("bed", "double bed", "single bed", "bunk bed", "bookshelf", "bookcase", "sofa", "crib", "shelf"))
 
 # What flows is running or off; what shows its state to every side needs no view from its front.
-FLOWING = frozenset(("tap", "faucet", "kitchen tap", "bathroom tap", "shower"))
+FLOWING = frozenset(("tap", "faucet", "kitchen tap", "bathroom tap", "kitchen sink", "sink", "bathroom sink", "washbasin"))
+STATE_NOT_ASKED = frozenset(("aquarium", "window"))
 SAME_FROM_ALL_SIDES = frozenset((
     "lamp", "floor lamp", "table lamp", "desk lamp", "bedside lamp", "ceiling lamp", "ceiling light", "pendant lamp", "candle",
     "door", "bed", "double bed", "single bed", "bowl", "fruit bowl", "pet bowl", "dog bowl", "cat bowl", "bin", "trash can",
@@ -94,6 +98,11 @@ FRONTED = frozenset((
     "kitchen sink", "bathroom sink", "washing machine", "toilet", "dishwasher", "piano", "upright piano", "fireplace", "bed",
     "double bed", "single bed", "chest of drawers", "sideboard", "cabinet", "armchair", "washbasin", "kitchen counter", "dryer",
 ))
+
+def front_of(thing: Thing) -> int:
+    """Return the instance to be looked at from its front for its state to be seen; 0 where any side will do."""
+    return 0 if thing.kind in SAME_FROM_ALL_SIDES else thing.id
+
 
 WRONG_COLOURS = {  # a colour to offer beside the true one: far from it under any light
     "red": ("green", "blue", "white"), "orange": ("blue", "purple", "green"), "yellow": ("blue", "purple", "black"),

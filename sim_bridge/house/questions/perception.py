@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, kinds_of, sentence_list
+from sim_bridge.house.questions.facts import Candidate, Facts, be, heads, kinds_of, say, sentence_list, several
 from sim_bridge.house.scene import Thing
 
 RECOGNITION, ATTRIBUTE, STATE = "object recognition", "attribute recognition", "object state recognition"
@@ -34,10 +34,10 @@ def recognition(facts: Facts) -> Iterator[Candidate]:
 
 
 def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Candidate:
-    kinds = heads(things)
-    others = (sentence_list(kinds),) if len(kinds) == 1 else (", ".join(kinds),)
-    return Candidate(RECOGNITION, question, sentence_list([article(kind) for kind in kinds]),
-                     tuple(t.id for t in things) + also, others, need=len(things) + len(also))
+    groups = [[t for t in things if t.kind == kind] for kind in heads(things)]
+    bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
+    return Candidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
+                     tuple(t.id for t in things) + also, (bare,), need=len(things) + len(also))
 
 
 def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
@@ -45,7 +45,7 @@ def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
                            ("under", ("What is under {}?",))):
         things = facts.carried(base, relation)
         kinds = heads(things)
-        if not 0 < len(kinds) <= _LIST_LIMIT or len(kinds) < len(things) or base.kind in lexicon.CLUTTERED:
+        if not 0 < len(kinds) <= _LIST_LIMIT or len(things) > 2 * _LIST_LIMIT or base.kind in lexicon.CLUTTERED:
             continue
         ask = facts.pick(asks, relation, base.id)
         if "leave" in ask and not set(kinds) <= lexicon.BELONGINGS:
@@ -70,7 +70,7 @@ def _between(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
             continue
         filling = [c for c in furniture if c.id not in (a.id, b.id) and _in_gap(facts, a, b, c)]
         if len(filling) == 1 and facts.short(filling[0]) and _centred(a, b, filling[0]):
-            yield _which(f"What is standing between the {a.kind} and the {b.kind} in {phrase}?", filling, (a.id, b.id))
+            yield _which(f"What is standing between the {say(a)} and the {say(b)} in {phrase}?", filling, (a.id, b.id))
 
 
 def _in_gap(facts: Facts, a: Thing, b: Thing, c: Thing) -> bool:
@@ -144,17 +144,16 @@ def state(facts: Facts) -> Iterator[Candidate]:
     """Yield questions about states: which of two, or yes/no with a fair coin for the state that is asked about."""
     for thing in facts.things:
         name, now = facts.name(thing), thing.state
-        if name is None or now not in _OPPOSITE:
+        if name is None or now not in _OPPOSITE or thing.kind in lexicon.STATE_NOT_ASKED:
             continue
         flows = thing.kind in lexicon.FLOWING
         other = "running" if flows and now == "off" else _OPPOSITE[now]
-        front = 0 if thing.kind in lexicon.SAME_FROM_ALL_SIDES else thing.id
+        subject, front = (f"the water in {name}" if flows else name), lexicon.front_of(thing)
         if facts.pick((True, False, False), "either", thing.id):
             first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
-            yield Candidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
+            yield Candidate(STATE, f"{be(thing.kind)} {subject} {first} or {second}?", now, (thing.id,), front=front)
         else:
             asked = now if facts.coin("asked", thing.id) else other
             form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
             answer = "yes" if asked == now else "no"
-            yield Candidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
-
+            yield Candidate(STATE, form.format(subject, Is=be(thing.kind)), answer, (thing.id,), front=front)

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 from eqa_nodes.core.language import number_word
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, is_plural, kinds_of
+from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, is_plural, kinds_of, say
 from sim_bridge.house.scene import Thing
 
 LOCALIZATION, SPATIAL = "object localization", "spatial understanding"
@@ -27,16 +27,16 @@ def localization(facts: Facts) -> Iterator[Candidate]:
                         _other_words(facts, thing, room), need=1 + len(_anchor(thing)))
         if facts.coin("which room", thing.id):
             owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
-            asks = (f"Which room {verb} {owner} {thing.kind} in?", f"In which room {verb} {owner} {thing.kind}?")
+            asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
             yield Candidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
 
 
 def _where(facts: Facts, thing: Thing, verb: str) -> str:
     if thing.kind not in lexicon.BELONGINGS:
-        return f"Where {verb} the {thing.kind}?"
+        return f"Where {verb} the {say(thing)}?"
     pronoun = "are they" if is_plural(thing.kind) else "is it"
-    asks = (f"Where {verb} my {thing.kind}?", f"Where did I leave my {thing.kind}?",
-            f"I am looking for my {thing.kind}. Where {pronoun}?")
+    asks = (f"Where {verb} my {say(thing)}?", f"Where did I leave my {say(thing)}?",
+            f"I am looking for my {say(thing)}. Where {pronoun}?")
     return facts.pick(asks, "where", thing.id)
 
 
@@ -48,12 +48,12 @@ def _other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
     """Return other full descriptions of the place: without the room where the support is one of a kind, or by neighbours."""
     base = facts.support(thing)
     if base is not None and thing.relation in ("on", "in", "under"):
-        short = (f"{thing.relation} the {base.kind}",) if facts.alone(base, facts.things) else ()
-        return (*short, f"{room}, {thing.relation} the {base.kind}")
+        short = (f"{thing.relation} the {say(base)}",) if facts.alone(base, facts.things) else ()
+        return (*short, f"{room}, {thing.relation} the {say(base)}")
     if base is not None and thing.relation == "wall":
-        return (f"above the {base.kind} in {room}", f"on the wall in {room}")
+        return (f"above the {say(base)} in {room}", f"on the wall in {room}")
     near = [t for t in facts.standing(thing.room) if t.id != thing.id and facts.next_to(thing, t) and facts.short(t)]
-    return tuple(f"in {room}, next to the {t.kind}" for t in near) if thing.relation == "floor" else ()
+    return tuple(f"in {room}, next to the {say(t)}" for t in near) if thing.relation == "floor" else ()
 
 
 def spatial(facts: Facts) -> Iterator[Candidate]:
@@ -103,11 +103,11 @@ def _sides(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
             continue
         if facts.coin("side", base.id, side):
             yield Candidate(SPATIAL, f"What is to the {side} of {name} when you face it?", article(other.kind),
-                            (other.id, base.id), (other.kind,), need=2, front=base.id)
+                            (other.id, base.id), (say(other),), need=2, front=base.id)
         elif facts.short(base):
             order = ("left or to the right", "right or to the left")[facts.coin("order", base.id)]
-            question = (f"{be(other.kind)} the {other.kind} to the {order} of the {base.kind} in {facts.room(base)} "
-                        f"when you face the {base.kind}?")
+            question = (f"{be(other.kind)} the {say(other)} to the {order} of the {say(base)} in {facts.room(base)} "
+                        f"when you face the {say(base)}?")
             yield Candidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"), need=2,
                             front=base.id)
 
@@ -118,14 +118,14 @@ def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
         near = facts.next_to(a, b)
         if near is not None and facts.pick((True, False, False), "next", a.id, b.id):
             first, second = sorted((a, b), key=lambda t: t.size[0] * t.size[1] * t.size[2])
-            yield Candidate(SPATIAL, f"{be(first.kind)} the {first.kind} next to the {second.kind} in {phrase}?",
+            yield Candidate(SPATIAL, f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
                             "yes" if near else "no", (a.id, b.id), need=2)
     for base, a, b in permutations(furniture, 3):
         clear = _clearly_closer(facts.gap(base, a), facts.gap(base, b)) and _clearly_closer(_centres(base, a), _centres(base, b))
         if clear and facts.pick((True, *(False,) * 7), "closer", base.id, a.id, b.id):
             first, second = (a, b) if facts.coin("closer order", base.id, a.id, b.id) else (b, a)
-            yield Candidate(SPATIAL, f"Which is closer to the {base.kind} in {phrase}, the {first.kind} or the {second.kind}?",
-                            f"the {a.kind}", (a.id, b.id, base.id), (a.kind,), need=3)
+            yield Candidate(SPATIAL, f"Which is closer to the {say(base)} in {phrase}, the {say(first)} or the {say(second)}?",
+                            f"the {say(a)}", (a.id, b.id, base.id), (say(a),), need=3)
 
 
 def _clearly_closer(close: float, far: float) -> bool:

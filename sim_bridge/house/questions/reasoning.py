@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eqa_nodes.core.language import number_word
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Candidate, Facts
+from sim_bridge.house.questions.facts import Candidate, Facts, say
 from sim_bridge.house.scene import Thing
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
@@ -21,7 +21,7 @@ def functional(facts: Facts) -> Iterator[Candidate]:
             if not tools:
                 continue
             tools.sort(key=lambda t: (use.kinds.index(t.kind), t.id))
-            names = list(dict.fromkeys(t.kind for t in tools))
+            names = list(dict.fromkeys(say(t) for t in tools))
             yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {names[0]}",
                             (tools[0].id,), tuple(f"the {name}" for name in names[1:]))
     for use in lexicon.PLACES:
@@ -36,12 +36,12 @@ def _activity(facts: Facts, use: lexicon.Use) -> Iterator[Candidate]:
     thing = found[0]
     if facts.pick((True, True, False), "activity", use.purpose):
         ask = facts.pick(("Where can I {}?", "Where could I {}?"), "where", use.purpose)
-        whole = f"{use.prep} the {thing.kind} in {room}"
+        whole = f"{use.prep} the {say(thing)} in {room}"
         yield Candidate(FUNCTIONAL, ask.format(use.purpose), whole, (thing.id,),
-                        (f"the {thing.kind} in {room}", f"{use.prep} the {thing.kind}", f"in {room}"))
+                        (f"the {say(thing)} in {room}", f"{use.prep} the {say(thing)}", f"in {room}"))
     else:
         yield Candidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
-                        (f"{room}, to the {thing.kind}",))
+                        (f"{room}, to the {say(thing)}",))
 
 
 def _watching(facts: Facts) -> Iterator[Candidate]:
@@ -52,8 +52,8 @@ def _watching(facts: Facts) -> Iterator[Candidate]:
     seats = [t for t in facts.inside(screens[0].room, *lexicon.SEATS) if facts.local(screens[0], t)[0] > 0.5]
     if len(seats) == 1:
         ask = facts.pick(("Where could I sit down to watch TV?", "Where can I sit to watch TV?"), "tv", screens[0].id)
-        yield Candidate(FUNCTIONAL, ask, f"on the {seats[0].kind} in {room}", (seats[0].id, screens[0].id),
-                        (f"on the {seats[0].kind}",))
+        yield Candidate(FUNCTIONAL, ask, f"on the {say(seats[0])} in {room}", (seats[0].id, screens[0].id),
+                        (f"on the {say(seats[0])}",))
 
 
 def knowledge(facts: Facts) -> Iterator[Candidate]:
@@ -103,14 +103,13 @@ def _waste(facts: Facts) -> Iterator[Candidate]:
         if room is None or not facts.alone(thing, facts.inside(thing.room)):
             continue
         if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
-            front = 0 if thing.kind in lexicon.SAME_FROM_ALL_SIDES else thing.id
-            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by the {thing.kind} in {room}?",
-                            _yes(thing.state == "on"), (thing.id,), front=front)
+            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by the {say(thing)} in {room}?",
+                            _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
         if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
-            yield Candidate(KNOWLEDGE, f"Is water being wasted by the {thing.kind} in {room}?", _yes(thing.state != "off"),
+            yield Candidate(KNOWLEDGE, f"Is water being wasted in the {say(thing)} in {room}?", _yes(thing.state != "off"),
                             (thing.id,), front=thing.id)
         if thing.kind in lexicon.COLD_STORES and thing.state in ("open", "closed"):
-            yield Candidate(KNOWLEDGE, f"Will the food in the {thing.kind} in {room} stay cold?",
+            yield Candidate(KNOWLEDGE, f"Will the food in the {say(thing)} in {room} stay cold?",
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
 
