@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Transform
 from eqa_nodes.core.keyframes import KeyframeConfig, Novelty, View, jpeg_of, view_of
 from eqa_nodes.core.language import canonical, content_words
-from eqa_nodes.core.perception import PerceptionConfig, caption_of, check_frame, region_of, sightings
+from eqa_nodes.core.perception import PerceptionConfig, caption_of, region_of, sightings
 from eqa_nodes.core.types import Frame, Keyframe, Label, Recalled, RecallQuery, Sighting
 
 _VERSION = 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import find_objects
 
-from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types import Frame, Label, Sighting
 
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
@@ -23,30 +22,6 @@ class PerceptionConfig:
     max_range_m: float = 6.0  # median depth of the instance, along the optical axis
     points: int = 250  # depth samples per instance, about: bounds the cost of one frame
     caption_items: int = 24  # instances that a caption names, the largest ones
-
-
-def check_frame(frame: Frame) -> None:
-    """Raise BadFrame unless images, intrinsics, pose and stamp fit together."""
-    h, w = (*frame.depth_m.shape, 0, 0)[:2]
-    k = frame.intrinsics
-    problems = {
-        f"rgb is {frame.rgb.shape} {frame.rgb.dtype}, wanted {(h, w, 3)} uint8":
-            frame.rgb.shape != (h, w, 3) or frame.rgb.dtype != np.uint8,
-        f"depth is {frame.depth_m.shape} {frame.depth_m.dtype}, wanted 2D float32":
-            frame.depth_m.ndim != 2 or frame.depth_m.dtype != np.float32,
-        f"labels do not fit the depth image {(h, w)} as uint16":
-            frame.labels is not None and (frame.labels.shape != (h, w) or frame.labels.dtype != np.uint16),
-        f"intrinsics {k} do not fit the {w}x{h} image":
-            (k.width, k.height) != (w, h) or not np.all(np.isfinite(k)) or min(k.fx, k.fy) <= 0,
-        f"stamp {frame.stamp_ns} is negative": frame.stamp_ns < 0,
-    }
-    for problem, found in problems.items():
-        if found:
-            raise BadFrame(f"camera frame at {frame.stamp_ns} ns: {problem}")
-    try:
-        frame.map_from_camera()
-    except BadPose as error:
-        raise BadFrame(f"camera frame at {frame.stamp_ns} ns: {error}") from error
 
 
 def sightings(frame: Frame, labels: Mapping[int, Label],

@@ -9,10 +9,11 @@ from eqa_nodes.core.types import Frame, Intrinsics, Label
 
 W, H, F = 64, 48, 32.0
 INTRINSICS = Intrinsics(W, H, F, F, W / 2, H / 2)
+HERE = Pose2(0.0, 0.0, 0.0)
 MOUNT = camera_mount(1.2)
 
 
-def frame(stamp_ns: int, pose: Pose2 = Pose2(0.0, 0.0, 0.0), boxes: dict[int, tuple[int, int, int, int]] | None = None,
+def frame(stamp_ns: int, pose: Pose2 = HERE, boxes: dict[int, tuple[int, int, int, int]] | None = None,
           depth: float = 2.0, shade: int = 100) -> Frame:
     """Return a frame of a wall `depth` metres ahead; boxes: instance id -> left, top, right, bottom in pixels."""
     rgb = np.empty((H, W, 3), np.uint8)

@@ -87,7 +87,7 @@ def test_questions_recall_the_view_that_shows_it_best(store: MemoryStore, questi
     _visit(store)
     found = store.recall(RecallQuery(question))
     assert found[0].keyframe.id == first
-    assert all(a.score >= b.score for a, b in zip(found, found[1:], strict=False))
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
     assert all(item.why for item in found)
 
 
