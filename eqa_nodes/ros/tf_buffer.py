@@ -16,9 +16,10 @@ Quaternion = tuple[float, float, float, float]
 
 
 class TfBuffer:
-    """Samples of parent_from_child by child frame; a moving frame keeps the last ten seconds."""
+    """Samples of parent_from_child by child frame; a moving frame keeps the last `keep_ns` of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_ns: int = KEEP_NS) -> None:
+        self._keep_ns = keep_ns
         self._parents: dict[str, str] = {}
         self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
         self._static: dict[str, Transform] = {}
@@ -37,7 +38,7 @@ class TfBuffer:
             return
         stamps.insert(at, stamp_ns)
         samples.insert(at, transform)
-        while stamps[-1] - stamps[0] > KEEP_NS:
+        while stamps[-1] - stamps[0] > self._keep_ns:
             stamps.pop(0), samples.pop(0)
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
