@@ -7,11 +7,13 @@ colours (paintings, books) and ignore the surface's. All images are computed onc
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
+
+from eqa_nodes.core.errors import ConfigError, unknown
 
 SIZE = 256  # texels per side of the finest level
 LEVELS = 7  # 256 .. 4
@@ -232,12 +234,14 @@ TEXTURES: dict[str, Texture] = {
 }
 
 
-class Atlas(NamedTuple):
-    """Every texture variant with its smaller levels: texels (variants, sum of level sizes, 3) uint8."""
-
-    texels: np.ndarray
-    level_start: np.ndarray  # (LEVELS,) int64 offset of each level in the second axis
-    first: dict[str, int]  # texture name -> its first variant
+def texture_row(name: str, instance: int) -> int:
+    """Return the row of the atlas for a texture on a thing: its number picks the picture."""
+    row = 0
+    for other, texture in TEXTURES.items():
+        if other == name:
+            return row + instance % texture.pictures
+        row += texture.pictures
+    raise ConfigError(unknown("texture", name, TEXTURES))
 
 
 def level_offsets() -> np.ndarray:
@@ -256,11 +260,15 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(np.concatenate(levels) * 128.0), 0, 255).astype(np.uint8)
 
 
-@lru_cache(maxsize=1)
-def atlas() -> Atlas:
-    """Return all textures, drawn on the first call."""
-    texels, first = [], {}
-    for number, (name, texture) in enumerate(TEXTURES.items()):
-        first[name] = len(texels)
-        texels += [_pyramid(texture.draw(1000 * number + 10 * picture)) for picture in range(texture.pictures)]
-    return Atlas(np.stack(texels), level_offsets()[:-1], first)
+@cache
+def _variant(row: int) -> np.ndarray:
+    """Return the pyramid of one row of the atlas."""
+    rows = [(number, name, picture) for number, name in enumerate(TEXTURES) for picture in range(TEXTURES[name].pictures)]
+    number, name, picture = rows[row]
+    return _pyramid(TEXTURES[name].draw(1000 * number + 10 * picture))
+
+
+def atlas(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the texels (k, texels, 3) uint8 of the k rows that are used, and rows renumbered into them. Drawn once a process."""
+    used, renumbered = np.unique(rows, return_inverse=True)
+    return np.stack([_variant(int(row)) for row in used]), renumbered.astype(np.int32)

@@ -1,0 +1,253 @@
+"""Where a cylindrical robot can be in a house, how it slides along things, and how far it is from A to B.
+
+The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid things between
+2 cm and the robot's height). Distances are exact between cell centres, so clearances hold to about one cell.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage, sparse
+from scipy.sparse import csgraph
+
+from eqa_nodes.core.geometry import wrap
+from sim_bridge.house.scene import House, Opening, Part, Thing
+from sim_bridge.simulator import Robot
+
+CELL_M = 0.025
+MARGIN_M = 0.30  # solid rim around the house
+STEP_OVER_M = 0.02  # lower things do not stop a wheel
+SUBSTEP_M = 0.01
+PATH_CELLS = 2  # a node of the path graph every so many cells: 5 cm
+SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
+_HOPS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (2, -1), (1, 2), (1, -2)]  # half of a 16-connected neighbourhood
+
+Point = tuple[float, float]
+
+
+class Move(NamedTuple):
+    """Where a forward move ended: map position, metres driven, and whether something was in the way."""
+
+    x: float
+    y: float
+    metres: float
+    collided: bool
+
+
+class FreeSpace:
+    """The floor plan as a clearance field for robots of one height."""
+
+    def __init__(self, house: House, robot_height_m: float) -> None:
+        self._x0 = min(r.x0 for r in house.rooms) - MARGIN_M
+        self._y0 = min(r.y0 for r in house.rooms) - MARGIN_M
+        columns = math.ceil((max(r.x1 for r in house.rooms) + MARGIN_M - self._x0) / CELL_M)
+        rows = math.ceil((max(r.y1 for r in house.rooms) + MARGIN_M - self._y0) / CELL_M)
+        solid = np.ones((rows, columns), bool)
+        for room in house.rooms:
+            self._fill(solid, room.x0, room.y0, room.x1, room.y1, False)
+        for opening in (o for o in house.openings if o.kind != "window" and o.z0 <= STEP_OVER_M and o.z1 >= robot_height_m):
+            self._fill(solid, *_through_wall(opening, house.wall_thickness_m), False)
+        for thing in (t for t in house.things if t.solid):
+            for part in thing.parts:
+                self._stamp(solid, thing, part, robot_height_m)
+        self.clearance_m = ((ndimage.distance_transform_edt(~solid) - 0.5) * CELL_M).astype(np.float64)
+        self._graphs: dict[float, _PathGraph] = {}
+
+    def _fill(self, solid: np.ndarray, x0: float, y0: float, x1: float, y1: float, value: bool) -> None:
+        """Set the cells whose centres lie in a rectangle."""
+        a, b, c, d = (math.ceil((v - o) / CELL_M - 0.5 - 1e-9) for v, o in
+                      ((x0, self._x0), (x1, self._x0), (y0, self._y0), (y1, self._y0)))
+        solid[max(c, 0):max(d, 0), max(a, 0):max(b, 0)] = value
+
+    def _stamp(self, solid: np.ndarray, thing: Thing, part: Part, height: float) -> None:
+        """Mark the footprint of a part, grown by half a cell so that thin legs are not missed."""
+        low = thing.position[2] + part.centre[2] - part.size[2] / 2
+        if low >= height or low + part.size[2] <= STEP_OVER_M:
+            return
+        c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+        cx = thing.position[0] + c * part.centre[0] - s * part.centre[1]
+        cy = thing.position[1] + s * part.centre[0] + c * part.centre[1]
+        reach = math.hypot(part.size[0], part.size[1]) / 2 + CELL_M
+        r0, r1, c0, c1 = (int(np.clip((v - o) / CELL_M, 0, n)) for v, o, n in (
+            (cy - reach, self._y0, solid.shape[0]), (cy + reach + CELL_M, self._y0, solid.shape[0]),
+            (cx - reach, self._x0, solid.shape[1]), (cx + reach + CELL_M, self._x0, solid.shape[1])))
+        dx = self._x0 + (np.arange(c0, c1) + 0.5) * CELL_M - cx
+        dy = (self._y0 + (np.arange(r0, r1) + 0.5) * CELL_M - cy)[:, None]
+        yaw = thing.yaw + part.yaw
+        u = np.abs(math.cos(yaw) * dx + math.sin(yaw) * dy) / (part.size[0] / 2 + CELL_M / 2)
+        v = np.abs(-math.sin(yaw) * dx + math.cos(yaw) * dy) / (part.size[1] / 2 + CELL_M / 2)
+        inside = np.maximum(u, v) <= 1 if part.shape == "box" else u * u + v * v <= 1
+        solid[r0:r1, c0:c1] |= inside
+
+    def clearance(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
+        """Return the distance in metres to the nearest solid thing (negative inside), bilinear between cells."""
+        fx = np.clip((np.asarray(x, float) - self._x0) / CELL_M - 0.5, 0, self.clearance_m.shape[1] - 1.001)
+        fy = np.clip((np.asarray(y, float) - self._y0) / CELL_M - 0.5, 0, self.clearance_m.shape[0] - 1.001)
+        ix, iy = fx.astype(np.int64), fy.astype(np.int64)
+        fx, fy = fx - ix, fy - iy
+        d = self.clearance_m
+        return ((d[iy, ix] * (1 - fx) + d[iy, ix + 1] * fx) * (1 - fy)
+                + (d[iy + 1, ix] * (1 - fx) + d[iy + 1, ix + 1] * fx) * fy)
+
+    def free(self, x: float, y: float, radius_m: float) -> bool:
+        """Whether a robot of this radius can stand at a point."""
+        return math.isfinite(x) and math.isfinite(y) and bool(self.clearance(x, y) >= radius_m)
+
+    def nearest_free(self, x: float, y: float, radius_m: float) -> Point | None:
+        """Return the nearest cell centre where the robot can stand; None when there is none at all."""
+        rows, columns = np.nonzero(self.clearance_m >= radius_m)
+        if not len(rows):
+            return None
+        px, py = self._x0 + (columns + 0.5) * CELL_M, self._y0 + (rows + 0.5) * CELL_M
+        best = int(np.argmin((px - x) ** 2 + (py - y) ** 2))
+        return float(px[best]), float(py[best])
+
+    def move(self, x: float, y: float, yaw: float, robot: Robot) -> Move:
+        """Drive robot.move_m along yaw in small steps; where something is in the way, slide along it."""
+        steps = max(1, round(robot.move_m / SUBSTEP_M))
+        hop = robot.move_m / steps
+        goal = (x + robot.move_m * math.cos(yaw), y + robot.move_m * math.sin(yaw))
+        driven = 0.0
+        for _ in range(steps):
+            nx, ny = self._slide(x, y, hop * math.cos(yaw), hop * math.sin(yaw), robot.radius_m)
+            driven += math.hypot(nx - x, ny - y)
+            if (nx, ny) == (x, y):
+                break
+            x, y = nx, ny
+        return Move(x, y, driven, math.hypot(goal[0] - x, goal[1] - y) > SUBSTEP_M / 2)
+
+    def _slide(self, x: float, y: float, dx: float, dy: float, radius: float) -> Point:
+        """Return where a hop ends: as asked, else without its part into the obstacle, else where it began."""
+        if self.clearance(x + dx, y + dy) >= radius:
+            return x + dx, y + dy
+        gx, gy = self._uphill(x + dx, y + dy)
+        into = dx * gx + dy * gy
+        if into < 0:
+            dx, dy = dx - into * gx, dy - into * gy
+        lack = radius - float(self.clearance(x + dx, y + dy))
+        if lack > 0:
+            dx, dy = dx + (lack + 1e-4) * gx, dy + (lack + 1e-4) * gy
+        small = math.hypot(dx, dy) < 0.15 * SUBSTEP_M or math.hypot(dx, dy) > 1.5 * SUBSTEP_M
+        return (x, y) if small or self.clearance(x + dx, y + dy) < radius else (x + dx, y + dy)
+
+    def _uphill(self, x: float, y: float) -> Point:
+        """Return the unit direction away from the nearest obstacle."""
+        gx = float(self.clearance(x + CELL_M, y) - self.clearance(x - CELL_M, y))
+        gy = float(self.clearance(x, y + CELL_M) - self.clearance(x, y - CELL_M))
+        norm = math.hypot(gx, gy)
+        return (gx / norm, gy / norm) if norm > 1e-9 else (0.0, 0.0)
+
+    def shortest_path(self, a: Point, b: Point, radius_m: float) -> list[Point]:
+        """Return the corners of the shortest drivable path from a to b, both included; empty when there is none."""
+        if not all(map(math.isfinite, (*a, *b))):
+            return []
+        if a > b:  # one direction is computed, so that there and back are equally long
+            return self.shortest_path(b, a, radius_m)[::-1]
+        if self._sees(a, b, radius_m):
+            return [a, b]
+        if radius_m not in self._graphs:
+            self._graphs[radius_m] = _PathGraph(self, radius_m)
+        path = self._graphs[radius_m].path(a, b)
+        return self._pulled(path, radius_m)
+
+    def _pulled(self, path: list[Point], radius: float) -> list[Point]:
+        """Leave out corners that a straight line can skip (greedy string pulling)."""
+        pulled, at = path[:1], 0
+        while at < len(path) - 1:
+            low, high = at + 1, len(path) - 1
+            while high > low and not self._sees(path[at], path[high], radius):
+                high -= max(1, (high - low) // 8)
+            at = max(high, low)
+            pulled.append(path[at])
+        return pulled
+
+    def _sees(self, a: Point, b: Point, radius: float) -> bool:
+        """Whether the robot can drive straight from a to b (a centimetre of tolerance for the grid)."""
+        n = max(2, math.ceil(math.dist(a, b) / CELL_M) + 1)
+        return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - 0.005).all())
+
+    def nodes(self, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the free cells of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order."""
+        half = PATH_CELLS // 2
+        free = self.clearance_m[half::PATH_CELLS, half::PATH_CELLS] >= radius
+        rows, columns = np.nonzero(free)
+        cells = np.stack([columns, rows], 1) * PATH_CELLS + half + 0.5
+        return free, cells * CELL_M + (self._x0, self._y0)
+
+
+class _PathGraph:
+    """A 16-connected graph over the free cells, for Dijkstra's algorithm."""
+
+    def __init__(self, space: FreeSpace, radius: float) -> None:
+        free, self._points = space.nodes(radius)
+        self._index = np.full(free.shape, -1)
+        self._index[free] = np.arange(len(self._points))
+        pad = np.pad(self._index, 2, constant_values=-1)
+        edges = []
+        for dx, dy in _HOPS:
+            there = pad[2 + dy:2 + dy + free.shape[0], 2 + dx:2 + dx + free.shape[1]]
+            both = (self._index >= 0) & (there >= 0)
+            edges.append((self._index[both], there[both], math.hypot(dx, dy) * PATH_CELLS * CELL_M))
+        i, j = (np.concatenate([e[k] for e in edges]) for k in (0, 1))
+        length = np.concatenate([np.full(len(e[0]), e[2]) for e in edges])
+        middle = (self._points[i] + self._points[j]) / 2
+        ok = space.clearance(middle[:, 0], middle[:, 1]) >= radius - 0.005
+        n = len(self._points)
+        self._graph = sparse.csr_array((length[ok], (i[ok], j[ok])), shape=(n, n))
+        self._tree = lru_cache(maxsize=32)(self._predecessors)
+
+    def _predecessors(self, source: int) -> np.ndarray:
+        _, before = csgraph.dijkstra(self._graph, directed=False, indices=source, return_predecessors=True)
+        return before
+
+    def path(self, a: Point, b: Point) -> list[Point]:
+        """Return a, the cells between, b; empty when an end is far from any free cell or there is no way."""
+        ends = [self._nearest(p) for p in (a, b)]
+        if ends[0] is None or ends[1] is None:
+            return []
+        before = self._tree(ends[0])
+        chain = [ends[1]]
+        while chain[-1] != ends[0]:
+            if before[chain[-1]] < 0:
+                return []
+            chain.append(int(before[chain[-1]]))
+        return [a, *(tuple(map(float, self._points[i])) for i in reversed(chain)), b]  # type: ignore[list-item]
+
+    def _nearest(self, p: Point) -> int | None:
+        if not len(self._points):
+            return None
+        distance = np.hypot(self._points[:, 0] - p[0], self._points[:, 1] - p[1])
+        best = int(np.argmin(distance))
+        return best if distance[best] <= SNAP_M else None
+
+
+def path_length(path: list[Point]) -> float:
+    """Return the length of a polyline in metres; inf for an empty one."""
+    return sum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
+
+
+def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: Robot) -> int:
+    """Return the atomic actions that follow a path in the open: turn towards the next corner, drive, and face final_yaw."""
+    if not path:
+        raise ValueError("an empty path has no steps: there is no way between its ends")
+    (x, y), yaw, count = path[0], start_yaw, 0
+    for corner in path[1:]:
+        while (left := math.dist((x, y), corner)) > robot.move_m / 2:
+            turns = round(wrap(math.atan2(corner[1] - y, corner[0] - x) - yaw) / robot.turn_rad)
+            yaw, count = wrap(yaw + turns * robot.turn_rad), count + abs(turns) + 1
+            x, y = x + robot.move_m * math.cos(yaw), y + robot.move_m * math.sin(yaw)
+            if math.dist((x, y), corner) >= left:
+                break
+    return count + abs(round(wrap(final_yaw - yaw) / robot.turn_rad))
+
+
+def _through_wall(o: Opening, thickness: float) -> tuple[float, float, float, float]:
+    """Return the floor of an opening, from one face of its wall to the other with a little overlap."""
+    x0, x1, y0, y1 = min(o.x0, o.x1), max(o.x0, o.x1), min(o.y0, o.y1), max(o.y0, o.y1)
+    grow = thickness / 2 + CELL_M
+    return (x0, y0 - grow, x1, y1 + grow) if x1 - x0 >= y1 - y0 else (x0 - grow, y0, x1 + grow, y1)

@@ -1,0 +1,196 @@
+"""The built-in house as a Simulator: scenes "house:<seed>"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types import Action, Frame, Label
+from sim_bridge.house import lighting, physics
+from sim_bridge.house.meshes import QuadMesh, mesh_of
+from sim_bridge.house.physics import FreeSpace, Point, path_length
+from sim_bridge.house.render import RayScene, Renderer, instances_seen, intrinsics_of
+from sim_bridge.house.scene import House, Thing
+from sim_bridge.simulator import Camera, Episode, Robot, Step
+
+PREFIX = "house:"
+SEEDS = 2000
+MAX_LOOK_DEG = 60.0
+ROBOT, GLANCE = Robot(), Camera(width=160, height=120)
+
+
+class HouseWorld:
+    """A house with what is derived from it, each part made when first asked for: mesh, rays, light, free space."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._spaces: dict[float, FreeSpace] = {}
+
+    @cached_property
+    def mesh(self) -> QuadMesh:
+        """Everything as quads."""
+        return mesh_of(self.house)
+
+    @cached_property
+    def rays(self) -> RayScene:
+        """The mesh, ready for ray casting."""
+        return RayScene(self.mesh.triangles())
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """The mesh with baked light."""
+        return Renderer(self.mesh, self.rays, lighting.bake(self.mesh))
+
+    def space(self, robot: Robot) -> FreeSpace:
+        """Return the free space for robots of this height."""
+        if robot.height_m not in self._spaces:
+            self._spaces[robot.height_m] = FreeSpace(self.house, robot.height_m)
+        return self._spaces[robot.height_m]
+
+    def free(self, x: float, y: float, robot: Robot = ROBOT) -> bool:
+        """Whether the robot can stand at a point of the map."""
+        return self.space(robot).free(x, y, robot.radius_m)
+
+    def shortest_path(self, a: Point, b: Point, robot: Robot = ROBOT) -> list[Point]:
+        """Return the corners of the shortest drivable path, both ends included; empty when there is none."""
+        return self.space(robot).shortest_path(a, b, robot.radius_m)
+
+    def geodesic(self, a: Point, b: Point, robot: Robot = ROBOT) -> float:
+        """Return the shortest drivable distance in metres; inf when there is none."""
+        return path_length(self.shortest_path(a, b, robot))
+
+    def steps_along(self, path: list[Point], start_yaw: float, final_yaw: float, robot: Robot = ROBOT) -> int:
+        """Return how many atomic actions follow a path and end facing final_yaw."""
+        return physics.steps_along(path, start_yaw, final_yaw, robot)
+
+    def visible_pixels(self, pose: Pose2, camera: Camera = GLANCE) -> dict[int, int]:
+        """Return how many pixels of each instance a camera on a robot at `pose` sees within its range."""
+        mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
+        return instances_seen(self.rays, self.mesh, camera, pose.transform().matrix() @ mount.matrix())
+
+    def labels(self) -> dict[int, Label]:
+        """Return what each instance is."""
+        return {thing.id: _label(self.house, thing) for thing in self.house.things}
+
+
+def _label(house: House, thing: Thing) -> Label:
+    """Return a thing as a Label; attributes that say nothing are left out."""
+    room = next((r for r in house.rooms if r.id == thing.room), None)
+    support = house.thing(thing.support).kind if thing.support else ""
+    facts = {"colour": thing.colour, "material": thing.material, "state": thing.state, "relation": thing.relation, "support": support}
+    return Label(thing.id, thing.kind, (room.name or room.kind) if room else "", {k: v for k, v in facts.items() if v})
+
+
+@lru_cache(maxsize=4)
+def world(seed: int) -> HouseWorld:
+    """Return the house of a seed, kept for the next episode. Raises UnknownScene."""
+    from sim_bridge.house.generate import generate_house
+
+    return HouseWorld(generate_house(seed))
+
+
+def seed_of(scene: str) -> int:
+    """Return the seed of a scene name. Raises UnknownScene for anything but house:0 to house:1999."""
+    text = scene[len(PREFIX):]
+    if not scene.startswith(PREFIX) or not (text.isascii() and text.isdigit()) or int(text) >= SEEDS:
+        raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}")
+    return int(text)
+
+
+class HouseSimulator:
+    """One robot in one house at a time. Implements sim_bridge.simulator.Simulator."""
+
+    def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
+        """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
+        self._worlds = dict(worlds or {})
+        self._world: HouseWorld | None = None
+        self._robot = Robot()
+        self._stamp_ns = 0
+        self._step: Step | None = None
+        self._pose = Pose2(0.0, 0.0, 0.0)
+        self._look_deg = 0.0
+
+    def reset(self, episode: Episode) -> Step:
+        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+        place = self._worlds.get(episode.scene) or world(seed_of(episode.scene))
+        pose = episode.start or place.house.start
+        _check_start(place, pose, episode.robot)
+        self._world, self._robot, self._pose, self._look_deg = place, episode.robot, Pose2(*map(float, pose)), 0.0
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), False, 0, 0.0)
+        return self._step
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before the first reset."""
+        if self._world is None or self._step is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        action = Action(action)
+        if action == Action.OBSERVE:
+            return replace(self._step, collided=False)
+        metres, collided = self._move(action)
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), collided, self._step.steps + 1, self._step.metres + metres)
+        return self._step
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are."""
+        return self._world.labels() if self._world else {}
+
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+        if self._world is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        return self._world.geodesic(a, b, self._robot)
+
+    def close(self) -> None:
+        """Forget the world; a second call does nothing."""
+        self._world, self._step = None, None
+
+    def _tick_ns(self) -> int:
+        return max(1, round(self._robot.step_s * 1e9))
+
+    def _move(self, action: Action) -> tuple[float, bool]:
+        """Carry out a counted action; return metres driven and whether something was in the way."""
+        assert self._world is not None
+        x, y, yaw = self._pose
+        if action == Action.MOVE_FORWARD:
+            move = self._world.space(self._robot).move(x, y, yaw, self._robot)
+            self._pose = Pose2(move.x, move.y, yaw)
+            return move.metres, move.collided
+        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
+        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
+        self._pose = Pose2(x, y, wrap(yaw + turn * self._robot.turn_rad))
+        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
+        return 0.0, False
+
+    def _mount(self) -> Transform:
+        camera = self._robot.camera
+        return camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+
+    def _frame(self) -> Frame:
+        assert self._world is not None
+        base, mount = self._pose.transform(), self._mount()
+        image = self._world.renderer.image(self._robot.camera, base.matrix() @ mount.matrix())
+        for array in image:
+            array.setflags(write=False)
+        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics_of(self._robot.camera), base, mount, image.labels)
+
+
+def _check_start(place: HouseWorld, pose: Pose2, robot: Robot) -> None:
+    """Raise BadPose, naming the nearest free pose, where the robot cannot stand."""
+    if not np.isfinite(np.asarray(pose, float)).all():
+        near = place.house.start
+        raise BadPose(f"start pose {tuple(pose)} is not finite: this scene starts at ({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
+    if place.free(pose.x, pose.y, robot):
+        return
+    what = "inside something solid" if place.house.room_at(pose.x, pose.y) else "off the floor"
+    near_xy = place.space(robot).nearest_free(pose.x, pose.y, robot.radius_m)
+    remedy = (f"the nearest free pose is ({near_xy[0]:.2f}, {near_xy[1]:.2f}, {pose.yaw:.2f})" if near_xy
+              else f"a robot of radius {robot.radius_m} m fits nowhere")
+    raise BadPose(f"start pose ({pose.x:.2f}, {pose.y:.2f}, {pose.yaw:.2f}) is {what}: {remedy}")

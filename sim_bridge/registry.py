@@ -1,0 +1,44 @@
+"""Simulators by the prefix of a scene name, imported when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqa_nodes.core.errors import UnknownScene
+from sim_bridge.simulator import Simulator
+
+
+def _house() -> Simulator:
+    from sim_bridge.house.simulator import HouseSimulator
+
+    return HouseSimulator()
+
+
+SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house}
+
+
+def open_simulator(scene: str) -> Simulator:
+    """Return a simulator that knows scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
+    prefix = scene.partition(":")[0]
+    if prefix not in SIMULATORS:
+        raise UnknownScene(f"unknown scene {scene!r}: known are {', '.join(f'{name}:<scene>' for name in sorted(SIMULATORS))}")
+    return SIMULATORS[prefix]()
+
+
+class SimulatorPool:
+    """Keeps one simulator of each kind, so that changing the scene does not start it anew and stamps never go back."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Simulator] = {}
+
+    def get(self, scene: str) -> Simulator:
+        """Return the simulator for this scene, not yet reset. Raises UnknownScene."""
+        prefix = scene.partition(":")[0]
+        if prefix not in self._open:
+            self._open[prefix] = open_simulator(scene)
+        return self._open[prefix]
+
+    def close(self) -> None:
+        """Close all; a second call does nothing."""
+        while self._open:
+            self._open.popitem()[1].close()

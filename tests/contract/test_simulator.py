@@ -1,0 +1,174 @@
+"""What every Simulator must do, whatever world it shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Action
+from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.registry import open_simulator
+from sim_bridge.simulator import Camera, Episode, Robot, Simulator
+from tests.unit.house_fixture import two_rooms
+
+SMALL = Robot(camera=Camera(width=80, height=60))
+
+
+class Bench(NamedTuple):
+    """A simulator under test, a scene it knows, a start with 1.5 m of room ahead, and a start inside something."""
+
+    open: Callable[[], Simulator]
+    scene: str
+    start: Pose2
+    inside: Pose2
+
+
+BENCHES = {"house": Bench(lambda: HouseSimulator({"test": HouseWorld(two_rooms())}), "test", Pose2(1.6, 1.5, 0.0), Pose2(0.5, 2.6, 0.0))}
+
+
+@pytest.fixture(params=sorted(BENCHES))
+def bench(request: pytest.FixtureRequest) -> Bench:
+    return BENCHES[request.param]
+
+
+@pytest.fixture
+def sim(bench: Bench) -> Iterator[Simulator]:
+    sim = bench.open()
+    yield sim
+    sim.close()
+
+
+def episode(bench: Bench, start: Pose2 | None = None) -> Episode:
+    return Episode(bench.scene, start=start or bench.start, robot=SMALL)
+
+
+def test_a_frame_is_complete(bench: Bench, sim: Simulator) -> None:
+    step = sim.reset(episode(bench))
+    frame = step.frame
+    assert (step.steps, step.metres, step.collided) == (0, 0.0, False)
+    assert frame.rgb.shape == (60, 80, 3) and frame.rgb.dtype == np.uint8
+    assert frame.depth_m.shape == (60, 80) and frame.depth_m.dtype == np.float32
+    assert np.isfinite(frame.depth_m).all() and frame.depth_m.min() >= 0 and frame.depth_m.max() <= SMALL.camera.max_range_m
+    assert frame.labels is None or (frame.labels.shape == (60, 80) and frame.labels.dtype == np.uint16)
+    assert frame.pose == pytest.approx(bench.start)
+    assert frame.base_from_camera.xyz[2] == pytest.approx(SMALL.camera.height_m)
+    assert frame.intrinsics.width == 80 and frame.intrinsics.fx == pytest.approx(40.0)
+
+
+def test_every_label_has_a_meaning(bench: Bench, sim: Simulator) -> None:
+    frame = sim.reset(episode(bench)).frame
+    labels = sim.labels()
+    seen = {int(i) for i in np.unique(frame.labels)} - {0} if frame.labels is not None else set()
+    assert seen <= set(labels)
+    assert all(labels[i].instance == i and labels[i].kind for i in labels)
+
+
+def test_actions_move_as_the_robot_says(bench: Bench, sim: Simulator) -> None:
+    sim.reset(episode(bench))
+    forward = sim.act(Action.MOVE_FORWARD)
+    assert forward.frame.pose == pytest.approx((bench.start.x + 0.25, bench.start.y, 0.0), abs=1e-6)
+    assert (forward.steps, forward.metres, forward.collided) == (1, pytest.approx(0.25), False)
+    left = sim.act(Action.TURN_LEFT)
+    assert left.frame.pose.yaw == pytest.approx(math.radians(30))
+    right = sim.act(Action.TURN_RIGHT)
+    assert right.frame.pose == pytest.approx(forward.frame.pose)
+    assert (right.steps, right.metres) == (3, forward.metres)
+
+
+def test_look_tilts_the_camera_within_limits(bench: Bench, sim: Simulator) -> None:
+    level = sim.reset(episode(bench)).frame.base_from_camera
+    up = sim.act(Action.LOOK_UP).frame.base_from_camera
+    assert up.matrix()[2, 2] > level.matrix()[2, 2]  # the optical axis rises
+    steps = [sim.act(Action.LOOK_UP) for _ in range(8)]
+    assert steps[-1].frame.base_from_camera == steps[-2].frame.base_from_camera
+    assert steps[-1].frame.base_from_camera.matrix()[2, 2] == pytest.approx(math.sin(math.radians(50)), abs=1e-6)
+
+
+def test_observe_is_free(bench: Bench, sim: Simulator) -> None:
+    sim.reset(episode(bench))
+    moved = sim.act(Action.MOVE_FORWARD)
+    again = sim.act(Action.OBSERVE)
+    assert (again.steps, again.metres, again.frame.stamp_ns) == (moved.steps, moved.metres, moved.frame.stamp_ns)
+    assert np.array_equal(again.frame.rgb, moved.frame.rgb) and np.array_equal(again.frame.depth_m, moved.frame.depth_m)
+
+
+def test_stamps_rise_by_the_step_time_also_over_resets(bench: Bench, sim: Simulator) -> None:
+    frames = [sim.reset(episode(bench)).frame]
+    frames += [sim.act(a).frame for a in (Action.TURN_LEFT, Action.LOOK_DOWN, Action.MOVE_FORWARD)]
+    assert [b.stamp_ns - a.stamp_ns for a, b in pairwise(frames)] == [500_000_000] * 3
+    assert sim.reset(episode(bench)).frame.stamp_ns > frames[-1].stamp_ns
+
+
+def test_same_episode_same_images(bench: Bench) -> None:
+    runs = []
+    for _ in range(2):
+        sim = bench.open()
+        sim.reset(episode(bench))
+        runs.append([sim.act(a).frame for a in (Action.MOVE_FORWARD, Action.TURN_RIGHT, Action.MOVE_FORWARD)])
+        sim.close()
+    for a, b in zip(*runs, strict=True):
+        assert a.rgb.tobytes() == b.rgb.tobytes() and a.depth_m.tobytes() == b.depth_m.tobytes()
+        assert a.map_from_base == b.map_from_base and a.stamp_ns == b.stamp_ns
+
+
+def test_something_in_the_way_is_reported(bench: Bench, sim: Simulator) -> None:
+    sim.reset(episode(bench))
+    steps = [sim.act(Action.MOVE_FORWARD) for _ in range(60)]
+    assert steps[-1].collided and steps[-1].metres < 60 * 0.25
+    assert steps[-1].steps == 60
+
+
+@pytest.mark.parametrize("pose", [Pose2(math.nan, 0, 0), Pose2(0, math.inf, 0), Pose2(1, 1, math.nan), Pose2(500.0, 0.0, 0.0), None])
+def test_a_bad_start_is_refused(bench: Bench, sim: Simulator, pose: Pose2 | None) -> None:
+    with pytest.raises(BadPose, match=r"\d"):
+        sim.reset(episode(bench, pose or bench.inside))
+    assert sim.reset(episode(bench)).steps == 0  # and the next episode is not harmed
+
+
+def test_the_pose_named_in_a_refusal_is_free(sim: Simulator) -> None:
+    import re
+
+    bench = BENCHES["house"]
+    with pytest.raises(BadPose) as refusal:
+        sim.reset(episode(bench, bench.inside))
+    x, y, yaw = map(float, re.search(r"nearest free pose is \(([-\d.]+), ([-\d.]+), ([-\d.]+)\)", str(refusal.value)).groups())  # type: ignore[union-attr]
+    assert math.dist((x, y), bench.inside[:2]) < 1.5
+    assert sim.reset(episode(bench, Pose2(x, y, yaw))).steps == 0
+
+
+def test_geodesic_is_a_distance(bench: Bench, sim: Simulator) -> None:
+    sim.reset(episode(bench))
+    a, b = bench.start[:2], (bench.start.x + 1.5, bench.start.y)
+    assert sim.geodesic(a, b) == pytest.approx(1.5, abs=0.02)
+    assert sim.geodesic(a, b) == sim.geodesic(b, a)
+    assert sim.geodesic(a, (1e4, 1e4)) == math.inf
+
+
+def test_acting_before_reset_and_after_close_fails_clearly(bench: Bench, sim: Simulator) -> None:
+    with pytest.raises(SimulatorError, match="reset"):
+        sim.act(Action.MOVE_FORWARD)
+    sim.reset(episode(bench))
+    sim.close()
+    sim.close()
+    with pytest.raises(SimulatorError, match="reset"):
+        sim.act(Action.MOVE_FORWARD)
+
+
+@pytest.mark.parametrize("scene", ["house:2000", "house:-1", "house:", "house:x", "house:1.5", "house:²", "attic:3", ""])
+def test_an_unknown_scene_names_the_known(scene: str) -> None:
+    with pytest.raises(UnknownScene, match="house:") as refusal:
+        open_simulator(scene).reset(Episode(scene))
+    assert repr(scene) in str(refusal.value)
+
+
+def test_a_broader_robot_needs_more_room(bench: Bench, sim: Simulator) -> None:
+    with pytest.raises(BadPose):
+        sim.reset(replace(episode(bench), robot=replace(SMALL, radius_m=3.0)))
