@@ -34,7 +34,7 @@ from eqa_nodes.core.types import (
     ViewAssessment,
 )
 from eqa_nodes.settings import settings
-from sim_bridge.registry import open_simulator
+from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 
 
@@ -152,15 +152,15 @@ class InProcessRunner:
                                                                         "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
         self._answerer = make_answerer(self._settings["answerer"].answerer, self._settings["answerer"].backend)
-        self._simulator: Simulator | None = None
+        self._pool = SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode."""
         own = self._settings
-        self._simulator = open_simulator(sample.scene, self._simulator)
+        simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
         try:
-            body = Body(self._simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
+            body = Body(simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
             body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
             agent = Agent(self._ports(body), own["agent"].agent, self._progress)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess))
@@ -174,10 +174,8 @@ class InProcessRunner:
         return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
 
     def close(self) -> None:
-        """Release the simulator."""
-        if self._simulator is not None:
-            self._simulator.close()
-            self._simulator = None
+        """Release the simulators."""
+        self._pool.close()
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]

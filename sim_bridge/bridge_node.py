@@ -17,7 +17,7 @@ from eqa_nodes.core.types import Action
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.messages import interface
 from eqa_nodes.ros.node import EqaNode, run_node
-from sim_bridge.registry import open_simulator
+from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 
 
@@ -26,6 +26,7 @@ class BridgeNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("bridge", **kwargs)
+        self._pool = SimulatorPool()
         self._simulator: Simulator | None = None
         self._step: Step | None = None
         self._max_steps = 0
@@ -47,7 +48,7 @@ class BridgeNode(EqaNode):
         """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""
         with self._one_at_a_time:
             asked = request.episode
-            self._simulator = open_simulator(asked.scene, self._simulator)
+            self._simulator = self._pool.get(asked.scene)
             start = pose2_of(convert.pose_of(asked.start)) if asked.use_start else None
             self._step = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
             self._max_steps = asked.max_steps
