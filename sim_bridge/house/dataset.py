@@ -11,10 +11,9 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.geometry import Pose2
-from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.simulator import world
 
 SPLITS = {"train": range(1000), "test": range(1000, 2000)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
@@ -97,10 +96,10 @@ class _Source:
     """The questions of one house, found one by one: looking is the slow part."""
 
     def __init__(self, seed: int, split: str, include_seen: bool) -> None:
-        house = generate_house(seed)
+        place = world(seed)
         self._seed, self._split, self._include_seen = seed, split, include_seen
-        self._grounding = Grounding(house, HouseWorld(house))
-        self._left = {category: dict(enumerate(items)) for category, items in candidates(house).items()}
+        self._grounding = Grounding(place.house, place)
+        self._left = {category: dict(enumerate(items)) for category, items in candidates(place.house).items()}
 
     def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
         """Return a question not yet returned, with the answer and the phrasing least used so far; None where all are gone."""

@@ -16,12 +16,17 @@ from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.language import plural
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts
-from sim_bridge.house.scene import House, Opening, Room, Thing
+from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
+from sim_bridge.house.scene import House, Opening, Part, Room, Thing
+from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.simulator import Camera
 
 
 def thing(id_: int, kind: str, room: int, x: float, y: float, size: tuple[float, float, float] = (0.5, 0.5, 0.8),
           **more: object) -> Thing:
-    return Thing(id_, kind, room, (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0)), size, **more)  # type: ignore[arg-type]
+    parts = [Part("box", (0.0, 0.0, size[2] / 2), size, "brown")]
+    place, yaw = (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0))  # type: ignore[arg-type]
+    return Thing(id_, kind, room, place, yaw, size, parts=parts, **more)  # type: ignore[arg-type]
 
 
 def home(*extra: Thing) -> House:
@@ -41,7 +46,7 @@ def home(*extra: Thing) -> House:
         *(thing(20 + i, "chair", 1, 5.0 + i, 2.5, colour="green") for i in range(3)),
         thing(8, "bed", 2, 10.0, 1.0, (2.0, 1.6, 0.9), colour="red", state="unmade"),
         thing(9, "bed", 3, 14.0, 1.0, (2.0, 1.0, 0.9), colour="blue", state="made"),
-        *(thing(90 + i, "door", i, d.x0, 1.95, (0.05, 0.9, 2.0), state="open") for i, d in enumerate(doors)),
+        *(thing(90 + i, "door", i, d.x0, 1.95, (0.05, 0.9, 2.0), state="open", solid=False) for i, d in enumerate(doors)),
         *extra,
     ]
     return House(7, rooms, doors, things, Pose2(1.0, 2.0, 0.0))
@@ -136,3 +141,49 @@ def test_plural_kinds_take_are() -> None:
     house = home(thing(30, "headphones", 1, 5.7, 0.4, support=4, relation="on", colour="black"))
     found = [q for cat in ("attribute recognition", "object localization") for q in answers_about(house, cat, 30)]
     assert found and not any(" is the headphones" in q or " is my headphones" in q or "Is the headphones" in q for q in found)
+
+
+HALF = Camera(width=320, height=240)  # its pixels count four times
+
+
+def pixels(place: HouseWorld, pose: Pose2) -> Counter[int]:
+    return Counter({i: 4 * n for i, n in place.visible_pixels(pose, HALF).items()})
+
+
+def most_seen(place: HouseWorld, start: Pose2) -> Counter[int]:
+    """Return by instance the most pixels in twelve headings of 30 degrees."""
+    most: Counter[int] = Counter()
+    for k in range(12):
+        most |= pixels(place, Pose2(start.x, start.y, wrap(start.yaw + k * math.pi / 6)))
+    return most
+
+
+def test_views_show_the_target_and_starts_do_not() -> None:
+    place = HouseWorld(home())
+    grounding = Grounding(place.house, place)
+    for candidate in [c for items in candidates(place.house).values() for c in items[:2]]:
+        found = grounding.ground(candidate)
+        assert found is not None and found.needs_exploration
+        sizes = sorted((pixels(place, found.view)[t] for t in candidate.targets), reverse=True)
+        assert sizes[candidate.need - 1] >= 0.8 * VIEW_PIXELS
+        assert all(most_seen(place, found.start)[t] < 1.5 * SEEN_PIXELS for t in candidate.targets)
+        assert found.l_metres >= found.start.distance(found.view) - 1e-6
+        assert found.l_steps >= found.l_metres / 0.25 * 0.9
+
+
+def test_a_target_in_view_is_kept_only_when_allowed() -> None:
+    place = HouseWorld(home())
+    place.house.rooms, place.house.openings = place.house.rooms[:1], []  # nowhere else to start from
+    sofa = next(c for c in candidates(home())["attribute recognition"] if "sofa" in c.question)
+    assert Grounding(place.house, place).ground(sofa) is None
+    seen = Grounding(place.house, place).ground(sofa, allow_seen=True)
+    assert seen is not None and not seen.needs_exploration and seen.start == place.house.start
+
+
+def test_a_target_in_a_box_is_dropped() -> None:
+    walls = [thing(60 + i, "crate", 1, 6.0 + dx, 0.4 + dy, size, z=0.7, support=4, relation="in") for i, (dx, dy, size) in enumerate(
+        ((0.4, 0, (0.02, 0.8, 1.0)), (-0.4, 0, (0.02, 0.8, 1.0)), (0, 0.4, (0.8, 0.02, 1.0)), (0, -0.4, (0.8, 0.02, 1.0))))]
+    lid = thing(64, "crate", 1, 6.0, 0.4, (0.8, 0.8, 0.02), z=1.7, support=4, relation="in")
+    place = HouseWorld(home(*walls, lid))
+    laptop = Candidate("object localization", "Where is my laptop?", "on the desk in the study", (5, 4), need=2)
+    assert Grounding(place.house, place).find_view(laptop) is None

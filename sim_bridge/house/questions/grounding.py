@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Pose2, wrap
+from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import Candidate
 from sim_bridge.house.scene import House, Room, Thing
+from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.simulator import Camera, Robot
 
 # Pixels of the default 640x480 camera: what is needed to recognise a target, and what counts as having seen it.
@@ -22,22 +23,6 @@ _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
 _FRONT_COS = 0.45  # within about 63 degrees of straight in front
 _MARGIN = 0.06  # of the image: targets lie further inside
-
-
-class World(Protocol):
-    """What is asked of the simulated house (privileged)."""
-
-    def free(self, x: float, y: float) -> bool:
-        """Tell whether the robot can stand there."""
-
-    def visible_pixels(self, pose: Pose2, camera: Camera) -> Mapping[int, int]:
-        """Count the pixels of every instance in view."""
-
-    def shortest_path(self, a: tuple[float, float], b: tuple[float, float]) -> Sequence[tuple[float, float]]:
-        """Return the way-points from a to b, both included; empty when there is no way."""
-
-    def steps_along(self, path: Sequence[tuple[float, float]], start_yaw: float, final_yaw: float, robot: Robot) -> int:
-        """Count the atomic actions along a path, the turn at its end included."""
 
 
 class Grounded(NamedTuple):
@@ -53,7 +38,7 @@ class Grounded(NamedTuple):
 class Grounding:
     """Views and starts in one house; what was seen from a start is remembered."""
 
-    def __init__(self, house: House, world: World, robot: Robot | None = None) -> None:
+    def __init__(self, house: House, world: HouseWorld, robot: Robot | None = None) -> None:
         self.house, self.world, self.robot = house, world, robot or Robot()
         camera = self.robot.camera
         self._camera = Camera(camera.width // _COARSE, camera.height // _COARSE, camera.hfov_deg, camera.height_m,
@@ -71,10 +56,10 @@ class Grounding:
             hidden = self.hidden(start, candidate.targets)
             if not (hidden or allow_seen):
                 continue
-            path = self.world.shortest_path((start.x, start.y), (view.x, view.y))
+            path = self.world.shortest_path((start.x, start.y), (view.x, view.y), self.robot)
             if len(path) > 0:
                 steps = self.world.steps_along(path, start.yaw, view.yaw, self.robot)
-                return Grounded(start, view, steps, _length(path), hidden)
+                return Grounded(start, view, steps, round(path_length(path), 3), hidden)
         return None
 
     def hidden(self, start: Pose2, targets: Sequence[int]) -> bool:
@@ -119,9 +104,9 @@ class Grounding:
         found: list[tuple[float, int, Pose2]] = []
         for ring, bearing in ((r, b) for r in _RINGS_M for b in range(_BEARINGS)):
             angle = 2 * math.pi * bearing / _BEARINGS
-            pose = Pose2(x + ring * math.cos(angle), y + ring * math.sin(angle), wrap(angle + math.pi))
+            pose = Pose2(round(x + ring * math.cos(angle), 3), round(y + ring * math.sin(angle), 3), round(wrap(angle + math.pi), 6))
             room = self.house.room_at(pose.x, pose.y)
-            if room is None or room.id not in rooms or not self.world.free(pose.x, pose.y):
+            if room is None or room.id not in rooms or not self.world.free(pose.x, pose.y, self.robot):
                 continue
             if all(self._in_image(pose, t) for t in targets):
                 found.append((self._cost(pose, candidate, targets, ring), len(found), pose))
@@ -159,7 +144,7 @@ class Grounding:
         for k in range(12):
             u, v = (self._draw(axis, room.id, k) / 2 ** 32 * 0.6 + 0.2 for axis in "xy")
             x, y = round(room.x0 + u * (room.x1 - room.x0), 3), round(room.y0 + v * (room.y1 - room.y0), 3)
-            if self.world.free(x, y):
+            if self.world.free(x, y, self.robot):
                 return Pose2(x, y, wrap(math.radians(self._draw("yaw", room.id) % 12 * 30)))
         return None
 
@@ -170,7 +155,3 @@ class Grounding:
 def _facing(thing: Thing, pose: Pose2) -> float:
     """Return the cosine between the thing's front and the direction to the viewer: 1 = straight in front."""
     return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)
-
-
-def _length(path: Sequence[tuple[float, float]]) -> float:
-    return round(sum(math.dist(a, b) for a, b in pairwise(path)), 3)
