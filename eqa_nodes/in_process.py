@@ -179,7 +179,7 @@ class InProcessRunner:
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
-        navigator = LocalNavigator(body.act, body.view, body.now, own.navigator)
+        navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1])
         return Ports(navigator, LocalExplorer(make_policy(self._settings["explorer"].policy), body), body, self._answerer, body)
 
     def _progress(self, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""The atomic navigator behind Nav2's own actions: plans on the agent's map, acts through the bridge, sees every step."""
+"""The atomic navigator behind Nav2's own actions: plans on the agent's map, acts by the bridge, sees every step."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
 
-from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.geometry import pose2_of
-from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator, NavigatorConfig
+from eqa_nodes.core.geometry import Pose2, pose2_of
+from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
@@ -21,6 +20,8 @@ from eqa_nodes.ros.node import EqaNode, call, run_node
 # Nav2 reports failures as numbers of the server that failed; ours come after all of them (docs/architecture.md).
 NAV_ERRORS = {NavCode.BLOCKED: 9901, NavCode.UNREACHABLE: 9902, NavCode.TIMEOUT: 9903, NavCode.FAILED: 9904,
               NavCode.CANCELED: 9905}
+_ACT = interface("eqa_interfaces/srv/Act").Request
+
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 
 
@@ -32,11 +33,12 @@ class NavigatorNode(EqaNode):
         self._act = self.client("act")
         self._newest = Newest("map")
         self._busy = threading.Lock()
-        self._stamp_ns = 0
-        self.navigator = AtomicNavigator(self._step, self._view, self._now, self.config.navigator)
+        self._last: Any = None  # response of the last action
+        self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose)
         self.hear("map", lambda message: self._newest.put("map", message))
-        self._action("navigate_to_pose", lambda goal: self.navigator.go_to(convert.goal_of(goal.pose), self.config.leg_deadline_s))
-        self._action("spin", lambda goal: self.navigator.look_around(self.config.leg_deadline_s))
+        deadline = self.config.leg_deadline_s
+        self._action("navigate_to_pose", lambda goal: self.navigator.go_to(convert.goal_of(goal.pose), deadline))
+        self._action("spin", lambda goal: self.navigator.look_around(deadline))
 
     def _action(self, key: str, drive: Any) -> None:
         port = ACTIONS[key]
@@ -46,7 +48,7 @@ class NavigatorNode(EqaNode):
     def _execute(self, type_name: str, handle: Any, drive: Any) -> Any:
         with self._busy:  # one body: a second goal waits for the first
             try:
-                self._observe()
+                self._request(_ACT.STATUS)
                 result = drive(handle.request)
             except EqaError as error:
                 result = NavResult(NavCode.FAILED, str(error))
@@ -64,24 +66,22 @@ class NavigatorNode(EqaNode):
         self.navigator.cancel()
         return CancelResponse.ACCEPT
 
-    def _observe(self) -> None:
-        self._request(interface("eqa_interfaces/srv/Act").Request.STATUS)
-
     def _step(self, action: Action) -> ActOutcome:
-        response = self._request(int(action))
-        return ActOutcome(pose2_of(convert.pose_of(response.pose)), response.collided)
+        self._request(int(action))
+        return ActOutcome(self._pose(), self._last.collided)
 
-    def _request(self, action: int) -> Any:
-        request = interface("eqa_interfaces/srv/Act").Request(action=action)
-        response = call(self._act, request, self.config.node.call_deadline_s)
-        self._stamp_ns = convert.ns_of(response.stamp)
-        return response
+    def _request(self, action: int) -> None:
+        self._last = call(self._act, _ACT(action=action), self.config.node.call_deadline_s)
 
     def _view(self) -> GridMap:
-        return convert.grid_of(self._newest.at(self._stamp_ns, self.config.map_deadline_s)["map"])
+        newest = self._newest.at(convert.ns_of(self._last.stamp), self.config.map_deadline_s)
+        return convert.grid_of(newest["map"])
+
+    def _pose(self) -> Pose2:
+        return pose2_of(convert.pose_of(self._last.pose))
 
     def _now(self) -> float:
-        return self._stamp_ns / 1e9
+        return convert.ns_of(self._last.stamp) / 1e9
 
 
 def main() -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -53,6 +53,12 @@ def time_of(stamp_ns: int) -> Time:
 def ns_of(stamp: Time) -> int:
     """Message -> nanoseconds."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def stamp_in(data: bytes) -> int:
+    """Return the stamp of a serialized message that begins with a header (little-endian CDR), nanoseconds."""
+    seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+    return seconds * 1_000_000_000 + nanoseconds
 
 
 def header(stamp_ns: int, frame: str = MAP) -> Header:
@@ -290,8 +296,3 @@ def answer_of(m: Any) -> core.Answer:
     evidence = tuple(core.Evidence(e.keyframe_id, ns_of(e.header.stamp), pose2_of(pose_of(e.pose)), e.note) for e in m.evidence)
     return core.Answer(m.answer, m.confidence, m.abstained, evidence, receipt_of(m.receipt), ErrorCode(m.error_code),
                        m.error_message)
-
-
-def json_text(value: Mapping[str, Any]) -> str:
-    """Return JSON with sorted keys, for the String topics that people and reports read."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

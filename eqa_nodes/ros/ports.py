@@ -132,14 +132,14 @@ class RosAnswerer:
 class RosNavigator:
     """Drives through the actions navigate_to_pose and spin, whoever serves them."""
 
-    def __init__(self, node: EqaNode, clock_ns: Any) -> None:
+    def __init__(self, node: EqaNode, odometry: BridgeOdometry) -> None:
         self._to_pose, self._spin = node.client("navigate_to_pose"), node.client("spin")
-        self._clock_ns = clock_ns
+        self._odometry = odometry
         self._handle: Any = None
         self._lock = threading.Lock()
 
     def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
-        request = interface("nav2_msgs/action/NavigateToPose").Goal(pose=convert.goal_msg(goal, self._clock_ns()))
+        request = interface("nav2_msgs/action/NavigateToPose").Goal(pose=convert.goal_msg(goal, self._odometry.last()[0]))
         return self._drive(self._to_pose, request, "navigate_to_pose")
 
     def look_around(self, deadline_s: float) -> NavResult:
@@ -181,5 +181,5 @@ def _result(response: Any) -> NavResult:
 def connect(node: EqaNode) -> Ports:
     """Return the ports of the agent over this node's clients."""
     odometry = BridgeOdometry(node)
-    navigator = RosNavigator(node, lambda: node.get_clock().now().nanoseconds)
+    navigator = RosNavigator(node, odometry)
     return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry)

@@ -1,0 +1,77 @@
+"""Everything an episode history needs -> one rosbag2 MCAP bag an episode; messages pass as the bytes they came in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bags.writer import BagTopic, BagWriter
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.node import run_node
+from eqa_nodes.ros.observer import EpisodeNode
+
+OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are written
+
+
+class RecorderNode(EpisodeNode):
+    """Acknowledges an observation when all its parts are in the bag."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("recorder", **kwargs)
+        self._bag: BagWriter | None = None
+        self._parts: dict[int, set[str]] = {}
+        for key in self.spec.subscribes:
+            self.hear(key, lambda data, key=key: self._record(key, data), raw=True)
+
+    def begin(self, episode: Any, late: bool) -> None:
+        if self._bag is not None:
+            self._bag.close()
+            self._bag = None
+        self._parts.clear()
+        if not episode.episode_id:
+            return
+        folder = Path(self.config.folder) / episode.episode_id
+        if late:  # it was being recorded when this node died: go on in a neighbour, the first part stays readable
+            folder = _free_name(folder)
+        self._bag = BagWriter(folder, {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos)
+                                       for key in self.spec.subscribes})
+
+    def destroy_node(self) -> None:
+        if self._bag is not None:
+            self._bag.close()
+        super().destroy_node()
+
+    def _record(self, key: str, data: bytes) -> None:
+        if self._bag is None:
+            return
+        stamp = convert.stamp_in(data) if TOPICS[key].qos == "frame" else self.last_ns
+        if key in OBSERVATION and stamp < self.starts_ns:
+            return
+        if key in OBSERVATION and stamp <= self.last_ns:  # asked for again
+            self.taken(stamp)
+            return
+        try:
+            self._bag.write(TOPICS[key].name, max(stamp, self.starts_ns), data)
+        except StorageError as error:
+            self.count(str(error))
+        if key in OBSERVATION:
+            self._complete(key, stamp)
+
+    def _complete(self, key: str, stamp: int) -> None:
+        have = self._parts.setdefault(stamp, set())
+        have.add(key)
+        if have == set(OBSERVATION):
+            del self._parts[stamp]
+            self.last_ns = stamp
+            self.taken(stamp)
+
+
+def _free_name(folder: Path) -> Path:
+    return next(f for i in range(1, 1000) if not (f := folder.with_name(f"{folder.name}-part{i}")).exists())
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(RecorderNode)
