@@ -1,0 +1,122 @@
+"""The cheapest sequence of atomic actions: hybrid A* over position and heading, guided by the cost-to-go on the grid.
+
+Dolgov et al., "Practical Search Techniques in Path Planning for Autonomous Driving" (2008): states keep their continuous
+position, one per bin of position and heading. Here the moves are the robot's own atomic actions, so that the plan has the
+length that an A-EQA scorer counts, instead of a path that turn quantisation then makes longer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+FORWARD, LEFT, RIGHT = 0, 1, 2
+HORIZON_M = 3.0  # plan in detail so far ahead; beyond, the cost-to-go stands in
+_MARGIN_M = 1.5  # detours that leave the horizon by more are not looked at
+
+
+class Steps(NamedTuple):
+    """Size of the atomic actions: metres and radians; headings: number of turns in a full circle."""
+
+    move_m: float
+    turn_rad: float
+    headings: int
+
+
+class Field(NamedTuple):
+    """Costs on the grid: cost of a metre and cost-to-go (rows, columns) float64, inf = forbidden; origin and cell in metres."""
+
+    cost: np.ndarray
+    to_go: np.ndarray
+    x0: float
+    y0: float
+    cell_m: float
+
+
+@numba.njit(cache=True)
+def search(field: Field, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float, tolerance: float,
+           barred: np.ndarray, barred_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return actions (n,) int8 and the positions after each (n, 2), to within `tolerance` metres of the goal or the horizon.
+
+    barred: (m, 3) x, y, yaw of moves that were blocked: within barred_m of such a place the same heading is not tried
+    again. Empty arrays: no sequence of actions leads nearer.
+    """
+    size = int(np.ceil(2 * (HORIZON_M + _MARGIN_M) / field.cell_m)) + 1
+    corner_x, corner_y = x - 0.5 * size * field.cell_m, y - 0.5 * size * field.cell_m
+    best = np.full((size, size, steps.headings), np.inf)
+    enough = _at(field, field.to_go, x, y) - HORIZON_M
+    # Nodes: position, heading, cost so far, parent, action.
+    nodes = [(x, y, 0, 0.0, -1, -1)]
+    best[size // 2, size // 2, 0] = 0.0
+    heap = [(_at(field, field.to_go, x, y) / steps.move_m, 0)]
+    while heap:
+        _, node = heapq.heappop(heap)
+        nx, ny, heading, spent, _, _ = nodes[node]
+        if spent > best[_bin(ny, corner_y, field.cell_m), _bin(nx, corner_x, field.cell_m), heading]:
+            continue
+        near = np.hypot(goal_x - nx, goal_y - ny) <= tolerance
+        if node > 0 and (near or _at(field, field.to_go, nx, ny) <= enough):
+            return _unwind(nodes, node)
+        for action in range(3):
+            tx, ty, turned, price = nx, ny, heading, 1.0
+            if action == FORWARD:
+                angle = yaw + heading * steps.turn_rad
+                if _is_barred(barred, barred_m, nx, ny, angle):
+                    continue
+                tx, ty = nx + steps.move_m * np.cos(angle), ny + steps.move_m * np.sin(angle)
+                price = _price(field, nx, ny, tx, ty)
+            else:
+                turned = (heading + (1 if action == LEFT else steps.headings - 1)) % steps.headings
+            iy, ix = _bin(ty, corner_y, field.cell_m), _bin(tx, corner_x, field.cell_m)
+            if np.isinf(price) or not (0 <= iy < size and 0 <= ix < size) or spent + price >= best[iy, ix, turned]:
+                continue
+            best[iy, ix, turned] = spent + price
+            nodes.append((tx, ty, turned, spent + price, node, action))
+            heapq.heappush(heap, (spent + price + _at(field, field.to_go, tx, ty) / steps.move_m, len(nodes) - 1))
+    return np.zeros(0, np.int8), np.zeros((0, 2))
+
+
+@numba.njit(cache=True)
+def _bin(value: float, corner: float, cell: float) -> int:
+    return int(np.floor((value - corner) / cell))
+
+
+@numba.njit(cache=True)
+def _at(field: Field, values: np.ndarray, x: float, y: float) -> float:
+    """Return the value of the cell that holds a point; inf off the map."""
+    iy, ix = _bin(y, field.y0, field.cell_m), _bin(x, field.x0, field.cell_m)
+    return values[iy, ix] if 0 <= iy < values.shape[0] and 0 <= ix < values.shape[1] else np.inf
+
+
+@numba.njit(cache=True)
+def _price(field: Field, ax: float, ay: float, bx: float, by: float) -> float:
+    """Return the cost of one move forward: 1 times the mean cost of the cells on the way; inf when one is forbidden."""
+    n = max(1, int(np.ceil(np.hypot(bx - ax, by - ay) / (0.5 * field.cell_m))))
+    total = 0.0
+    for i in range(1, n + 1):
+        total += _at(field, field.cost, ax + (bx - ax) * i / n, ay + (by - ay) * i / n)
+    return max(total / n, 1.0)
+
+
+@numba.njit(cache=True)
+def _is_barred(barred: np.ndarray, barred_m: float, x: float, y: float, angle: float) -> bool:
+    for i in range(len(barred)):
+        if (np.hypot(barred[i, 0] - x, barred[i, 1] - y) <= barred_m and np.cos(barred[i, 2] - angle) > 0.9):
+            return True
+    return False
+
+
+@numba.njit(cache=True)
+def _unwind(nodes: list[tuple[float, float, int, float, int, int]], node: int) -> tuple[np.ndarray, np.ndarray]:
+    count, at = 0, node
+    while nodes[at][4] >= 0:
+        count, at = count + 1, nodes[at][4]
+    actions, positions = np.zeros(count, np.int8), np.zeros((count, 2))
+    at = node
+    for i in range(count - 1, -1, -1):
+        actions[i], positions[i, 0], positions[i, 1] = nodes[at][5], nodes[at][0], nodes[at][1]
+        at = nodes[at][4]
+    return actions, positions

@@ -1,0 +1,217 @@
+"""The atomic navigator: drives by single moves and turns on the agent's own map, seeing what lies on the way."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core import motion
+from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.planning import centre_of, cost_field, index_of, snap, weights
+from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
+
+_ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
+_STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
+
+
+class ActOutcome(NamedTuple):
+    """What one atomic action did: the pose after it, and whether something was in the way."""
+
+    pose: Pose2
+    collided: bool
+
+
+@dataclass(frozen=True)
+class NavigatorConfig:
+    """How to drive.
+
+    move_m, turn_deg: size of the atomic actions, metres and degrees; turn_deg divides 360.
+    radius_m: radius of the robot, metres.
+    tolerance_m: a goal counts as reached so near, metres.
+    snap_m: a goal may be moved so far onto reachable floor, metres.
+    allow_unknown: also drive through cells never seen.
+    patience: give up after this many times the expected number of actions (and 40 more).
+    """
+
+    move_m: float = 0.25
+    turn_deg: float = 30.0
+    radius_m: float = 0.18
+    tolerance_m: float = 0.25
+    snap_m: float = 0.5
+    allow_unknown: bool = False
+    patience: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("move_m", "turn_deg", "radius_m", "tolerance_m", "snap_m", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"navigator.{name} is {getattr(self, name)}: it must be positive")
+        if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
+            raise ConfigError(f"navigator.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
+
+    @property
+    def steps(self) -> motion.Steps:
+        """Return the sizes as the search wants them."""
+        return motion.Steps(self.move_m, math.radians(self.turn_deg), round(360.0 / self.turn_deg))
+
+
+class _Ended(Exception):
+    """Carries the result out of a drive."""
+
+    def __init__(self, code: NavCode, message: str) -> None:
+        super().__init__(message)
+        self.result = NavResult(code, message)
+
+
+class AtomicNavigator:
+    """Implements the Navigator protocol with atomic actions.
+
+    act: carries out one action and returns when the map holds its observation; what it raises passes through.
+    view: the map of the last observation. pose: the pose of the last observation.
+    now: seconds of the clock that deadlines are meant in: the observations' stamps, so that a slow machine drives the same.
+    """
+
+    def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
+                 config: NavigatorConfig | None = None, *, now: Callable[[], float], pose: Callable[[], Pose2]) -> None:
+        self.config = config or NavigatorConfig()
+        self._act, self._view, self._now, self._pose_now = act, view, now, pose
+        self._canceled = threading.Event()
+
+    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+        """Drive to the goal (map frame), then turn to its yaw (the nearest multiple of a turn). Failures are codes."""
+        try:
+            drive = self._begin(deadline_s)
+            if not all(map(math.isfinite, goal)):
+                raise _Ended(NavCode.FAILED, f"goal {goal} is not finite")
+            drive.go(goal)
+            drive.turn_to(goal.yaw)
+        except _Ended as end:
+            return end.result
+        off = drive.pose.distance(goal)
+        return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
+
+    def look_around(self, deadline_s: float) -> NavResult:
+        """Turn once on the spot and see what is there."""
+        try:
+            drive = self._begin(deadline_s)
+            for _ in range(self.config.steps.headings):
+                drive.do(Action.TURN_LEFT)
+        except _Ended as end:
+            return end.result
+        return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
+
+    def cancel(self) -> None:
+        """End the running drive after its present action; it returns CANCELED. Does nothing when none is running."""
+        self._canceled.set()
+
+    def _begin(self, deadline_s: float) -> _Drive:
+        self._canceled.clear()
+        return _Drive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s))
+
+    def _check_until(self, deadline_s: float) -> Callable[[], None]:
+        """Return what each action asks first; it ends a drive that was canceled or is late."""
+        until = self._now() + deadline_s
+
+        def check() -> None:
+            if self._canceled.is_set():
+                raise _Ended(NavCode.CANCELED, "canceled")
+            if self._now() >= until:
+                raise _Ended(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
+
+        return check
+
+
+class _Drive:
+    """One drive: the pose, the rest of the plan, and where the robot was blocked."""
+
+    def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
+                 pose: Pose2, check: Callable[[], None]) -> None:
+        self._act, self._view, self._config, self._check = act, view, config, check
+        self.pose, self.used = pose, 0
+        self._limit = math.inf
+        self._barred: list[Pose2] = []
+
+    def do(self, action: Action) -> ActOutcome:
+        """Carry out one action, unless the drive has to end."""
+        self._check()
+        outcome = self._act(action)
+        self.pose, self.used = outcome.pose, self.used + 1
+        return outcome
+
+    def turn_to(self, yaw: float) -> None:
+        """Turn to the nearest reachable multiple of a turn."""
+        turns = round(wrap(yaw - self.pose.yaw) / self._config.steps.turn_rad)
+        for _ in range(abs(turns)):
+            self.do(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
+
+    def go(self, goal: Pose2) -> None:
+        """Drive until within the tolerance of the goal, or of the reachable place nearest to it."""
+        while True:
+            self._check()
+            place, actions, positions = self._plan(goal)
+            if math.hypot(place[0] - self.pose.x, place[1] - self.pose.y) <= self._config.tolerance_m:
+                return
+            if len(actions) == 0:
+                raise _Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._barred)} times")
+            self._follow(actions, positions)
+
+    def _plan(self, goal: Pose2) -> tuple[tuple[float, float], np.ndarray, np.ndarray]:
+        """Return where to go, and the actions and positions towards it on the newest map."""
+        c, grid = self._config, self._view()
+        try:
+            start = index_of(grid, self.pose.x, self.pose.y)
+            cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
+        except BadPose as error:
+            raise _Ended(NavCode.FAILED, str(error)) from error
+        near = cost_field(cost, start, grid.resolution_m)
+        cell = snap(grid, near, goal.x, goal.y, c.snap_m)
+        if cell is None:
+            raise _Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on the present map")
+        place = (goal.x, goal.y) if cell == _cell(grid, goal) else tuple(centre_of(grid, *cell))
+        field = motion.Field(cost, cost_field(cost, cell, grid.resolution_m), *grid.origin, grid.resolution_m)
+        if math.isinf(self._limit):
+            self._limit = 40 + c.patience * field.to_go[start] / c.move_m
+        barred = np.array(self._barred, np.float64).reshape(-1, 3)
+        actions, positions = motion.search(field, c.steps, *self.pose, *place, c.tolerance_m, barred, c.move_m / 2)
+        return place, actions, positions
+
+    def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:
+        """Carry the plan out, until its end or until it meets something that it did not expect."""
+        for i, number in enumerate(actions.tolist()):
+            if self.used >= self._limit:
+                raise _Ended(NavCode.BLOCKED, f"still at {_at(self.pose)} after {self.used} actions: something is in the way")
+            before = self.pose
+            outcome = self.do(_ACTIONS[number])
+            if outcome.collided and before.distance(self.pose) < 0.5 * self._config.move_m:
+                self._barred.append(before)
+            strayed = math.hypot(self.pose.x - positions[i, 0], self.pose.y - positions[i, 1]) > _STRAYED_M
+            if outcome.collided or strayed or not passable(self._view(), positions[i + 1:], self._config.radius_m):
+                return
+
+
+def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
+    """Say whether the robot's disc at each position (n, 2), metres, is free of occupied cells (their centres)."""
+    reach = math.ceil(radius_m / grid.resolution_m)
+    for x, y in positions:
+        iy, ix = index_of(grid, x, y)
+        y0, x0 = max(0, iy - reach), max(0, ix - reach)
+        rows, columns = np.nonzero(grid.cells[y0:iy + reach + 1, x0:ix + reach + 1] == 100)
+        if np.any(np.hypot(rows + y0 - iy, columns + x0 - ix) * grid.resolution_m < radius_m):
+            return False
+    return True
+
+
+def _cell(grid: GridMap, pose: Pose2) -> tuple[int, int] | None:
+    try:
+        return index_of(grid, pose.x, pose.y)
+    except BadPose:
+        return None
+
+
+def _at(pose: Pose2) -> str:
+    return f"({pose.x:.2f}, {pose.y:.2f})"

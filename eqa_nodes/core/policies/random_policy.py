@@ -1,0 +1,45 @@
+"""Random exploration: the floor of every comparison (RE in EXPRESS-Bench)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.planning import centre_of, distance_field
+from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Question, ViewAssessment
+
+
+class RandomPolicy:
+    """Draws a reachable free cell, each with the same probability, and a heading.
+
+    The drive costs length, so cells are taken at least `nearest_m` metres of path away; there is no end by itself.
+    """
+
+    def __init__(self, radius_m: float = 0.18, nearest_m: float = 1.0) -> None:
+        self._radius_m, self._nearest_m = radius_m, nearest_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._random = np.random.default_rng(seed)
+
+    def decide(self, question: Question, pose: Pose2, grid: GridMap, frontiers: Sequence[Frontier],
+               assessments: Sequence[ViewAssessment]) -> Decision:
+        """Return a random goal, or none when the robot cannot get anywhere."""
+        try:
+            field = distance_field(grid, pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        reachable = np.isfinite(field) & (grid.cells == 0)
+        cells = np.argwhere(reachable & (field >= self._nearest_m))
+        if len(cells) == 0:
+            return Decision(None, f"nothing farther than {self._nearest_m:g} m can be reached")
+        iy, ix = (int(i) for i in cells[self._random.integers(len(cells))])
+        place = centre_of(grid, iy, ix)
+        yaw = float(self._random.uniform(-math.pi, math.pi))
+        return Decision(Pose2(*place, yaw), f"random place {field[iy, ix]:.1f} m away, one of {len(cells)} reachable cells",
+                        (Candidate(*place, 1.0 / len(cells), "random"),))
