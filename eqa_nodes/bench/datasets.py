@@ -1,0 +1,86 @@
+"""Data sets by name: `open_dataset("house", split="test", limit=20)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.core.errors import ConfigError, unknown
+
+DATA_VARIABLE = "EQA_DATA"
+HOUSE_QUESTIONS = 500  # how many questions of the built-in houses are asked unless said otherwise
+
+
+class _Options(NamedTuple):
+    folder: str | Path | None
+    split: str
+    limit: int
+    seed: int
+
+
+def open_dataset(name: str, *, folder: str | Path | None = None, split: str = "", limit: int = 0,
+                 seed: int = 0) -> list[Sample]:
+    """Return the samples of a data set, validated.
+
+    folder: where the files of a published data set lie (default: the environment's EQA_DATA); split: 'train' or
+    'test' of the house, the subset of OpenEQA; limit: the first so many, 0 = all (500 of the house); seed: decides
+    which houses come first. Raises ConfigError for an unknown name or split, a missing or broken file.
+    """
+    reader = DATASETS.get(name)
+    if reader is None:
+        raise ConfigError(unknown("data set", name, DATASETS))
+    if limit < 0:
+        raise ConfigError(f"the limit of questions must be >= 0, got {limit}")
+    samples = reader(_Options(folder, split, limit, seed))
+    check_samples(samples)
+    return samples[:limit] if limit else samples
+
+
+def _house(options: _Options) -> list[Sample]:
+    from sim_bridge.house.dataset import house_questions
+
+    questions = house_questions(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
+    return [Sample(q.id, q.question, q.answer, tuple(q.alternatives), q.category, q.scene, q.start,
+                   (q.target_view.x, q.target_view.y), q.l_steps, q.l_metres, needs_exploration=q.needs_exploration,
+                   metadata={"split": q.split, "targets": list(q.targets)}) for q in questions]
+
+
+def _openeqa(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.published import read_openeqa
+
+    return read_openeqa(_folder(options, "openeqa"), options.split or "aeqa-184")
+
+
+def _hm_eqa(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.published import read_hm_eqa
+
+    _no_split(options, "hm-eqa")
+    return read_hm_eqa(_folder(options, "hm-eqa"))
+
+
+def _express(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.published import read_express
+
+    _no_split(options, "express")
+    folder = _folder(options, "express")
+    own = folder / "express-bench.json"
+    return read_express(own if own.exists() else folder / "express-bench-slim.json")
+
+
+def _folder(options: _Options, name: str) -> Path:
+    chosen = options.folder or os.environ.get(DATA_VARIABLE)
+    if not chosen:
+        raise ConfigError(f"the data set {name!r} is read from files: name their folder, or set {DATA_VARIABLE}")
+    return Path(chosen)
+
+
+def _no_split(options: _Options, name: str) -> None:
+    if options.split:
+        raise ConfigError(f"the data set {name!r} has no splits, got {options.split!r}: leave it out")
+
+
+DATASETS: dict[str, Callable[[_Options], list[Sample]]] = {
+    "express": _express, "hm-eqa": _hm_eqa, "house": _house, "openeqa": _openeqa}

@@ -1,0 +1,175 @@
+"""Judges mark an answer against the truth: 1 (wrong) .. 5 (right). The offline judge needs no model and no network."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.bench import wording
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core import language
+from eqa_nodes.core.errors import ConfigError, unknown
+
+_LETTERED = re.compile(r"\s*\(?([a-h])(?:[).:]|\s*$)", re.IGNORECASE)
+
+
+class Mark(NamedTuple):
+    """sigma: 1..5, None = unscored (the judge could not say). delta: grounding 0, 0.5 or 1, None = not judged."""
+
+    sigma: float | None
+    delta: float | None = None
+    note: str = ""
+
+
+class Judge(Protocol):
+    """Marks answers. What it raises leaves the question unscored, counted and named."""
+
+    @property
+    def name(self) -> str:
+        """Return the name that stands in score files."""
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 of everything that decides a mark: rules, or model and prompt."""
+
+    def judge(self, sample: Sample, answer_text: str) -> Mark:
+        """Mark an answer; "" is no answer and marks 1."""
+
+
+@dataclass(frozen=True)
+class OfflineJudge:
+    """Rules over words; docs/benchmarks.md tells them. It cannot see images, so it gives no grounding mark.
+
+    until_last_full_stop: as OpenEQA's scorer does, drop what follows the last full stop of an answer that has one.
+    """
+
+    until_last_full_stop: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name that stands in score files."""
+        return "offline+until_last_full_stop" if self.until_last_full_stop else "offline"
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 of the rules' source and of the options."""
+        digest = hashlib.sha256(self.name.encode())
+        for module in (__file__, wording.__file__, language.__file__):
+            digest.update(Path(module).read_bytes())
+        return digest.hexdigest()
+
+    def judge(self, sample: Sample, answer_text: str) -> Mark:
+        """Mark an answer by the best of the accepted ones."""
+        text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
+        if not language.normalise(text):
+            return Mark(1, None, "no answer")
+        if sample.choices:
+            chosen = choice_of(text, sample.choices)
+            note = f"chose {chosen!r}" if chosen else "no option named"
+            return Mark(5 if chosen == sample.answer else 1, None, note)
+        references = dict.fromkeys((sample.answer, *sample.alternatives))
+        return max((mark_against(sample.question, reference, text) for reference in references),
+                   key=lambda mark: mark.sigma or 0)
+
+
+def drop_after_last_full_stop(text: str) -> str:
+    """Return the text up to its last full stop; without one, all of it."""
+    head, stop, _ = text.rpartition(".")
+    return head + stop if stop else text
+
+
+def choice_of(text: str, choices: tuple[str, ...]) -> str:
+    """Return the option that a text names, by its letter ("B", "b)", "(B) ...") or its words; "" for none or several."""
+    by_words = [c for c in choices if language.same(c, text)]
+    if len(by_words) == 1:
+        return by_words[0]
+    lettered = _LETTERED.match(text)
+    if lettered:
+        index = ord(lettered[1].lower()) - ord("a")
+        return choices[index] if index < len(choices) else ""
+    named = [c for c in choices if f" {language.canonical(c)} " in f" {language.canonical(text)} "]
+    return named[0] if len(named) == 1 else ""
+
+
+def mark_against(question: str, reference: str, text: str) -> Mark:
+    """Mark an answer against one accepted answer; the first rule that applies decides."""
+    if language.same(reference, text):
+        return Mark(5, None, "same words")
+    for rule in (_count, _yes_no, _items):
+        mark = rule(question, reference, text)
+        if mark is not None:
+            return mark
+    return _wording(question, reference, text)
+
+
+def _count(question: str, reference: str, text: str) -> Mark | None:
+    """Numbers: right 5; right among several 3; one off 2, unless one of them is none at all; else 1."""
+    asks = re.match(r"how many|what number|number of|count", language.normalise(question)) is not None
+    right = language.number(reference)
+    if right is None or not (asks or reference.strip().isdecimal()):
+        return None
+    said = wording.numbers(text)
+    if not said:
+        return Mark(1, None, f"no number where {right} is right")
+    if said == {right}:
+        return Mark(5, None, "same number")
+    if right in said:
+        return Mark(3, None, f"{right} among several numbers")
+    near = min(said) > 0 and right > 0 and any(abs(right - n) == 1 for n in said)
+    return Mark(2 if near else 1, None, f"{sorted(said)} where {right} is right")
+
+
+def _yes_no(question: str, reference: str, text: str) -> Mark | None:
+    """Yes and no: the polarity decides, also when an answer repeats the question's words instead of saying it."""
+    right = language.yes_no(reference)
+    if right is None:
+        return None
+    said = language.yes_no(text)
+    if said is None:
+        said = wording.affirms(question, text)
+    if said is None:
+        return Mark(1, None, "neither yes nor no")
+    return Mark(5, None, "same polarity") if said == right else Mark(1, None, "opposite polarity")
+
+
+def _items(question: str, reference: str, text: str) -> Mark | None:
+    """Lists: F-measure over items, each as good as its wording."""
+    right = wording.items(reference)
+    if len(right) < 2:
+        return None
+    said = wording.items(text) or (text,)
+    likeness = [[wording.likeness(question, r, s).f for s in said] for r in right]
+    recall = sum(max(row) for row in likeness) / len(right)
+    precision = sum(max(column) for column in zip(*likeness, strict=True)) / len(said)
+    f = wording.f_measure(precision, recall)
+    return Mark(_mark_of(f), None, f"items: F {f:.2f}")
+
+
+def _wording(question: str, reference: str, text: str) -> Mark:
+    """Phrases: overlap of the words that carry meaning; a contradiction or a hedge caps the mark."""
+    like = wording.likeness(question, reference, text)
+    mark = _mark_of(like.f)
+    if like.recall > 0.95 and like.precision >= 0.25:
+        mark = max(mark, 4)  # says it all, and more
+    elif like.precision > 0.95 and like.firm:
+        mark = max(mark, 3)  # says a part, and nothing else
+    cap, why = wording.cap(reference, text, like)
+    return Mark(min(mark, cap), None, f"words: F {like.f:.2f}" + (f"; {why}" if cap < mark else ""))
+
+
+def _mark_of(f: float) -> int:
+    """Return the mark for an F-measure: 5 from 0.95, 4 from 0.75, 3 from 0.6, 2 from 0.3."""
+    return 1 + sum(f >= step for step in (0.3, 0.6, 0.75, 0.95))
+
+
+JUDGES = {"offline": OfflineJudge}
+
+
+def open_judge(name: str = "offline", *, until_last_full_stop: bool = False) -> Judge:
+    """Return a judge by name. Raises ConfigError for an unknown one."""
+    if name not in JUDGES:
+        raise ConfigError(unknown("judge", name, JUDGES))
+    return JUDGES[name](until_last_full_stop)

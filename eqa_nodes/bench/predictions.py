@@ -1,0 +1,98 @@
+"""The file of pass 1: one JSON line a question, durable before the next question is asked."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from eqa_nodes.bench.codec import decode, dumps
+from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Answer
+
+PREDICTIONS = "predictions.jsonl"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What became of one question. trace and bag: paths relative to the run directory, "" = none.
+
+    traceback: where an error came from that nobody raised on purpose, "" = none. blind: the answer without having seen
+    anything, None where it was not asked for.
+    """
+
+    id: str
+    answer: Answer
+    final_pose: Pose2 | None = None
+    trace: str = ""
+    bag: str = ""
+    traceback: str = ""
+    blind: Answer | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the question ended in an error instead of an answer or an abstention."""
+        return self.answer.error is not ErrorCode.NONE
+
+
+class Loaded(NamedTuple):
+    """Predictions by question id (the last line of an id counts), and the half-written last line that was dropped."""
+
+    predictions: dict[str, Prediction]
+    dropped: str
+    whole_bytes: int
+
+
+def read_predictions(out: Path) -> Loaded:
+    """Read what there is; no file is no predictions. Raises StorageError for a broken line that is not the last."""
+    path = out / PREDICTIONS
+    try:
+        data = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error}") from error
+    whole = data.rfind(b"\n") + 1
+    predictions: dict[str, Prediction] = {}
+    for number, line in enumerate(data[:whole].splitlines(), 1):
+        try:
+            prediction = decode(Prediction, json.loads(line))
+        except (ValueError, StorageError) as error:
+            raise StorageError(f"{path}, line {number} is broken: {error}. Remove the line to ask again") from error
+        predictions[prediction.id] = prediction
+    return Loaded(predictions, data[whole:].decode(errors="replace"), whole)
+
+
+class PredictionWriter:
+    """Appends predictions; only one process at a time may (StorageError for the second)."""
+
+    def __init__(self, out: Path) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        self._file = (out / PREDICTIONS).open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise StorageError(f"another run is writing to {out}: wait for it, or choose another directory") from error
+        try:
+            self.before = read_predictions(out)
+            self._file.truncate(self.before.whole_bytes)
+        except Exception:
+            self._file.close()
+            raise
+
+    def append(self, prediction: Prediction) -> None:
+        """Write one line and wait until it is on the disk. Raises ValueError for a value that JSON cannot hold."""
+        self._file.write(dumps(prediction).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> PredictionWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._file.close()

@@ -1,0 +1,111 @@
+"""What a benchmark asks, and the hash by which two runs know that they asked the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from eqa_nodes.bench.codec import decode, dumps, write_bytes
+from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Limits, Question
+
+_NO_LIMITS = Limits()
+RUNNABLE = ("house",)  # simulators that this version can open
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One question of a dataset with its truth; map frame, metres, radians.
+
+    alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only).
+    reference_steps / reference_metres: l of the path metrics, None where the dataset has none. choices: the options of
+    a multiple-choice question; `answer` is then the right option's text. simulator: what opens the scene.
+    metadata: what the dataset says beyond this, as plain JSON.
+    """
+
+    id: str
+    question: str
+    answer: str
+    alternatives: tuple[str, ...] = ()
+    category: str = ""
+    scene: str = ""
+    start: Pose2 | None = None
+    target: tuple[float, float] | None = None
+    reference_steps: int | None = None
+    reference_metres: float | None = None
+    choices: tuple[str, ...] = ()
+    needs_exploration: bool = True
+    seed: int = 0
+    simulator: str = "house"
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
+        """Return what the agent is told: nothing of the truth."""
+        return Question(self.question, self.id, self.choices, True, limits, force_guess, self.seed)
+
+
+class Dataset(Protocol):
+    """A fixed sequence of samples."""
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+
+    def __getitem__(self, index: int) -> Sample:
+        """Return a sample; IndexError past the end."""
+
+
+def check_samples(samples: Sequence[Sample]) -> None:
+    """Raise ConfigError for no samples, an id twice, an empty question, or an answer that is no option."""
+    if not samples:
+        raise ConfigError("there are no questions to ask: the dataset, or what was selected of it, is empty")
+    seen: set[str] = set()
+    for sample in samples:
+        if sample.id in seen:
+            raise ConfigError(f"question id {sample.id!r} stands twice in the dataset: ids must be unique")
+        seen.add(sample.id)
+        if not sample.question.strip():
+            raise ConfigError(f"question {sample.id!r} has no text")
+        if sample.choices and sample.answer not in sample.choices:
+            raise ConfigError(f"question {sample.id!r}: the answer {sample.answer!r} is none of {sample.choices}")
+
+
+def check_runnable(samples: Iterable[Sample]) -> None:
+    """Raise ConfigError when a scene needs a simulator that this version does not have."""
+    for sample in samples:
+        if sample.simulator not in RUNNABLE:
+            raise ConfigError(
+                f"question {sample.id!r} lies in the {sample.simulator} scene {sample.scene!r}, and the Habitat "
+                f"simulator is not built in yet: run a dataset of {', '.join(RUNNABLE)}")
+
+
+def dataset_hash(samples: Iterable[Sample]) -> str:
+    """Return the sha256 over the canonical JSON of all samples, in order."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        digest.update(dumps(sample).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def write_samples(path: Path, samples: Iterable[Sample]) -> None:
+    """Write one sample a line, so that scoring and report need nothing but the run directory."""
+    write_bytes(path, "".join(dumps(sample) + "\n" for sample in samples).encode())
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """Read what `write_samples` wrote. Raises StorageError naming the file and line."""
+    samples = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise StorageError(f"cannot read the questions of the run: {error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            samples.append(decode(Sample, json.loads(line)))
+        except (ValueError, StorageError) as error:
+            raise StorageError(f"{path}, line {number}: {error}") from error
+    return samples
