@@ -1,0 +1,183 @@
+"""Top-down picture of an episode as SVG: the robot's own map, its path, goals, frontiers, target and evidence.
+
+User units are metres; SVG's y points down, so map y is negated.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup, escape
+from PIL import Image
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types import Evidence, Frontier, GridMap
+
+UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
+PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
+_MARGIN_M = 0.5
+_CHUNKS = 64  # pieces of the path that have a colour of their own
+_CONE_M, _CONE_HALF_RAD = 1.8, math.radians(38)
+_LONGEST_FRONTIER_M = 1.6
+
+
+class Box(NamedTuple):
+    """A rectangle in the map frame, metres."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose2 | None) -> Markup:
+    """Return the picture as an <svg> element; "" when there is neither a map nor a path."""
+    poses = [pose for _, pose in trace.poses]
+    box = _extent(trace.grid, poses, target)
+    if box is None:
+        return Markup("")
+    parts = [_grid(trace.grid)] if trace.grid is not None else []
+    parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
+    if target is not None:
+        parts.append(_target(*target))
+    parts.append(_goals(trace.decisions))
+    if start or poses:
+        parts.append(_start(start or poses[0]))
+    if poses:
+        parts.append(_robot(poses[-1]))
+    parts.append(_scale(box))
+    view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
+    return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above">'
+                  f'{_DEFINITIONS}{"".join(parts)}</svg>')
+
+
+_DEFINITIONS = ('<defs><radialGradient id="seen"><stop offset="0" stop-color="#f59e0b" stop-opacity=".75"/>'
+                '<stop offset="1" stop-color="#f59e0b" stop-opacity=".08"/></radialGradient></defs>')
+
+
+def grid_png(grid: GridMap) -> bytes:
+    """Return the map as a PNG, one pixel a cell, north up."""
+    colours = np.empty((*grid.cells.shape, 3), np.uint8)
+    colours[:] = UNKNOWN
+    colours[grid.cells == 0] = FREE
+    colours[(grid.cells == 0) & grid.explored] = EXPLORED
+    colours[grid.cells > 0] = OCCUPIED
+    buffer = io.BytesIO()
+    Image.fromarray(colours[::-1]).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def path_colour(share: float) -> str:
+    """Return the colour of the path after this share (0..1) of its length in time, as #rrggbb."""
+    position = min(max(share, 0.0), 1.0) * (len(PATH_COLOURS) - 1)
+    k = min(int(position), len(PATH_COLOURS) - 2)
+    mixed = (round(a + (b - a) * (position - k)) for a, b in zip(PATH_COLOURS[k], PATH_COLOURS[k + 1], strict=True))
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def _extent(grid: GridMap | None, poses: Sequence[Pose2], target: tuple[float, float] | None) -> Box | None:
+    """Return what to show: everything known, the path and the target, with a margin; None for nothing."""
+    points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
+    if grid is not None and (grid.cells >= 0).any():
+        rows, columns = np.nonzero(grid.cells >= 0)
+        for row, column in ((rows.min(), columns.min()), (rows.max() + 1, columns.max() + 1)):
+            points.append((grid.origin[0] + float(column) * grid.resolution_m,
+                           grid.origin[1] + float(row) * grid.resolution_m))
+    if not points:
+        return None
+    xs, ys = [p[0] for p in points], [p[1] for p in points]
+    return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
+
+
+def _grid(grid: GridMap) -> str:
+    rows, columns = grid.cells.shape
+    width, height = columns * grid.resolution_m, rows * grid.resolution_m
+    return (f'<image x="{grid.origin[0]:.3f}" y="{-(grid.origin[1] + height):.3f}" width="{width:.3f}" '
+            f'height="{height:.3f}" preserveAspectRatio="none" style="image-rendering:pixelated" '
+            f'href="data:image/png;base64,{base64.b64encode(grid_png(grid)).decode()}"/>')
+
+
+def _path(poses: Sequence[Pose2]) -> str:
+    """Draw the path over a white casing, coloured from its start to its end."""
+    points = [(p.x, -p.y) for i, p in enumerate(poses) if i == 0 or p[:2] != poses[i - 1][:2]]
+    if len(points) < 2:
+        return ""
+    step = max(1, math.ceil((len(points) - 1) / _CHUNKS))
+    casing = f'<polyline points="{_points(points)}" class="casing"/>'
+    pieces = [f'<polyline points="{_points(points[k:k + step + 1])}" class="path" '
+              f'stroke="{path_colour(k / max(1, len(points) - 1 - step))}"/>'
+              for k in range(0, len(points) - 1, step)]
+    return casing + "".join(pieces)
+
+
+def _frontiers(decisions: Sequence[TraceDecision]) -> str:
+    """Draw the last frontiers as lines, and where earlier ones were as dots."""
+    known = [d.frontiers for d in decisions if d.frontiers]
+    if not known:
+        return ""
+    earlier = sorted({(round(f.x, 2), round(f.y, 2)) for fs in known[:-1] for f in fs})
+    dots = "".join(f'<circle cx="{x:.2f}" cy="{-y:.2f}" r=".06" class="old-frontier"/>' for x, y in earlier)
+    return dots + "".join(_frontier(f) for f in known[-1])
+
+
+def _frontier(f: Frontier) -> str:
+    half = min(f.length_m, _LONGEST_FRONTIER_M) / 2
+    dx, dy = -math.sin(f.heading) * half, math.cos(f.heading) * half
+    return (f'<line x1="{f.x - dx:.2f}" y1="{-(f.y - dy):.2f}" x2="{f.x + dx:.2f}" y2="{-(f.y + dy):.2f}" '
+            f'class="frontier"><title>frontier, {f.length_m:.1f} m</title></line>')
+
+
+def _goals(decisions: Sequence[TraceDecision]) -> str:
+    """Number the goals; a later goal at the same place is drawn over the earlier one."""
+    return "".join(f'<g class="goal"><title>{n}: {escape(d.reason)}</title><circle cx="{d.goal.x:.2f}" '
+                   f'cy="{-d.goal.y:.2f}" r=".2"/><text x="{d.goal.x:.2f}" y="{-d.goal.y + 0.09:.2f}">{n}</text></g>'
+                   for n, d in enumerate(decisions, 1) if d.goal is not None)
+
+
+def _cones(evidence: Sequence[Evidence]) -> str:
+    return "".join(_cone(e.pose) for e in evidence[:3])
+
+
+def _cone(pose: Pose2) -> str:
+    left, right = (_ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
+    x, y = pose.x, -pose.y
+    return (f'<g class="cone"><title>the evidence was seen from here</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
+            f'{left[1]:.2f}A{_CONE_M} {_CONE_M} 0 0 1 {right[0]:.2f} {right[1]:.2f}Z" fill="#f59e0b"/>'
+            f'<circle cx="{x:.2f}" cy="{y:.2f}" r=".1"/></g>')
+
+
+def _target(x: float, y: float) -> str:
+    spikes = [(x + r * math.sin(k * math.pi / 5), -y - r * math.cos(k * math.pi / 5))
+              for k, r in zip(range(10), (0.3, 0.13) * 5, strict=True)]
+    return f'<polygon points="{_points(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'
+
+
+def _start(pose: Pose2) -> str:
+    return (f'<circle cx="{pose.x:.2f}" cy="{-pose.y:.2f}" r=".17" class="start" fill="{path_colour(0)}">'
+            '<title>start</title></circle>')
+
+
+def _robot(pose: Pose2) -> str:
+    corners = [_ahead(pose, 0.32, 0.0), _ahead(pose, 0.22, 2.4), _ahead(pose, 0.08, math.pi), _ahead(pose, 0.22, -2.4)]
+    return f'<polygon points="{_points(corners)}" class="robot" fill="{path_colour(1)}"><title>end</title></polygon>'
+
+
+def _ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
+    """Return the SVG point at a distance from a pose, `turn` radians to the left of its heading."""
+    return pose.x + distance * math.cos(pose.yaw + turn), -(pose.y + distance * math.sin(pose.yaw + turn))
+
+
+def _scale(box: Box) -> str:
+    x, y = box.x1 - 0.2, -box.y0 - 0.16
+    return (f'<g class="scale"><line x1="{x - 1:.2f}" x2="{x:.2f}" y1="{y:.2f}" y2="{y:.2f}"/>'
+            f'<text x="{x - 0.5:.2f}" y="{y - 0.07:.2f}">1 m</text></g>')
+
+
+def _points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)

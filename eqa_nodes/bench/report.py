@@ -1,0 +1,155 @@
+"""report.html of a run: what was asked, what was answered, on what evidence, and why the robot went where it went."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from PIL import Image, UnidentifiedImageError
+
+from eqa_nodes.bench.codec import write_bytes
+from eqa_nodes.bench.drawing import PATH_COLOURS, map_svg, path_colour
+from eqa_nodes.bench.manifest import read_manifest
+from eqa_nodes.bench.predictions import Prediction, read_predictions
+from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.scores import SCORES, QuestionScore, Scores, read_scores
+from eqa_nodes.bench.tables import COLUMNS, footnotes
+from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.types import Keyframe
+
+REPORT = "report.html"
+EMBED_UP_TO = 40  # episodes; above that images lie beside the page, which a browser then loads one by one
+STRIP = 8  # key images shown of an episode
+_EVIDENCE_PX, _THUMB_PX = 640, 260
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer."""
+
+    src: str
+    caption: str
+    proves: bool
+
+
+@dataclass(frozen=True)
+class Card:
+    """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown."""
+
+    number: int
+    sample: Sample
+    prediction: Prediction
+    score: QuestionScore | None
+    trace: EpisodeTrace | None
+    map: Markup
+    evidence: Picture | None
+    strip: tuple[Picture, ...]
+    trouble: str
+
+    @property
+    def mark(self) -> str:
+        """Return the mark as a class of the page: 1..5, failed, unscored or unmarked (not scored yet)."""
+        if self.prediction.failed:
+            return "failed"
+        if self.score is None:
+            return "unmarked"
+        return "unscored" if self.score.sigma is None else f"{self.score.sigma:.0f}"
+
+
+def write_report(run: Path) -> Path:
+    """Write report.html into a run directory and return its path.
+
+    Needs manifest, questions and predictions (StorageError without); scores and traces are shown where they are there.
+    """
+    samples, predictions = read_samples(run / SAMPLES), read_predictions(run).predictions
+    scores = read_scores(run) if (run / SCORES).exists() else None
+    marks = {q.id: q for q in scores.questions} if scores else {}
+    asked = [s for s in samples if s.id in predictions]
+    images = _Images(run, embed=len(asked) <= EMBED_UP_TO)
+    cards = [_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1)]
+    page = _render(run, cards, scores, len(samples))
+    write_bytes(run / REPORT, page.encode())
+    return run / REPORT
+
+
+def _render(run: Path, cards: Sequence[Card], scores: Scores | None, total: int) -> str:
+    environment = Environment(loader=PackageLoader("eqa_nodes.bench"), autoescape=select_autoescape(["j2", "html"]),
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
+    table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
+    return environment.get_template("report.html.j2").render(
+        cards=cards, scores=scores, manifest=read_manifest(run), total=total, path_gradient=stops,
+        headings=[c.heading for c in COLUMNS], table=table, notes=footnotes(scores) if scores else [],
+        summary=dict(zip((c.heading for c in COLUMNS), table[0], strict=True)) if table else {})
+
+
+def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, run: Path,
+          images: _Images) -> Card:
+    trace, trouble = None, ""
+    if prediction.trace:
+        try:
+            trace = load_trace(run / prediction.trace)
+        except StorageError as error:
+            trouble = str(error)
+    views = trace.keyframes if trace else []
+    proof = {e.keyframe_id: e.note for e in prediction.answer.evidence}
+    first = next((k for e in prediction.answer.evidence for k in views if k.id == e.keyframe_id), None)
+    begin = views[0].stamp_ns if views else 0
+    strip = tuple(images.picture(k, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
+    evidence = None
+    if first is not None:
+        evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
+    drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, trouble)
+
+
+def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
+    """Return up to STRIP views: the proofs and others even in time, oldest first."""
+    proofs = [k for k in views if k.id in proof][:STRIP]
+    others = [k for k in views if k.id not in proof]
+    n = min(STRIP - len(proofs), len(others))
+    picked = [others[round(i * (len(others) - 1) / max(1, n - 1))] for i in range(n)]
+    return sorted(proofs + picked, key=lambda k: k.id)
+
+
+def _caption(view: Keyframe, begin_ns: int) -> str:
+    where = view.region or view.caption
+    return f"{(view.stamp_ns - begin_ns) / 1e9:.0f} s" + (f" · {where}" if where else "")
+
+
+class _Images:
+    """Gives the page its images: inside it, or as files in report/ beside it."""
+
+    def __init__(self, run: Path, embed: bool) -> None:
+        self._run, self._embed = run, embed
+
+    def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> Picture:
+        """Return a key image, at most `width` pixels wide."""
+        try:
+            data = _shrunk(view.jpeg, width)
+        except (UnidentifiedImageError, OSError) as error:
+            return Picture("", f"{caption}: image cannot be read ({error})", proves)
+        if self._embed:
+            return Picture("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
+        name = f"report/{hashlib.sha256(data).hexdigest()[:20]}.jpg"
+        write_bytes(self._run / name, data)
+        return Picture(name, caption, proves)
+
+
+def _shrunk(jpeg: bytes, width: int) -> bytes:
+    with Image.open(io.BytesIO(jpeg)) as image:
+        if image.width <= width:
+            return jpeg
+        small = image.convert("RGB").resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=82, optimize=True)
+    return buffer.getvalue()
