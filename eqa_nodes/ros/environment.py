@@ -1,0 +1,137 @@
+"""What a process needs around it to take part in the graph: variables, a domain of its own, clean shared memory.
+
+Everything here runs before, or without, an import of rclpy.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import importlib.util
+import os
+import re
+import socket
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from eqa_nodes.core.errors import EqaError, MissingExtra
+
+DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral range; low ones are what people set by hand
+PROFILE = Path(__file__).with_name("fastdds.xml")
+LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
+IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
+
+
+def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
+    """Return the variables to put over os.environ for a process of the graph.
+
+    A Fast DDS profile that the user has set stays.
+    """
+    return {
+        "ROS_DOMAIN_ID": str(domain_id),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "FASTDDS_DEFAULT_PROFILES_FILE": os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE", str(PROFILE)),
+        "ROS_LOG_DIR": str(log_dir),
+        "RCUTILS_COLORIZED_OUTPUT": "0",
+        "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
+        "PYTHONUNBUFFERED": "1",
+        # Without these the allocator hands every image back to the system, and its pages fault in again at the next.
+        "MALLOC_MMAP_THRESHOLD_": str(IMAGE_BYTES),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+        "MALLOC_TOP_PAD_": str(IMAGE_BYTES),
+        **_wheels_environment(),
+    }
+
+
+def _wheels_environment() -> dict[str, str]:
+    """Return where the ros-* wheels keep their libraries; nothing where ROS 2 comes from a distribution.
+
+    Left to themselves the wheels start Python a second time, with the library folders in an order that varies.
+    """
+    if importlib.util.find_spec("ros_wheels_bootstrapper") is None:
+        return {}
+    site = Path(sysconfig.get_path("platlib"))
+    ours = [str(Path(sys.prefix, "lib")), *sorted(str(path) for path in site.glob("ros_*.libs"))]
+    theirs = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path and path not in ours]
+    return {
+        "LD_LIBRARY_PATH": os.pathsep.join(ours + theirs),
+        "AMENT_PREFIX_PATH": sys.prefix,
+        "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
+    }
+
+
+def ensure_ros() -> None:
+    """Raise MissingExtra when there is no rclpy, EqaError when the project's own or the standard messages are missing."""
+    if importlib.util.find_spec("rclpy") is None:
+        raise MissingExtra("rclpy", "ros")
+    for package in ("eqa_interfaces", "tf2_msgs", "nav2_msgs"):
+        if importlib.util.find_spec(package) is None:
+            raise EqaError(f"the messages of {package} are not installed: run `make setup` in the checkout, "
+                           "or see docs/install.md")
+
+
+@contextmanager
+def free_domain() -> Iterator[int]:
+    """Reserve a ROS_DOMAIN_ID that nobody on this machine uses; it is free again after the block, or when we die.
+
+    The reservation is a name in the kernel's table of abstract sockets: it needs no file, spans all users, and goes with
+    the process. Raises EqaError when all domains are taken.
+    """
+    with ExitStack() as held:
+        for domain_id in DOMAINS:
+            reservation = held.enter_context(closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
+            if _bound(reservation, f"\0eqa_nodes/domain/{domain_id}") and not _spoken_in(domain_id):
+                yield domain_id
+                return
+    raise EqaError(f"all ROS domains from {DOMAINS[-1]} to {DOMAINS[0]} are in use on this machine: end some graphs")
+
+
+def _spoken_in(domain_id: int) -> bool:
+    """Tell whether some other ROS process on this machine listens on the domain's discovery ports."""
+    base = 7400 + 250 * domain_id  # DDSI-RTPS 2.5, 9.6.2.3: multicast discovery; the first participant's is 10 above
+    for port in (base, base + 10):
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
+            if not _bound(probe, ("", port)):
+                return True
+    return False
+
+
+def _bound(sock: socket.socket, address: object) -> bool:
+    try:
+        sock.bind(address)  # type: ignore[arg-type]
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    return True
+
+
+def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0) -> list[str]:
+    """Remove the shared-memory files that dead Fast DDS processes left, and return their names.
+
+    A living process holds a lock on its files; what is younger than `older_than_s` may not be locked yet and stays.
+    """
+    removed = []
+    for lock_file in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if LOCK_FILE.fullmatch(lock_file.name) and _abandoned(lock_file, older_than_s):
+            name = lock_file.name[:-3]
+            for victim in (folder / name, folder / f"sem.{name}_mutex", lock_file):
+                if victim.exists():
+                    victim.unlink(missing_ok=True)
+                    removed.append(victim.name)
+    return removed
+
+
+def _abandoned(lock_file: Path, older_than_s: float) -> bool:
+    try:
+        with lock_file.open("rb") as held:
+            if time.time() - os.fstat(held.fileno()).st_ctime < older_than_s:
+                return False
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError, PermissionError):  # in use, gone already, another user's
+        return False
+    return True
