@@ -50,7 +50,7 @@ class FreeSpace:
         solid = np.ones((rows, columns), bool)
         for room in house.rooms:
             self._fill(solid, room.x0, room.y0, room.x1, room.y1, False)
-        for opening in (o for o in house.openings if o.kind != "window" and o.z0 <= STEP_OVER_M and o.z1 >= robot_height_m):
+        for opening in (o for o in house.openings if -1 not in o.rooms and o.z0 <= STEP_OVER_M and o.z1 >= robot_height_m):
             self._fill(solid, *_through_wall(opening, house.wall_thickness_m), False)
         for thing in (t for t in house.things if t.solid):
             for part in thing.parts:
@@ -228,7 +228,7 @@ class _PathGraph:
 
 def path_length(path: list[Point]) -> float:
     """Return the length of a polyline in metres; inf for an empty one."""
-    return sum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
+    return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
 
 def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: Robot) -> int:

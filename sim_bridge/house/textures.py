@@ -45,6 +45,24 @@ def _plain(seed: int) -> np.ndarray:
     return _grey(1.0 + 0.012 * _smooth(seed, 6, 6) + 0.008 * _smooth(seed + 1, 1, 1))
 
 
+def _plaster(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.018 * _smooth(seed, 30, 30) + 0.012 * np.tanh(_smooth(seed + 1, 1.5, 1.5)))
+
+
+def _stripes(seed: int) -> np.ndarray:
+    """Wallpaper: pairs of broad and thin stripes."""
+    u = (_U * 4) % 1.0
+    return _grey(np.where(u < 0.5, 1.05, 0.90) + np.where(np.abs(u - 0.75) < 0.04, 0.12, 0.0) + 0.012 * _smooth(seed, 1, 1))
+
+
+def _dots(seed: int) -> np.ndarray:
+    """Wallpaper: small lozenges in staggered rows."""
+    v = _V * 6
+    u = _U * 6 + 0.5 * (np.floor(v) % 2)
+    lozenge = np.abs(u % 1 - 0.5) + np.abs(v % 1 - 0.5) < 0.16
+    return _grey(np.where(lozenge, 0.80, 1.02) + 0.012 * _smooth(seed, 2, 2))
+
+
 def _wood(seed: int) -> np.ndarray:
     """Grain along u: sine rings bent by slow noise, with fine fibres."""
     rings = np.sin(2 * np.pi * (5 * _V + 0.22 * _smooth(seed, 60, 12)))
@@ -85,16 +103,6 @@ def _carpet(seed: int) -> np.ndarray:
 def _fabric(seed: int) -> np.ndarray:
     weave = np.sin(2 * np.pi * 64 * _U) * np.sin(2 * np.pi * 64 * _V)
     return _grey(1.0 + 0.06 * weave + 0.05 * _smooth(seed, 1.2, 1.2) + 0.03 * _smooth(seed + 1, 14, 14))
-
-
-def _stripes(seed: int) -> np.ndarray:
-    band = np.where((_U * 4) % 1.0 < 0.5, 1.18, 0.82)
-    return _grey(band + 0.04 * _smooth(seed, 1, 1))
-
-
-def _check(seed: int) -> np.ndarray:
-    odd = (np.floor(_U * 2) + np.floor(_V * 2)) % 2
-    return _grey(np.where(odd > 0, 1.15, 0.55) + 0.03 * _smooth(seed, 4, 4))
 
 
 def _rug(seed: int) -> np.ndarray:
@@ -174,22 +182,6 @@ def _screen(seed: int) -> np.ndarray:
     return np.where(text[:, :, None], 0.95, image) * 2.0
 
 
-def _curtain(seed: int) -> np.ndarray:
-    folds = np.sin(2 * np.pi * (8 * _U + 0.1 * _smooth(seed, 10, 60)))
-    return _grey(1.0 + 0.16 * folds + 0.02 * _smooth(seed + 1, 1, 1))
-
-
-def _clock(seed: int) -> np.ndarray:
-    """A dial with twelve marks and two hands; fits one face."""
-    x, y = _U - 0.5, _V - 0.5
-    r, a = np.hypot(x, y), np.arctan2(y, x)
-    marks = (r > 0.36) & (r < 0.44) & (np.abs(((a / (np.pi / 6)) + 0.5) % 1.0 - 0.5) < 0.12)
-    turn = 2 * np.pi * _rng(seed).random()
-    hands = [(np.abs(x * np.sin(t) - y * np.cos(t)) < 0.018) & (x * np.cos(t) + y * np.sin(t) > 0) & (r < length)
-             for t, length in ((turn, 0.22), (turn * 12, 0.34))]
-    return _grey(np.where(marks | hands[0] | hands[1], 0.1, 1.0)) * 1.9
-
-
 class Texture(NamedTuple):
     """How a texture is made and laid: tile_m metres per repeat along u and v, 0 = fitted once to the face."""
 
@@ -199,38 +191,31 @@ class Texture(NamedTuple):
     pictures: int = 1  # how many variants there are
 
 
-TEXTURES: dict[str, Texture] = {
+TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES, and "window": the outdoors through a pane
     "plain": Texture(_plain, (1.0, 1.0)),
-    "paint": Texture(_plain, (1.0, 1.0)),
+    "plaster": Texture(_plaster, (1.4, 1.4)),
+    "wallpaper_stripes": Texture(_stripes, (0.48, 0.96)),
+    "wallpaper_dots": Texture(_dots, (0.6, 0.6)),
     "wood": Texture(_wood, (0.9, 0.45)),
     "planks": Texture(lambda seed: _boards(seed, 8, 0.004), (1.6, 1.0)),
-    "parquet": Texture(lambda seed: _boards(seed, 6, 0.005), (0.5, 0.5)),
     "tile": Texture(lambda seed: _tile(seed, 3, 0.010), (0.99, 0.99)),
-    "small tile": Texture(lambda seed: _tile(seed, 6, 0.010), (0.66, 0.66)),
-    "checker": Texture(_check, (0.8, 0.8)),
+    "small_tile": Texture(lambda seed: _tile(seed, 6, 0.010), (0.66, 0.66)),
     "brick": Texture(_brick, (1.0, 0.64)),
     "carpet": Texture(_carpet, (0.5, 0.5)),
     "fabric": Texture(_fabric, (0.3, 0.3)),
-    "stripes": Texture(_stripes, (0.5, 0.5)),
     "rug": Texture(_rug, (0.0, 0.0)),
     "marble": Texture(_marble, (1.1, 1.1)),
-    "stone": Texture(_marble, (0.6, 0.6)),
     "concrete": Texture(_leather, (1.5, 1.5)),
     "metal": Texture(_metal, (0.4, 0.4)),
+    "glass": Texture(_plain, (0.7, 0.7)),
     "leather": Texture(_leather, (0.3, 0.3)),
+    "paper": Texture(_plain, (0.4, 0.4)),
     "wicker": Texture(_wicker, (0.3, 0.3)),
     "leaves": Texture(_leaves, (0.35, 0.35)),
-    "curtain": Texture(_curtain, (0.8, 0.8)),
-    "ceramic": Texture(_plain, (0.5, 0.5)),
-    "plastic": Texture(_plain, (0.5, 0.5)),
-    "glass": Texture(_plain, (1.0, 1.0)),
-    "mirror": Texture(_plain, (1.0, 1.0)),
-    "window": Texture(_plain, (1.0, 1.0)),
-    "water": Texture(_leather, (0.4, 0.4)),
-    "books": Texture(_books, (0.55, 0.0), 0.0),
+    "books": Texture(_books, (0.55, 0.0), 0.35),
     "painting": Texture(_painting, (0.0, 0.0), 0.0, PICTURES),
     "screen": Texture(_screen, (0.0, 0.0), 0.0, PICTURES),
-    "clock": Texture(_clock, (0.0, 0.0), 0.0, PICTURES),
+    "window": Texture(_plain, (1.0, 1.0)),
 }
 
 

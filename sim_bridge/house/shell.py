@@ -1,0 +1,153 @@
+"""The building itself as quads: floors, ceilings, walls with holes, skirting boards, and the inner faces of the holes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.house.scene import House, Opening, Room
+from sim_bridge.house.solids import Patch
+
+FLOOR_CELL_M, WALL_CELL_M, THING_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
+
+
+class Surface(NamedTuple):
+    """How a group of quads looks, and to which instance it belongs."""
+
+    colour: str
+    texture: str
+    instance: int = 0
+    glow: float = 0.0
+    cell_m: float = THING_CELL_M
+    pane: bool = False
+
+
+def shell_of(house: House) -> Iterator[tuple[Patch, Surface]]:
+    """Yield all quads of the building."""
+    for room in house.rooms:
+        yield from _room(house, room)
+    for opening in house.openings:
+        yield from _reveal(house, opening)
+
+
+def _rectangle(a: np.ndarray, along: np.ndarray, up: np.ndarray, normal: tuple[float, float, float]) -> Patch:
+    """Return one quad from corner a along two edges; texture metres follow the map, so that neighbours join."""
+    corners = np.stack([a, a + along, a + along + up, a + up])[None]
+    s, t = along / max(np.linalg.norm(along), 1e-9), up / max(np.linalg.norm(up), 1e-9)
+    uv = np.stack([corners @ s, corners @ t], axis=-1)
+    fit = np.array([[[0, 0], [1, 0], [1, 1], [0, 1]]], float)
+    return Patch(corners, np.broadcast_to(np.asarray(normal, float), (1, 4, 3)), uv, fit)
+
+
+def _flat(x0: float, y0: float, x1: float, y1: float, z: float, up: float) -> Patch:
+    return _rectangle(np.array([x0, y0, z]), np.array([x1 - x0, 0, 0]), np.array([0, y1 - y0, 0]), (0, 0, up))
+
+
+def _room(house: House, room: Room) -> Iterator[tuple[Patch, Surface]]:
+    yield (_flat(room.x0, room.y0, room.x1, room.y1, 0.0, 1.0),
+           Surface(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M))
+    yield (_flat(room.x0, room.y0, room.x1, room.y1, house.wall_height_m, -1.0), Surface("#f4f2ee", "plain", cell_m=WALL_CELL_M))
+    for side in _sides(room):
+        holes = [hole for o in house.openings if (hole := side.hole(house, o, room.id))]
+        for u0, u1, v0, v1 in _tiles_around(holes, side.u0, side.u1, house.wall_height_m):
+            yield side.rectangle(u0, u1, v0, v1, 0.0), Surface(room.wall_colour, room.wall, cell_m=WALL_CELL_M)
+            if v0 == 0.0:
+                for patch in side.skirting(u0, u1):
+                    yield patch, Surface("#efece4", "plain")
+
+
+class Side(NamedTuple):
+    """One inner wall face: the line axis = at, from u0 to u1 along the other axis; inward is +1 or -1 along `axis`."""
+
+    axis: int
+    at: float
+    inward: float
+    u0: float
+    u1: float
+
+    def point(self, u: float, z: float, off: float) -> np.ndarray:
+        """Return the map point at u along the face, height z, `off` metres into the room."""
+        across = self.at + self.inward * off
+        return np.array([across, u, z] if self.axis == 0 else [u, across, z])
+
+    def rectangle(self, u0: float, u1: float, v0: float, v1: float, off: float) -> Patch:
+        """Return a part of the face, `off` metres into the room."""
+        a = self.point(u0, v0, off)
+        normal = (self.inward, 0, 0) if self.axis == 0 else (0, self.inward, 0)
+        return _rectangle(a, self.point(u1, v0, off) - a, np.array([0, 0, v1 - v0]), normal)
+
+    def skirting(self, u0: float, u1: float, height: float = 0.08, depth: float = 0.012) -> Iterator[Patch]:
+        """Yield the front and the top of a skirting board along a stretch of floor."""
+        yield self.rectangle(u0, u1, 0.0, height, depth)
+        a = self.point(u0, height, 0.0)
+        yield _rectangle(a, self.point(u1, height, 0.0) - a, self.point(u0, height, depth) - a, (0, 0, 1))
+
+    def hole(self, house: House, o: Opening, room: int) -> tuple[float, float, float, float] | None:
+        """Return (u0, u1, z0, z1) of an opening in this face, or None where it lies in another."""
+        line, ends = ((o.x0, o.x1), (o.y0, o.y1)) if self.axis == 0 else ((o.y0, o.y1), (o.x0, o.x1))
+        depth = -self.inward * (sum(line) / 2 - self.at)  # behind the face
+        inside = self.u0 - 1e-6 <= min(ends) and max(ends) <= self.u1 + 1e-6
+        if room not in o.rooms or not inside or abs(line[1] - line[0]) > 0.5 * abs(ends[1] - ends[0]):
+            return None
+        return (min(ends), max(ends), o.z0, o.z1) if -1e-6 <= depth <= house.wall_thickness_m * 1.5 + 1e-6 else None
+
+
+def _sides(room: Room) -> list[Side]:
+    return [Side(0, room.x0, 1.0, room.y0, room.y1), Side(0, room.x1, -1.0, room.y0, room.y1),
+            Side(1, room.y0, 1.0, room.x0, room.x1), Side(1, room.y1, -1.0, room.x0, room.x1)]
+
+
+def _tiles_around(holes: list[tuple[float, float, float, float]], u0: float, u1: float,
+                  height: float) -> Iterator[tuple[float, float, float, float]]:
+    """Yield rectangles (u0, u1, v0, v1) that cover a wall face but for its holes: columns cut at the hole edges."""
+    cuts = sorted({u0, u1, *(h[0] for h in holes), *(h[1] for h in holes)})
+    for a, b in pairwise(cuts):
+        if b - a < 1e-6:
+            continue
+        at = 0.0
+        for low, high in sorted((h[2], h[3]) for h in holes if h[0] < (a + b) / 2 < h[1]):
+            if low > at + 1e-6:
+                yield a, b, at, low
+            at = max(at, high)
+        if height > at + 1e-6:
+            yield a, b, at, height
+
+
+def _reveal(house: House, o: Opening) -> Iterator[tuple[Patch, Surface]]:
+    """Yield the four inner faces of a hole, from one wall face to the other (or to the outside)."""
+    along_x = abs(o.x1 - o.x0) >= abs(o.y1 - o.y0)
+    line = (o.y0 + o.y1) / 2 if along_x else (o.x0 + o.x1) / 2
+    u0, u1 = sorted((o.x0, o.x1) if along_x else (o.y0, o.y1))
+    low, high = _wall_span(house, o, along_x, line)
+    def at(u: float, across: float, z: float) -> np.ndarray:
+        return np.array([u, across, z] if along_x else [across, u, z])
+    depth = at(0, high - low, 0)
+    width, height = at(u1 - u0, 0, 0), np.array([0.0, 0.0, o.z1 - o.z0])
+    inward = at(1.0, 0, 0)
+    trim = Surface("#f0eee8", "plain")
+    yield _rectangle(at(u0, low, o.z0), depth, height, tuple(inward)), trim
+    yield _rectangle(at(u1, low, o.z0), depth, height, tuple(-inward)), trim
+    if o.z1 < house.wall_height_m - 1e-6:
+        yield _rectangle(at(u0, low, o.z1), width, depth, (0, 0, -1)), trim
+    yield _rectangle(at(u0, low, o.z0), width, depth, (0, 0, 1)), Surface("#a9835a", "wood") if o.z0 < 0.01 else trim
+
+
+def _wall_span(house: House, o: Opening, along_x: bool, line: float) -> tuple[float, float]:
+    """Return where the wall that an opening pierces begins and ends, across the wall."""
+    faces = []
+    for room in (r for r in house.rooms if r.id in o.rooms):
+        low, high = (room.y0, room.y1) if along_x else (room.x0, room.x1)
+        faces.append(low if abs(low - line) < abs(high - line) else high)
+    if len(faces) == 1:
+        faces.append(2 * line - faces[0] if abs(line - faces[0]) > 0.02 else
+                     line + math.copysign(house.wall_thickness_m, line - _middle(house, o, along_x)))
+    return min(faces), max(faces)
+
+
+def _middle(house: House, o: Opening, along_x: bool) -> float:
+    room = next(r for r in house.rooms if r.id in o.rooms)
+    return (room.y0 + room.y1) / 2 if along_x else (room.x0 + room.x1) / 2
