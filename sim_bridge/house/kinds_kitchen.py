@@ -163,7 +163,7 @@ def coffee_machine(look: Look) -> list[Part]:
     d, w, h, c = look.depth, look.width, look.height, look.colour
     return [box(0, 0, 0, (d, w, 0.04), c), box(look.back + d * 0.18, 0, 0.04, (d * 0.36, w, h - 0.04), c),
             box(0, 0, h - 0.1, (d, w, 0.1), c), at("cylinder", d * 0.14, 0, 0.04, (0.14, 0.14, 0.14), "#3b2416", "glass"),
-            box(d * 0.14, w * 0.42, 0.07, (0.03, 0.03, 0.09), "black"), box(look.front - 0.002, 0, h - 0.06, (0.01, 0.05, 0.02), "#e33", glow=0.5)]
+            box(d * 0.14, w * 0.42, 0.07, (0.03, 0.03, 0.09), "black"), box(look.front - 0.002, 0, h - 0.06, (0.01, 0.05, 0.02), "#ee3333", glow=0.5)]
 
 
 @kind("fruit bowl", (0.28, 0.34), (0.28, 0.34), (0.14, 0.18), colours=("white", "blue", "brown", "green"), materials=("ceramic",),
