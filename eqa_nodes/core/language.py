@@ -7,6 +7,7 @@ first word of its synonym group for every word or phrase ("the Couches" -> "sofa
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 # One group a line; the first is canonical. Entries are singular and in normal form.
@@ -236,3 +237,19 @@ def split_list(text: str) -> tuple[str, ...]:
     """Split "a, b and c" into its parts, in normal form, empty ones dropped."""
     parts = re.split(r"\s*[,;/&]\s*(?:and\s+|or\s+)?|\s+and\s+|\s+as well as\s+|\n", text.strip().strip("."))
     return tuple(filter(None, map(normalise, parts)))
+
+
+_MASS = frozenset(_words("bread fruit soap food laundry firewood cutlery rice sugar milk water coffee tea art"))
+
+
+def with_article(noun: str) -> str:
+    """Return a noun phrase with its indefinite article; plurals and masses have none."""
+    last = noun.rsplit(" ", 1)[-1]
+    if last in _MASS or singular(last) != last or (last in _SINGULAR_AS_IT_IS and last[-2:] not in ("ss", "us", "as")):
+        return noun
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def join_list(words: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1] if words else ""

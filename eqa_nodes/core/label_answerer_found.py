@@ -1,0 +1,72 @@
+"""What a rule returns, and what rules share: picking the thing meant, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.label_answerer_parse import Ref
+from eqa_nodes.core.label_answerer_scene import Scene, Seen, whole
+from eqa_nodes.core.language import join_list, with_article
+
+_NEAR_M = 3.2  # from here a surface can be looked over
+
+
+class Found(NamedTuple):
+    """An answer, how sure it is given these views (0..1), and what it rests on.
+
+    promise: that some view here contributes, for answers which only several views together can settle.
+    """
+
+    text: str
+    confidence: float
+    things: tuple[Seen, ...]
+    promise: float = 0.0
+
+
+def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:
+    """Return the clearest thing that a phrase means, and how sure it is the one meant."""
+    found = scene.find(ref)
+    if not found:
+        return None
+    best = max(found, key=lambda t: (t.clarity, -t.instance))
+    return best, best.clarity * (1.0 if len(found) == 1 else 0.6)
+
+
+def yes(truth: bool) -> str:
+    return "yes" if truth else "no"
+
+
+def both(scene: Scene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
+    """Return the things that several phrases mean, and how sure they all are right."""
+    found = [the_one(scene, ref) for ref in refs]
+    things = [one for one in found if one is not None]
+    if len(things) < len(refs):
+        return None
+    return [thing for thing, _ in things], min(sure for _, sure in things)
+
+
+def surveyed(base: Seen | None) -> float:
+    """Return how sure nothing on (in, at) a thing was overlooked: it was near and within the image."""
+    if base is None:
+        return 0.5
+    near = [(view, s) for view, s in base.views if view.pose.distance(view.pose._replace(x=base.middle[0], y=base.middle[1]))
+            <= _NEAR_M]
+    return 0.9 if any(whole(view, s) for view, s in near) else 0.85 if len(near) > 2 else 0.6
+
+
+def clearest(things: Sequence[Seen]) -> Found | None:
+    """Return the one thing that is meant; less sure when several could be."""
+    if not things:
+        return None
+    best = max(things, key=lambda t: (t.clarity, -t.instance))
+    return Found(with_article(best.kind), best.clarity * (1.0 if len(things) == 1 else 0.6), (best,))
+
+
+def listed(things: Sequence[Seen], base: Seen | None) -> Found | None:
+    if not things:
+        return None
+    kinds = sorted({t.kind for t in things})
+    clear = min(t.clarity for t in things)
+    evidence = (*things, base) if base else tuple(things)
+    return Found(join_list([with_article(kind) for kind in kinds]), clear * surveyed(base), evidence, 0.75 * clear)

@@ -1,0 +1,164 @@
+"""From a plain English question to what is asked about what, by a table of phrasings."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from eqa_nodes.core.language import COLOURS, normalise, number, singular
+
+_ROOM_HEADS = frozenset((
+    "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",
+    "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet", "cellar"))
+_WHOLE_HOUSE = frozenset(("house", "home", "apartment", "flat", "place", "here"))
+_COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
+_STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|drawn|"
+          "locked|unlocked")
+_BE = "(?:is|are|was|were)"
+_ON = r"(?P<relation>on top of|on|in|inside|under|underneath|beneath|below)"
+_SAME_RELATION = {"on top of": "on", "inside": "in", "underneath": "under", "beneath": "under", "below": "under"}
+
+
+class Ref(NamedTuple):
+    """A noun phrase: "the red mug on the desk in the study" is mug, red, study, (on, desk)."""
+
+    kind: str
+    room: str = ""
+    colour: str = ""
+    relation: str = ""
+    support: str = ""
+    other_room: str = ""  # a door between two rooms
+
+
+class Asked(NamedTuple):
+    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what somebody wants to do."""
+
+    form: str
+    refs: tuple[Ref, ...] = ()
+    relation: str = ""
+    options: tuple[str, ...] = ()
+    purpose: str = ""
+    room: str = ""
+    number: int = 0
+    text: str = ""
+
+
+# Tried in order on the plain form of the question; groups t, u, v are noun phrases, a and b options, the others fields.
+_FACING = r"(?:(?: ,)? (?:when|if|as) (?:you|i) (?:face|look at).*)?"
+_CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
+_WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
+_PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
+    ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
+    ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|persons|guests) (?:in|at) (?P<room>.+)"),
+    ("bath", r"can (?:i|you|one) take bath in (?P<room>.+?)(?: ,)? or only (?:take )?shower"),
+    ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),
+    ("slept", r"has any(?:one|body) slept in (?P<t>.+?)(?: since .+)?"),
+    ("slept", r"could some(?:one|body) have slept in (?P<t>.+)"),
+    ("wasted", rf"{_WASTE} (?:by|at) (?P<t>.+)"),
+    ("wasted_in", rf"{_WASTE} in (?P<room>.+)"),
+    ("stays_cold", r"will (?:food|milk|drinks) in (?P<t>.+) (?:stay|keep) (?:cold|fresh)"),
+    ("filled", r"is there (?:any|some) (?P<purpose>\w+) left in (?P<t>.+)"),
+    ("count_at", rf"how many (?P<t>.+?) (?:{_BE} |can i see |do i have )?(?:there )?{_ON} (?P<u>.+)"),
+    ("count", rf"how many (?P<t>.+?)(?: {_BE}(?: there)?| do i have| can i see)?"),
+    ("colour", rf"(?:what|which) (?:colou?r|shade) {_BE} (?P<t>.+)"),
+    ("colour", rf"what {_BE} colou?rs? of (?P<t>.+)"),
+    ("colour", rf"{_BE} (?P<t>.+?) (?P<a>{_COLOUR})(?: ,)? or (?P<b>{_COLOUR})"),
+    ("colour?", rf"{_BE} (?P<t>.+?) (?P<a>{_COLOUR})"),
+    ("material", rf"what (?:material )?{_BE} (?P<t>.+) made (?:out of|of|from)"),
+    ("material", rf"(?:what|which) material {_BE} (?P<t>.+)|what {_BE} material of (?P<u>.+)"),
+    ("side?", (rf"{_BE} (?P<t>.+) (?:to|on) (?P<a>left|right)(?: side)? or (?:to |on )?(?P<b>left|right)(?: side)? of "
+               rf"(?P<u>.+?){_FACING}")),
+    ("state", rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{_STATE})(?: ,)? or (?:switched |turned )?(?P<b>{_STATE})"),
+    ("state?", rf"{_BE} (?P<t>.+?) (?:switched |turned |still )*(?P<a>{_STATE})|did i leave (?P<u>.+) (?P<b>{_STATE})"),
+    ("did", r"did i (?P<a>turn on|turn off|switch on|switch off|close|shut|open|make) (?P<t>.+)"),
+    ("did", r"did i (?:turn|switch) (?P<t>.+) (?P<a>on|off)"),
+    ("next?", rf"{_BE} (?P<t>.+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
+    ("closer", r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , (?P<u>.+?)(?: ,)? or (?P<v>.+)"),
+    ("coloured", rf"what {_BE} (?P<colour>{_COLOUR}) (?:thing|object|item) {_ON} (?P<t>.+)"),
+    ("above", r"what (?:is )?(?:hangs |hanging |there )?(?:on wall )?(?:above|over) (?P<t>.+)"),
+    ("on_wall", r"what (?:is )?(?:hangs |hanging |there )?on walls? (?:in|of) (?P<room>.+)"),
+    ("between", rf"what {_BE} (?:standing |placed )?(?:in )?between (?P<t>.+?) and (?P<u>.+)"),
+    ("beside", rf"what {_BE} (?:standing )?(?:to|on) (?P<a>left|right)(?: side)? of (?P<t>.+?){_FACING}"),
+    ("near", rf"what {_BE} (?:standing )?(?:next to|beside|near) (?P<t>.+)"),
+    ("carried", (rf"what (?:(?:items|objects|things) )?(?:{_BE} |did i (?:leave|put) )"
+                 rf"(?:there |standing |lying |kept |located )?{_ON} (?P<t>.+)")),
+    ("sit_for", rf"where {_CAN_I} sit(?: down)? to watch (?P<t>tv|television)"),
+    ("place", rf"where {_CAN_I} (?P<purpose>.+)"),
+    ("which_room", r"i (?:want|need|would like) to (?P<purpose>.+?) , (?:which|what) room should i (?:go to|use)"),
+    ("tool", rf"what {_CAN_I} use to (?P<purpose>.+)"),
+    ("room", rf"(?:in )?(?:which|what) room (?:{_BE}|has) (?P<t>.+?)(?:(?: located)? in)?"),
+    ("where", rf"where (?:{_BE}|did i (?:leave|put)|have i (?:left|put)) (?P<t>.+?)(?: located)?"),
+    ("where", r"i am looking for (?P<t>.+?) , where .+"),
+    ("exists", r"(?:is|are) there (?:any |some |already )?(?P<t>.+)|do i have (?:any )?(?P<u>.+)"),
+    ("hint", r"what (?:kind of )?(?P<purpose>pet|instrument|sport|hobby).*"),
+))
+
+
+def parse(question: str) -> Asked:
+    """Return what a question asks; the form is "" when no phrasing fits."""
+    plain = _plain(question)
+    for form, pattern in _PHRASINGS:
+        if found := pattern.fullmatch(plain):
+            return _asked(form, {name: text for name, text in found.groupdict().items() if text}, plain)
+    return Asked("", text=plain)
+
+
+def _plain(question: str) -> str:
+    """Return the normal form, in which commas and full stops stay as a lone comma."""
+    parts = [normalise(part) for part in re.split(r"[,;.?!]+(?=\s|$)", question)]
+    return " , ".join(part for part in parts if part and part not in ("please", "hello", "hi"))
+
+
+def _asked(form: str, groups: dict[str, str], plain: str) -> Asked:
+    relation = groups.get("relation", "")
+    refs = tuple(reference(groups[name]) for name in ("t", "u", "v") if name in groups)
+    if "colour" in groups:
+        refs = (Ref("", colour=groups["colour"]), *refs)
+    purpose, room = groups.get("purpose", ""), _room(groups.get("room", ""))
+    if form == "count_at" and relation == "in" and _is_room(groups["u"]):
+        form, refs, room = "count", refs[:1], _room(groups["u"])
+    if form == "tool" and _is_room(purpose.rpartition(" in ")[2]):
+        purpose, _, room = purpose.rpartition(" in ")
+    room = room or next((ref.room for ref in refs if ref.room), "")
+    if form != "where" and len(refs) > 1:  # "the sofa ... the lamp in the study": both are there
+        refs = tuple(ref if ref.room else ref._replace(room=room) for ref in refs)
+    return Asked(form, refs, _SAME_RELATION.get(relation, relation),
+                 tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
+                 number(groups.get("number", "")) or 0, plain)
+
+
+def reference(text: str) -> Ref:
+    """Return a noun phrase in its parts."""
+    text = re.sub(r"^(?:my|your|our|this|that|these|those|all|any|some|other) ", "", text.strip(" ,"))
+    if found := re.fullmatch(r"(.*door|.*doorway) (?:between|from) (.+) (?:and|to) (.+)", text):
+        return Ref("door", _room(found[2]), other_room=_room(found[3]))
+    head, _, tail = text.rpartition(" in ")
+    room = ""
+    if head and _is_room(tail):
+        text, room = head, _room(tail)
+    relation = support = ""
+    if found := re.fullmatch(r"(.+?) (?:(?:standing|lying|hanging) )?(on|in|under|above|next to|at) (.+)", text):
+        text, relation, support = found[1], found[2], _noun(found[3])
+    found = re.fullmatch(r"(.+) door", text)
+    if found and _is_room(found[1]):
+        return Ref("door", room=_room(found[1]))
+    colour = re.match(rf"({_COLOUR}) (?=\w)", text)
+    if colour:
+        text = text[colour.end():]
+    return Ref(_noun(text), room, colour[1] if colour else "", relation, support)
+
+
+def _noun(text: str) -> str:
+    return singular(text.strip())
+
+
+def _is_room(text: str) -> bool:
+    words = text.split()
+    return 0 < len(words) < 4 and "in" not in words and "on" not in words and (
+        singular(words[-1]) in _ROOM_HEADS or words[-1] in _WHOLE_HOUSE)
+
+
+def _room(text: str) -> str:
+    """Return a room's name; "" for the whole house."""
+    words = text.split()
+    return "" if not words or words[-1] in _WHOLE_HOUSE else " ".join(words)

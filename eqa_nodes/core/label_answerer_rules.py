@@ -1,0 +1,170 @@
+"""Rules for what a thing is like, where it is, what it is for and what it tells; RULES holds those of all forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqa_nodes.core.label_answerer_found import Found, surveyed, the_one, yes
+from eqa_nodes.core.label_answerer_parse import Asked, Ref
+from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent
+from eqa_nodes.core.label_answerer_spatial import SPATIAL
+from eqa_nodes.core.label_answerer_tables import HINTS, SEATS, Purpose, purpose_of
+from eqa_nodes.core.language import canonical
+
+_TWO_SLEEP_M = 1.17  # measured width of a bed for two
+_SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
+_OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
+_DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "off", "close": "closed", "shut": "closed",
+         "open": "open", "make": "made", "on": "on", "off": "off"}
+
+
+def _colour(scene: Scene, asked: Asked) -> Found | None:
+    found = scene.find(asked.refs[0])
+    colours = {t.attributes.get("colour", "") for t in found} - {""}
+    if not colours:
+        return None
+    best = max((t for t in found if t.attributes.get("colour")), key=lambda t: (t.clarity, -t.instance))
+    colour = best.attributes["colour"]
+    text = next((option for option in asked.options if canonical(option) == canonical(colour)), colour)
+    if asked.form == "colour?":
+        text = yes(canonical(asked.options[0]) == canonical(colour))
+    return Found(text, best.clarity * (1.0 if len(colours) == 1 else 0.6), (best,))
+
+
+def _material(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    material = one[0].attributes.get("material") if one else None
+    return Found(material, one[1], (one[0],)) if one and material else None
+
+
+def _state_of(scene: Scene, asked: Asked) -> tuple[Seen, float, str] | None:
+    one = the_one(scene, asked.refs[0])
+    state = one[0].attributes.get("state") if one else None
+    return (*one, state) if one and state else None
+
+
+def _state(scene: Scene, asked: Asked) -> Found | None:
+    got = _state_of(scene, asked)
+    if got is None:
+        return None
+    thing, sure, state = got
+    said = [option for option in asked.options if _base(option) == _base(state)]
+    return Found(said[0] if said else state, sure, (thing,))
+
+
+def _base(state: str) -> str:
+    return _SAME_STATE.get(state, state)
+
+
+def _state_is(wanted: Callable[[Asked], str]) -> Callable[[Scene, Asked], Found | None]:
+    """Return a rule for yes/no questions: is the thing in the wanted state?"""
+
+    def rule(scene: Scene, asked: Asked) -> Found | None:
+        got = _state_of(scene, asked)
+        if got is None:
+            return None
+        thing, sure, state = got
+        pair = {_base(state), _base(wanted(asked))}
+        if len(pair) == 2 and pair not in _OPPOSITES:
+            return None  # "is the lamp open?"
+        return Found(yes(len(pair) == 1), sure, (thing,))
+
+    return rule
+
+
+def place(thing: Seen) -> str:
+    """Return where a thing is: "on the desk in the study"."""
+    room = f" in the {thing.room}" if thing.room else ""
+    support, relation = thing.attributes.get("support", ""), thing.attributes.get("relation", "floor")
+    if relation == "wall" and support:
+        return f"on the wall above the {support}{room}"
+    if relation in ("on", "in", "under") and support:
+        return f"{relation} the {support}{room}"
+    return {"wall": f"on the wall{room}", "ceiling": f"on the ceiling{room}"}.get(relation, room.strip() or "on the floor")
+
+
+def _where(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    return Found(place(one[0]), one[1], (one[0],)) if one else None
+
+
+def _room(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    return Found(f"the {one[0].room}", one[1], (one[0],)) if one and one[0].room else None
+
+
+def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
+    """Return the most direct thing for a purpose that was seen in a room."""
+    for kind in purpose.kinds:
+        if one := the_one(scene, Ref(kind, room)):
+            return one
+    return None
+
+
+def _use(scene: Scene, asked: Asked) -> Found | None:
+    purpose = purpose_of(asked.purpose)
+    one = _made_for(scene, purpose, asked.room) if purpose else None
+    if purpose is None or one is None:
+        return None
+    thing, sure = one
+    # A less direct thing may be a stopgap: the right one could be elsewhere.
+    direct = canonical(thing.kind).endswith(canonical(purpose.kinds[0]))
+    text = {"tool": f"the {thing.kind}", "which_room": f"the {thing.room}"}.get(
+        asked.form, f"{purpose.preposition} the {thing.kind} in the {thing.room}")
+    return Found(text, sure * (1.0 if direct else 0.8), (thing,))
+
+
+def _sit_for(scene: Scene, asked: Asked) -> Found | None:
+    screen = the_one(scene, asked.refs[0])
+    seats = [t for kind in SEATS for t in scene.find(Ref(kind, screen[0].room))] if screen else []
+    if screen is None or not seats:
+        return None
+    return Found(f"on the {seats[0].kind} in the {seats[0].room}", min(screen[1], seats[0].clarity), (seats[0], screen[0]))
+
+
+def _hint(scene: Scene, asked: Asked) -> Found | None:
+    told = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.things if t.kind in kinds]
+    if not told:
+        return None
+    answer, thing = max(told, key=lambda pair: (pair[1].clarity, -pair[1].instance))
+    return Found(answer, thing.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (thing,))
+
+
+def _bath(scene: Scene, asked: Asked) -> Found | None:
+    tub, shower = the_one(scene, Ref("bathtub", asked.room)), the_one(scene, Ref("shower", asked.room))
+    one = tub or shower
+    return Found("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
+
+
+def _fits_two(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    if one is None:
+        return None
+    width = min(extent(one[0], (1.0, 0.0)), extent(one[0], (0.0, 1.0)))
+    return Found(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
+
+
+def _wasted_in(scene: Scene, asked: Asked) -> Found | None:
+    flows = asked.purpose == "water"
+    taps = [t for t in scene.in_room(asked.room) if "running" in t.attributes.get("state", "")] if flows else [
+        t for t in scene.in_room(asked.room) if t.attributes.get("state") == "on"]
+    if taps:
+        return Found("yes", max(t.clarity for t in taps), tuple(taps[:3]))
+    seen = scene.coverage(asked.room)
+    return Found("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+
+
+RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
+    **SPATIAL, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
+    "state?": _state_is(lambda asked: asked.options[0]), "did": _state_is(lambda asked: _DONE[asked.options[0]]),
+    "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),
+    "slept": _state_is(lambda asked: "unmade"), "filled": _state_is(lambda asked: "full"),
+    "where": _where, "room": _room, "tool": _use, "place": _use, "which_room": _use, "sit_for": _sit_for, "hint": _hint,
+    "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in,
+}
+
+
+def look_up(scene: Scene, asked: Asked) -> Found | None:
+    """Return the answer that the scene gives, None when what is asked about is not in it."""
+    rule = RULES.get(asked.form)
+    return rule(scene, asked) if rule else None

@@ -1,0 +1,231 @@
+"""What was sighted, merged by instance over views, and where things are to each other. Nothing unseen is in here."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from PIL import Image
+
+from eqa_nodes.core.label_answerer_parse import Ref
+from eqa_nodes.core.language import canonical, normalise
+from eqa_nodes.core.types import Keyframe, Sighting
+
+_FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
+_FAR_M = 6.0
+_NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
+
+
+class Seen(NamedTuple):
+    """One instance over all given views: the newest label, the best sighting, and the union of its boxes (metres)."""
+
+    sighting: Sighting
+    view: Keyframe
+    clarity: float  # 0..1 in the best view
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+    attributes: dict[str, str]
+    views: tuple[tuple[Keyframe, Sighting], ...]
+
+    @property
+    def instance(self) -> int:
+        """Instance id."""
+        return self.sighting.label.instance
+
+    @property
+    def kind(self) -> str:
+        """Kind as labelled."""
+        return self.sighting.label.kind
+
+    @property
+    def room(self) -> str:
+        """Room as labelled."""
+        return self.sighting.label.room
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Centre of the footprint."""
+        return (self.low[0] + self.high[0]) / 2, (self.low[1] + self.high[1]) / 2
+
+
+@lru_cache(maxsize=256)
+def _image_size(jpeg: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(jpeg)).size if jpeg else (640, 480)
+
+
+def clarity(view: Keyframe, sighting: Sighting) -> float:
+    """Return how well a thing is seen, 0..1: by its share of the image and its distance."""
+    width, height = _image_size(view.jpeg)
+    pixels = sighting.pixels * (640 * 480) / (width * height)
+    near = math.hypot(sighting.centre[0] - view.pose.x, sighting.centre[1] - view.pose.y) <= _FAR_M
+    return 0.95 * min(1.0, math.sqrt(pixels / _FULL_PIXELS)) * (1.0 if near else 0.7)
+
+
+def whole(view: Keyframe, sighting: Sighting) -> bool:
+    """Return whether a thing is within the image: its box touches at most one border."""
+    width, height = _image_size(view.jpeg)
+    left, top, right, bottom = sighting.bbox
+    return (left <= 1) + (top <= 1) + (right >= width - 1) + (bottom >= height - 1) <= 1
+
+
+class Scene:
+    """Everything sighted in some views."""
+
+    def __init__(self, views: Sequence[Keyframe]) -> None:
+        self.views = sorted({view.id: view for view in views}.values(), key=lambda v: (v.stamp_ns, v.id))
+        by_instance: dict[int, list[tuple[Keyframe, Sighting]]] = {}
+        for view in self.views:
+            for sighting in view.sightings:
+                by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
+        self.things = [_merged(by_instance[i]) for i in sorted(by_instance)]
+
+    def find(self, ref: Ref) -> list[Seen]:
+        """Return what a noun phrase can mean, the exact kind before more general ones; each list holds one level only."""
+        if ref.kind == "door":
+            return self._doors(ref)
+        there = [t for t in self.things if same_room(t.room, ref.room) and _fits(t, ref)]
+        for level in _LEVELS:
+            if found := [t for t in there if level(normalise(t.kind), ref.kind)]:
+                return found
+        return []
+
+    def in_room(self, room: str) -> list[Seen]:
+        """Return what was seen of a room ("" = everywhere)."""
+        return [t for t in self.things if same_room(t.room, room)]
+
+    def furniture(self, room: str) -> list[Seen]:
+        """Return what stands on the floor of a room and rises from it."""
+        return [t for t in self.in_room(room) if t.attributes.get("relation", "floor") == "floor"
+                and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
+
+    def carried(self, base: Seen | None, ref: Ref, relation: str) -> list[Seen]:
+        """Return what is on (in, under) a thing; base None: the thing itself was not seen, its kind and room must do."""
+        kind = base.kind if base else ref.kind
+        room = base.room if base else ref.room
+        found = [t for t in self.in_room(room) if t.attributes.get("relation") == relation
+                 and canonical(t.attributes.get("support", "")) == canonical(kind)]
+        return [t for t in found if base is None or self._nearest(t, base)]
+
+    def bounds(self, room: str) -> tuple[float, float, float, float] | None:
+        """Return the floor box x0, y0, x1, y1 of what was seen of a room, None for nothing."""
+        things = self.in_room(room)
+        if not things:
+            return None
+        return (min(t.low[0] for t in things), min(t.low[1] for t in things),
+                max(t.high[0] for t in things), max(t.high[1] for t in things))
+
+    def coverage(self, room: str) -> float:
+        """Return the share, 0..1, of a room's box that some view within it looked at."""
+        box = self.bounds(room)
+        if box is None:
+            return 0.0
+        cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8)]
+        spots = [(box[0] + (box[2] - box[0]) * i / 8, box[1] + (box[3] - box[1]) * j / 8) for i in range(9) for j in range(9)]
+        seen = sum(any(_looks_at(pose.x, pose.y, pose.yaw, *spot) for pose in cameras) for spot in spots)
+        return seen / len(spots)
+
+    def _nearest(self, thing: Seen, base: Seen) -> bool:
+        """Return whether no other thing of the base's kind is nearer: labels name the support's kind only."""
+        rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
+        return all(gap(thing, base) <= gap(thing, rival) for rival in rivals)
+
+    def _doors(self, ref: Ref) -> list[Seen]:
+        """Return the door that leads to a room, or lies between two: the one nearest to what was seen of them."""
+        doors = [t for t in self.things if normalise(t.kind).endswith("door")]
+        rooms = [room for room in (ref.room, ref.other_room) if room]
+        boxes = [self.bounds(room) for room in rooms]
+        if not rooms:
+            return doors
+        if ref.support or not doors:
+            return []
+
+        def off(door: Seen) -> float:
+            return sum(0.0 if same_room(door.room, room) and room else _off(box, door.middle) if box else 1.0
+                       for room, box in zip(rooms, boxes))
+
+        mine = [door for door in doors if any(same_room(door.room, room) for room in rooms)] or doors
+        return sorted(mine, key=lambda door: (off(door), door.instance))[:1] if min(map(off, mine)) < 1.5 else []
+
+
+def _merged(sightings: list[tuple[Keyframe, Sighting]]) -> Seen:
+    view, best = max(sightings, key=lambda pair: (clarity(*pair), pair[1].pixels, -pair[0].id))
+    lows = [tuple(c - e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
+    highs = [tuple(c + e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
+    low, high = tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs)))
+    newest = sightings[-1][1].label.attributes  # a state may have changed since
+    return Seen(best, view, clarity(view, best), low, high, newest, tuple(sightings))  # type: ignore[arg-type]
+
+
+# How a kind may answer to a name, the strictest first.
+_LEVELS = (
+    lambda kind, name: kind == name,
+    lambda kind, name: canonical(kind) == canonical(name),
+    lambda kind, name: kind.endswith(" " + name) or canonical(kind).endswith(" " + canonical(name)),
+    lambda kind, name: name.endswith(" " + kind),
+)
+
+
+def same_room(room: str, wanted: str) -> bool:
+    """Return whether a labelled room is the wanted one ("" = any)."""
+    return not wanted or canonical(room) == canonical(wanted)
+
+
+def _fits(thing: Seen, ref: Ref) -> bool:
+    """Return whether colour and support of a thing agree with a noun phrase."""
+    a = thing.attributes
+    colour = not ref.colour or canonical(a.get("colour", "")) == canonical(ref.colour)
+    support = not ref.support or ref.relation in ("next to", "at") or (
+        canonical(a.get("support", "")) == canonical(ref.support))
+    return colour and support
+
+
+def gap(a: Seen, b: Seen) -> float:
+    """Return the distance of two footprints in metres, 0 where they overlap."""
+    return math.hypot(*(max(a.low[i] - b.high[i], b.low[i] - a.high[i], 0.0) for i in (0, 1)))
+
+
+def facing(base: Seen) -> tuple[float, float]:
+    """Return the direction (unit vector along a map axis) that one looks to who faces a thing.
+
+    Furniture shows its front to where it can be looked at from: the axis nearest to the lines of sight, weighted by pixels.
+    """
+    total = {(1.0, 0.0): 0.0, (-1.0, 0.0): 0.0, (0.0, 1.0): 0.0, (0.0, -1.0): 0.0}
+    for view, sighting in base.views:
+        dx, dy = base.middle[0] - view.pose.x, base.middle[1] - view.pose.y
+        for axis in total:
+            total[axis] += sighting.pixels * max(0.0, dx * axis[0] + dy * axis[1]) / (math.hypot(dx, dy) or 1.0)
+    return max(total, key=lambda axis: total[axis])
+
+
+def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
+    """Return where the other's centre is for who faces the base: metres to the right, and metres behind the base."""
+    ahead = facing(base)
+    dx, dy = other.middle[0] - base.middle[0], other.middle[1] - base.middle[1]
+    return dx * ahead[1] - dy * ahead[0], dx * ahead[0] + dy * ahead[1]
+
+
+def extent(thing: Seen, axis: tuple[float, float]) -> float:
+    """Return the thing's size along a map axis in metres."""
+    return abs(axis[0]) * (thing.high[0] - thing.low[0]) + abs(axis[1]) * (thing.high[1] - thing.low[1])
+
+
+def evidence_views(things: Iterable[Seen]) -> list[Keyframe]:
+    """Return the best view of each thing, each once."""
+    return list({t.view.id: t.view for t in things}.values())
+
+
+def _inside(box: tuple[float, float, float, float], x: float, y: float, margin: float) -> bool:
+    return box[0] - margin <= x <= box[2] + margin and box[1] - margin <= y <= box[3] + margin
+
+
+def _off(box: tuple[float, float, float, float], point: tuple[float, float]) -> float:
+    return math.hypot(max(box[0] - point[0], point[0] - box[2], 0.0), max(box[1] - point[1], point[1] - box[3], 0.0))
+
+
+def _looks_at(x: float, y: float, yaw: float, to_x: float, to_y: float) -> bool:
+    """Return whether a spot lies in a view of 80 degrees and 6 m (the spot at the robot's feet counts)."""
+    distance = math.hypot(to_x - x, to_y - y)
+    return distance < 0.5 or (distance < _FAR_M and math.cos(math.atan2(to_y - y, to_x - x) - yaw) > math.cos(math.radians(40)))

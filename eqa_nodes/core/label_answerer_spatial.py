@@ -1,0 +1,178 @@
+"""Rules for what is where: on, in, under, above, between, beside, how near, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqa_nodes.core.label_answerer_found import Found, both, clearest, listed, surveyed, the_one, yes
+from eqa_nodes.core.label_answerer_parse import Asked, Ref
+from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
+from eqa_nodes.core.language import canonical, with_article
+
+_OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
+_NEXT_TO_M, _BESIDE_M, _AT_TABLE_M = 0.8, 0.8, 0.75  # gaps measured on visible parts, which end a little inside
+
+
+def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[Seen]]:
+    one = the_one(scene, ref)
+    base = one[0] if one else None
+    return base, scene.carried(base, ref, relation)
+
+
+def _carried(scene: Scene, asked: Asked) -> Found | None:
+    base, things = _base_and(scene, asked.refs[0], asked.relation)
+    return listed(things, base)
+
+
+def _coloured(scene: Scene, asked: Asked) -> Found | None:
+    _, things = _base_and(scene, asked.refs[1], asked.relation)
+    fit = [t for t in things if canonical(t.attributes.get("colour", "")) == canonical(asked.refs[0].colour)]
+    return clearest(fit)
+
+
+def _above(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    if one is None:
+        return None
+    base = one[0]
+    hung = [t for t in _on_walls(scene, base.room) if _hangs_over(t, base)]
+    named = [t for t in hung if canonical(t.attributes.get("support", "")) == canonical(base.kind)]
+    found = clearest(named or hung)
+    return found and found._replace(things=(*found.things, base))
+
+
+def _hangs_over(thing: Seen, base: Seen) -> bool:
+    over = all(thing.low[i] < base.high[i] + 0.15 and thing.high[i] > base.low[i] - 0.15 for i in (0, 1))
+    return over and thing.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2])
+
+
+def _on_walls(scene: Scene, room: str) -> list[Seen]:
+    return [t for t in scene.in_room(room) if t.attributes.get("relation") == "wall" and t.kind not in _OPENINGS]
+
+
+def _on_wall(scene: Scene, asked: Asked) -> Found | None:
+    return clearest(_on_walls(scene, asked.room))
+
+
+def _between(scene: Scene, asked: Asked) -> Found | None:
+    found = both(scene, asked.refs)
+    if found is None:
+        return None
+    (a, b), sure = found
+
+    def off_line(t: Seen) -> float:
+        (ax, ay), (bx, by), (x, y) = a.middle, b.middle, t.middle
+        length = max(((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5, 1e-6)
+        along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length ** 2
+        return abs((x - ax) * (by - ay) - (y - ay) * (bx - ax)) / length if 0.2 < along < 0.8 else 9.0
+
+    inner = [t for t in scene.furniture(a.room) if t.instance not in (a.instance, b.instance) and off_line(t) < 0.6]
+    if not inner:
+        return None
+    best = min(inner, key=lambda t: (off_line(t), t.instance))
+    return Found(with_article(best.kind), min(sure, best.clarity), (best, a, b))
+
+
+def _beside(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    if one is None:
+        return None
+    base, ahead = one[0], facing(one[0])
+    across, sign = (ahead[1], -ahead[0]), 1 if asked.options[0] == "right" else -1
+    fit = []
+    for other in scene.furniture(base.room):
+        right, behind = to_the_right(base, other)
+        level = abs(behind) < (extent(base, ahead) + extent(other, ahead)) / 2 + 0.1
+        if other.instance != base.instance and level and sign * right > extent(base, across) / 2 and gap(base, other) < _BESIDE_M:
+            fit.append(other)
+    if not fit:
+        return None
+    best = min(fit, key=lambda t: (gap(base, t), t.instance))
+    return Found(with_article(best.kind), min(one[1], best.clarity), (best, base))
+
+
+def _near(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    others = [t for t in scene.furniture(one[0].room) if t.instance != one[0].instance] if one else []
+    if one is None or not others:
+        return None
+    best = min(others, key=lambda t: (gap(one[0], t), t.instance))
+    return Found(with_article(best.kind), min(one[1], best.clarity) * 0.8, (best, one[0]))
+
+
+def _side(scene: Scene, asked: Asked) -> Found | None:
+    found = both(scene, asked.refs)
+    if found is None:
+        return None
+    (thing, base), sure = found
+    return Found(f"to the {'right' if to_the_right(base, thing)[0] > 0 else 'left'}", sure, (thing, base))
+
+
+def _next_to(scene: Scene, asked: Asked) -> Found | None:
+    found = both(scene, asked.refs)
+    if found is None:
+        return None
+    (a, b), sure = found
+    return Found(yes(gap(a, b) < _NEXT_TO_M and same_room(a.room, b.room)), sure, (a, b))
+
+
+def _closer(scene: Scene, asked: Asked) -> Found | None:
+    three = both(scene, asked.refs)
+    if three is None:
+        return None
+    (base, a, b), sure = three
+    nearer = min((a, b), key=lambda t: gap(base, t))
+    return Found(f"the {nearer.kind}", sure, (nearer, base, b if nearer is a else a))
+
+
+def _count(scene: Scene, asked: Asked) -> Found | None:
+    found = scene.find(asked.refs[0]._replace(room=asked.room))
+    seen = scene.coverage(asked.room) if asked.room else 0.5
+    if not found and seen < 0.8:
+        return None
+    clear = min((t.clarity for t in found), default=0.0)
+    return Found(str(len(found)), 0.95 * seen, tuple(found), 0.75 * clear)
+
+
+def _count_at(scene: Scene, asked: Asked) -> Found | None:
+    base, things = _base_and(scene, asked.refs[1], asked.relation)
+    counted = [t for t in things if canonical(t.kind).endswith(canonical(asked.refs[0].kind))]
+    found = listed(counted, base)
+    return found and found._replace(text=str(len(counted)))
+
+
+def _chairs_at(scene: Scene, table: Seen) -> list[Seen]:
+    return [t for t in scene.in_room(table.room) if t.kind.endswith("chair") and t.kind != "armchair"
+            and gap(t, table) < _AT_TABLE_M]
+
+
+def _seats(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    chairs = _chairs_at(scene, one[0]) if one else []
+    if one is None or not chairs:
+        return None
+    sure = 0.9 * surveyed(one[0]) if len(one[0].views) > 2 else 0.6
+    return Found(str(len(chairs)), sure, (one[0], *chairs), 0.75 * one[1])
+
+
+def _enough(scene: Scene, asked: Asked) -> Found | None:
+    found = _count(scene, asked)
+    if found is None:
+        return None
+    enough = int(found.text) >= asked.number
+    return found._replace(text=yes(enough), confidence=0.9 if enough else found.confidence)
+
+
+def _exists(scene: Scene, asked: Asked) -> Found | None:
+    one = the_one(scene, asked.refs[0])
+    if one is not None:
+        return Found("yes", one[0].clarity, (one[0],))
+    seen = scene.coverage(asked.room) if asked.room else 0.0
+    return Found("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+
+
+SPATIAL: dict[str, Callable[[Scene, Asked], Found | None]] = {
+    "carried": _carried, "coloured": _coloured, "above": _above, "on_wall": _on_wall, "between": _between,
+    "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer, "count": _count,
+    "count_at": _count_at, "seats": _seats, "enough": _enough, "exists": _exists,
+}
