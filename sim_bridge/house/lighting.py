@@ -1,15 +1,28 @@
-"""Light of a house, baked once: a grid of samples on every quad."""
+"""Light of a house, baked once: sun and sky through the windows, lamps that are on, and their diffuse reflections.
+
+A value is irradiance / pi, so that a surface of albedo a shows a * value. Windows and lamps are sampled directly (next-event
+estimation); reflections are gathered over a fixed set of cosine-weighted directions (radiosity by Monte Carlo, Cohen & Wallace 1993).
+Every sample uses the same directions, so the result is smooth and identical on every run.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.house.meshes import QuadMesh
-from sim_bridge.house.render import LightMap
+from sim_bridge.house.meshes import QuadMesh, linear_rgb, placed_at
+from sim_bridge.house.render import LightMap, RayScene, for_bands
+from sim_bridge.house.scene import House, Opening, Room
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
+GATHER, BOUNCES = 32, 3  # directions per sample, reflections
+SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
+SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
+LAMP = 11.0  # radiance of a part that glows fully
+BRIGHT = 4.0  # light counts at most this much in a reflection: few directions would make spots of it
+BAND = 2048  # samples per piece of work
 
 
 class Samples(NamedTuple):
@@ -41,13 +54,186 @@ def samples_of(mesh: QuadMesh) -> Samples:
                    np.stack([first, *cells], axis=1).astype(np.int32))
 
 
-def plain_light(samples: Samples) -> np.ndarray:
-    """Return (m, 3) float32 light that only depends on which way a surface faces."""
-    n = samples.normals
-    return np.repeat((0.62 + 0.22 * n[:, 2] + 0.10 * n[:, 0] + 0.05 * n[:, 1])[:, None], 3, axis=1).astype(np.float32)
-
-
-def bake(mesh: QuadMesh) -> LightMap:
-    """Return the light of a mesh."""
+def bake(house: House, mesh: QuadMesh) -> LightMap:
+    """Return the light of a house."""
     samples = samples_of(mesh)
-    return LightMap(plain_light(samples), samples.grid)
+    solid = np.nonzero(~mesh.pane)[0]
+    scene = _Scene(samples, mesh, solid, RayScene(mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)))
+    rooms = _rooms_of(house, samples)
+    direct = _sun(house, scene)
+    for number, room in enumerate(house.rooms):
+        here = np.nonzero(rooms == number)[0]
+        for opening in (o for o in house.openings if o.kind == "window" and room.id in o.rooms):
+            direct[here] += _window(scene, here, opening, room)
+        for lamp in _lamps(house, room):
+            direct[here] += _lamp(scene, here, lamp)
+    light, openness = _reflected(scene, direct)
+    return LightMap(_exposed(house, light, openness, rooms, samples, mesh).astype(np.float32), samples.grid)
+
+
+class _Scene(NamedTuple):
+    """What rays meet while baking: samples, and the mesh without window panes (triangle i belongs to quad solid[i // 2])."""
+
+    samples: Samples
+    mesh: QuadMesh
+    solid: np.ndarray
+    rays: RayScene
+
+    def lit(self, which: np.ndarray, towards: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """Return (k,) bool: nothing lies between sample which[i] and that point plus reach[i] * towards[i]."""
+        clear = np.zeros(len(which), bool)
+        origins, directions = self.samples.points[which], np.ascontiguousarray(towards, np.float32)
+        length = np.ascontiguousarray(reach, np.float32)
+
+        def band(part: slice) -> None:
+            clear[part] = ~self.rays.blocked(origins[part], directions[part], length[part])
+        for_bands(band, len(which), BAND * 8)
+        return clear
+
+
+def _rooms_of(house: House, samples: Samples) -> np.ndarray:
+    """Return (m,) the index of the room that each sample lies in, or is nearest to (door frames)."""
+    x, y = samples.points[:, 0], samples.points[:, 1]
+    outside = [np.hypot(np.maximum(np.maximum(r.x0 - x, x - r.x1), 0), np.maximum(np.maximum(r.y0 - y, y - r.y1), 0))
+               for r in house.rooms]
+    return np.argmin(np.stack(outside), axis=0)
+
+
+def sun_of(seed: int) -> np.ndarray:
+    """Return the unit direction to the sun of a house (3,), 30 to 50 degrees high."""
+    rng = np.random.default_rng([seed, 77])
+    turn, height = rng.uniform(0, 2 * math.pi), math.radians(rng.uniform(30, 50))
+    return np.array([math.cos(turn) * math.cos(height), math.sin(turn) * math.cos(height), math.sin(height)])
+
+
+def _sun(house: House, scene: _Scene) -> np.ndarray:
+    """Return (m, 3) direct sunlight."""
+    sun, value = sun_of(house.seed), np.zeros((len(scene.samples.points), 3))
+    facing = np.nonzero(scene.samples.normals @ sun > 0.02)[0]
+    for a in (np.arange(SUN_GRID) - (SUN_GRID - 1) / 2) * 0.03:
+        for b in (np.arange(SUN_GRID) - (SUN_GRID - 1) / 2) * 0.03:
+            ray = sun + a * np.array([-sun[1], sun[0], 0.0]) + b * np.array([0.0, 0.0, 1.0])
+            clear = scene.lit(facing, np.broadcast_to(ray, (len(facing), 3)), np.full(len(facing), 60.0))
+            value[facing[clear]] += (scene.samples.normals[facing[clear]] @ sun)[:, None] * SUN / SUN_GRID ** 2
+    return value
+
+
+def _window(scene: _Scene, here: np.ndarray, o: Opening, room: Room) -> np.ndarray:
+    """Return (k, 3) light of the sky through a window: 3 x 3 points on its area."""
+    along_x = abs(o.x1 - o.x0) >= abs(o.y1 - o.y0)
+    area = math.hypot(o.x1 - o.x0, o.y1 - o.y0) * (o.z1 - o.z0)
+    centre = np.array([(room.x0 + room.x1) / 2 - o.x0, (room.y0 + room.y1) / 2 - o.y0, 0.0])
+    inward = np.array([0.0, math.copysign(1, centre[1]), 0.0]) if along_x else np.array([math.copysign(1, centre[0]), 0.0, 0.0])
+    total = np.zeros(len(here))
+    for u in (1 / 6, 1 / 2, 5 / 6):
+        for v in (1 / 6, 1 / 2, 5 / 6):
+            point = np.array([o.x0 + u * (o.x1 - o.x0), o.y0 + u * (o.y1 - o.y0), o.z0 + v * (o.z1 - o.z0)]) - 0.1 * inward
+            total += _from_area(scene, here, point, area / 9, inward, 0.0)
+    return total[:, None] * SKY
+
+
+def _from_area(scene: _Scene, here: np.ndarray, point: np.ndarray, area: float, facing: np.ndarray | None,
+               radius: float) -> np.ndarray:
+    """Return (k,) irradiance / pi at samples `here` from a small emitter of radiance 1; facing None: it shines all round."""
+    ray = point - scene.samples.points[here]
+    distance = np.maximum(np.linalg.norm(ray, axis=1), 0.05)
+    cosine = np.einsum("ij,ij->i", ray, scene.samples.normals[here]) / distance
+    emitted = np.ones(len(here)) if facing is None else -(ray @ facing) / distance
+    at = np.nonzero((cosine > 0) & (emitted > 0))[0]
+    clear = at[scene.lit(here[at], ray[at], 1.0 - radius / distance[at])]
+    value = np.zeros(len(here))
+    # An emitter seen from closer than its own size would blow up: its disc never covers more than the hemisphere.
+    value[clear] = (cosine * emitted * area / (math.pi * distance ** 2 + area))[clear]
+    return value
+
+
+class Lamp(NamedTuple):
+    """A glowing thing: centre, linear colour times strength, area in square metres, and the radius of what glows."""
+
+    centre: np.ndarray
+    colour: np.ndarray
+    area: float
+    radius: float
+
+
+def _lamps(house: House, room: Room) -> list[Lamp]:
+    """Return the glowing parts of a room that are worth sampling."""
+    lamps = []
+    for thing in (t for t in house.things if t.room == room.id):
+        for part in (p for p in thing.parts if p.glow > 0.2):
+            _, b, c = sorted(part.size)
+            if b * c < 0.002:
+                continue
+            colour = np.array(linear_rgb(part.colour))
+            colour = 0.5 * colour / colour.max() + 0.5 * np.array([1.0, 0.86, 0.66])
+            lamps.append(Lamp(placed_at(thing, part.centre), colour * part.glow * LAMP, min(b * c, 0.16), max(part.size) / 2 + 0.03))
+    return lamps
+
+
+def _lamp(scene: _Scene, here: np.ndarray, lamp: Lamp) -> np.ndarray:
+    return _from_area(scene, here, lamp.centre, lamp.area, None, lamp.radius)[:, None] * lamp.colour
+
+
+def _reflected(scene: _Scene, direct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (m, 3) light with reflections, and (m,) how open the surroundings are (0..1, 1 = nothing within a metre)."""
+    m = len(direct)
+    hit, openness = np.full((m, GATHER), -1), np.zeros(m)
+    local = _cosine_directions()
+
+    def band(part: slice) -> None:
+        n = scene.samples.normals[part]
+        rays = np.einsum("kj,mji->mki", local, _frames(n)).reshape(-1, 3).astype(np.float32)
+        record = scene.rays.hits(np.repeat(scene.samples.points[part], GATHER, axis=0), rays)
+        hit[part] = _sample_hit(scene, record).reshape(-1, GATHER)
+        openness[part] = np.minimum(record["tfar"], 1.0).reshape(-1, GATHER).mean(axis=1)
+    for_bands(band, m, BAND)
+    albedo = np.minimum(scene.mesh.colour, 0.85)[scene.samples.quad]
+    light = direct
+    for _ in range(BOUNCES):
+        glowing = np.concatenate([np.minimum(light, BRIGHT) * albedo, np.zeros((1, 3))])  # index -1: the ray left the house
+        light = direct + np.stack([glowing[:, c][hit].mean(axis=1) for c in range(3)], axis=1)
+    return light, openness
+
+
+def _cosine_directions() -> np.ndarray:
+    """Return (GATHER, 3) directions about +z with density cosine / pi: a spiral over the unit disc, lifted (Malley)."""
+    k = np.arange(GATHER)
+    radius, turn = np.sqrt((k + 0.5) / GATHER), k * math.pi * (3.0 - math.sqrt(5.0))
+    return np.stack([radius * np.cos(turn), radius * np.sin(turn), np.sqrt(1 - radius ** 2)], axis=1)
+
+
+def _frames(normals: np.ndarray) -> np.ndarray:
+    """Return (k, 3, 3): rows tangent, bitangent, normal (branchless: Duff et al. 2017)."""
+    x, y, z = normals.T.astype(np.float64)
+    sign = np.where(z >= 0, 1.0, -1.0)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    tangent = np.stack([1 + sign * x * x * a, sign * b, -sign * x], axis=1)
+    bitangent = np.stack([b, sign + y * y * a, -y], axis=1)
+    return np.stack([tangent, bitangent, normals], axis=1)
+
+
+def _sample_hit(scene: _Scene, record: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the light sample nearest to each hit, -1 where nothing was hit."""
+    triangle, u, v = record["primID"], record["u"], record["v"]
+    quad = scene.solid[np.maximum(triangle, 0) >> 1]
+    second = (triangle & 1).astype(bool)
+    s, t = np.where(second, u, u + v), np.where(second, u + v, v)
+    first, across, up = scene.samples.grid[quad].T
+    column = np.rint(np.clip(s, 0, 1) * across).astype(np.int64)
+    row = np.rint(np.clip(t, 0, 1) * up).astype(np.int64)
+    return np.where(triangle >= 0, first + row * (across + 1) + column, -1)
+
+
+def _exposed(house: House, light: np.ndarray, openness: np.ndarray, rooms: np.ndarray, samples: Samples,
+             mesh: QuadMesh) -> np.ndarray:
+    """Return the light scaled room by room, as an eye adapts, over a faint ambient that keeps dark rooms visible."""
+    out = np.empty_like(light)
+    building = mesh.instance[samples.quad] == 0
+    for number in range(len(house.rooms)):
+        here = rooms == number
+        ambient = openness[here, None] * np.array([0.050, 0.049, 0.046])
+        value = light[here] + ambient
+        mean = float(np.median(value[building[here]].mean(axis=1))) if building[here].any() else 1.0
+        out[here] = value * (0.62 / mean) ** 0.8
+    return out

@@ -78,9 +78,13 @@ def _placed(thing: Thing, part: Part) -> Patch:
         raise ConfigError(unknown(f"shape of a part of {thing.kind!r}:", part.shape, SHAPES))
     patch = SHAPES[part.shape](np.asarray(part.size, float))
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # neighbours of one texture do not repeat each other
-    corners = _turned(patch.corners, part.yaw) + part.centre
-    corners = _turned(corners, thing.yaw) + thing.position
+    corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))
+
+
+def placed_at(thing: Thing, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
+    """Return points (..., 3) of a thing's local frame in the map frame."""
+    return _turned(np.asarray(points, float), thing.yaw) + thing.position
 
 
 def _turned(points: np.ndarray, yaw: float) -> np.ndarray:

@@ -45,7 +45,7 @@ class HouseWorld:
     @cached_property
     def renderer(self) -> Renderer:
         """The mesh with baked light."""
-        return Renderer(self.mesh, self.rays, lighting.bake(self.mesh))
+        return Renderer(self.mesh, self.rays, lighting.bake(self.house, self.mesh))
 
     def space(self, robot: Robot) -> FreeSpace:
         """Return the free space for robots of this height."""
