@@ -10,13 +10,13 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from eqa_nodes.core.errors import StorageError
 
 T = TypeVar("T")
+_KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints is slow
 
 
 def encode(value: object) -> Any:
@@ -30,7 +30,7 @@ def encode(value: object) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
-        return {name: encode(getattr(value, name)) for name in _fields(value.__class__)}
+        return {name: encode(getattr(value, name)) for name in _fields(type(value))}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -76,13 +76,18 @@ def read_json(path: Path) -> Any:
         raise StorageError(f"cannot read {path}: {error}") from error
 
 
-@cache
-def _fields(cls: type) -> dict[str, Any]:
+def _fields(cls: Any) -> dict[str, Any]:
     """Return field name -> declared type of a dataclass or NamedTuple."""
+    if cls not in _KNOWN:
+        _KNOWN[cls] = _declared(cls)
+    return _KNOWN[cls]
+
+
+def _declared(cls: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     if dataclasses.is_dataclass(cls):
         return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
-    return {name: hints[name] for name in cls._fields}  # type: ignore[attr-defined]
+    return {name: hints[name] for name in cls._fields}
 
 
 def _decode(cls: Any, data: Any) -> Any:

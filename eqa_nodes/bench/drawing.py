@@ -46,19 +46,14 @@ def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose
     parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
     if target is not None:
         parts.append(_target(*target))
-    parts.append(_goals(trace.decisions))
-    if start or poses:
-        parts.append(_start(start or poses[0]))
     if poses:
         parts.append(_robot(poses[-1]))
-    parts.append(_scale(box))
+    if start or poses:
+        parts.append(_start(start or poses[0]))
+    parts += [_goals(trace.decisions), _scale(box)]
     view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
     return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above">'
-                  f'{_DEFINITIONS}{"".join(parts)}</svg>')
-
-
-_DEFINITIONS = ('<defs><radialGradient id="seen"><stop offset="0" stop-color="#f59e0b" stop-opacity=".75"/>'
-                '<stop offset="1" stop-color="#f59e0b" stop-opacity=".08"/></radialGradient></defs>')
+                  f'{"".join(parts)}</svg>')
 
 
 def grid_png(grid: GridMap) -> bytes:
@@ -136,7 +131,7 @@ def _frontier(f: Frontier) -> str:
 def _goals(decisions: Sequence[TraceDecision]) -> str:
     """Number the goals; a later goal at the same place is drawn over the earlier one."""
     return "".join(f'<g class="goal"><title>{n}: {escape(d.reason)}</title><circle cx="{d.goal.x:.2f}" '
-                   f'cy="{-d.goal.y:.2f}" r=".2"/><text x="{d.goal.x:.2f}" y="{-d.goal.y + 0.09:.2f}">{n}</text></g>'
+                   f'cy="{-d.goal.y:.2f}" r=".18"/><text x="{d.goal.x:.2f}" y="{-d.goal.y + 0.08:.2f}">{n}</text></g>'
                    for n, d in enumerate(decisions, 1) if d.goal is not None)
 
 

@@ -82,7 +82,7 @@ def drop_after_last_full_stop(text: str) -> str:
 
 
 def choice_of(text: str, choices: tuple[str, ...]) -> str:
-    """Return the option that a text names, by its letter ("B", "b)", "(B) ...") or its words; "" for none or several."""
+    """Return the option that a text names, by its letter ("B", "b)", "(B) ..") or its words; "" for none or several."""
     by_words = [c for c in choices if language.same(c, text)]
     if len(by_words) == 1:
         return by_words[0]
@@ -127,9 +127,11 @@ def _yes_no(question: str, reference: str, text: str) -> Mark | None:
     right = language.yes_no(reference)
     if right is None:
         return None
-    said = language.yes_no(text)
-    if said is None:
+    said = language.yes_no(language.normalise(text).split()[0])
+    if said is None:  # "they are open" is a no to "are they closed?"
         said = wording.affirms(question, text)
+    if said is None:
+        said = language.yes_no(text)
     if said is None:
         return Mark(1, None, "neither yes nor no")
     return Mark(5, None, "same polarity") if said == right else Mark(1, None, "opposite polarity")

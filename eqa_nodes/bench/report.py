@@ -149,7 +149,8 @@ def _shrunk(jpeg: bytes, width: int) -> bytes:
     with Image.open(io.BytesIO(jpeg)) as image:
         if image.width <= width:
             return jpeg
-        small = image.convert("RGB").resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
+        size = width, round(image.height * width / image.width)
+        small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=82, optimize=True)
     return buffer.getvalue()

@@ -125,8 +125,9 @@ def _question(out: Path, sample: Sample, prediction: Prediction, judge: Judge,
     arrival = _arrival(out, sample, prediction, geodesic)
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
-        sample.id, sample.category, status, mark.sigma, mark.delta, mark.note + arrival.note, blind_mark.sigma, answer.confidence,
-        receipt.steps, receipt.metres, receipt.seconds, receipt.calls, receipt.tokens_in + receipt.tokens_out,
+        sample.id, sample.category, status, mark.sigma, mark.delta, mark.note + arrival.note, blind_mark.sigma,
+        answer.confidence, receipt.steps, receipt.metres, receipt.seconds, receipt.calls,
+        receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "")

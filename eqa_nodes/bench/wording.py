@@ -60,7 +60,7 @@ def numbers(text: str) -> frozenset[int]:
 
 def items(text: str) -> tuple[str, ...]:
     """Return the parts of a list ("a lamp, a book and keys"); a place ("between a and b") or a sentence is no list."""
-    parts = tuple(dict.fromkeys(language.split_list(text)))
+    parts = tuple(dict.fromkeys(language.split_list(text.lower())))
     is_list = all(len(part.split()) <= 4 for part in parts) and not _RELATIONS.intersection(words(text))
     return parts if is_list else ()
 
@@ -83,6 +83,8 @@ def likeness(question: str, reference: str, text: str) -> Likeness:
     known = asked - set(right) if all(w in asked for w in right) else asked
     right = tuple(w for w in right if w not in known)
     said = tuple(w for w in said if w not in known)
+    if not (_RELATIONS.intersection(right) and _RELATIONS.intersection(said)):  # "in the kitchen" says "kitchen"
+        right, said = _things(right), _things(said)
     if not right or not said:
         return Likeness(0.0, 0.0, False, False)
     weights = _weights(right), _weights(said)
@@ -108,6 +110,11 @@ def _opposed(right: set[str], said: set[str]) -> bool:
     """Whether `said` has the opposite of a word in `right` that it does not also say."""
     pairs = [*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)]
     return any(a in right and b in said and a not in said and b not in right for a, b in pairs)
+
+
+def _things(chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that are no relations; all of them where there are no others."""
+    return tuple(w for w in chosen if w not in _RELATIONS) or chosen
 
 
 def _weights(chosen: tuple[str, ...]) -> dict[str, float]:

@@ -1,0 +1,112 @@
+"""Formulas against numbers worked out by hand, and the properties that must hold for every input."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eqa_nodes.bench import metrics
+
+MARKS = st.floats(1, 5)
+LENGTHS = st.floats(0, 1e4)
+SHARES = st.lists(st.none() | st.floats(0, 1), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(("sigma", "c"), [(1, 0.0), (2, 0.25), (3, 0.5), (4, 0.75), (5, 1.0), (0, 0.0), (9, 1.0)])
+def test_openeqa_c_clips_marks(sigma: float, c: float) -> None:
+    assert metrics.openeqa_c(sigma) == c
+
+
+@pytest.mark.parametrize(("l", "p", "ratio"), [(10, 10, 1), (10, 20, 0.5), (10, 5, 1), (0, 0, 1), (0, 3, 0), (8, 32, 0.25)])
+def test_path_ratio(l: float, p: float, ratio: float) -> None:  # noqa: E741
+    assert metrics.path_ratio(l, p) == ratio
+
+
+def test_formulas_by_hand() -> None:
+    assert metrics.openeqa_e(4, 30, 40) == pytest.approx(0.75 * 0.75)
+    assert metrics.express_c_star(4) == pytest.approx(0.8)
+    assert metrics.express_c(4, 0.5) == pytest.approx(0.4)
+    assert metrics.express_c(1, 1) == pytest.approx(0.2)  # /5, so that even the lowest mark is not 0
+    assert metrics.express_e_path(5, 0.5, 6, 24) == pytest.approx(0.125)
+    assert metrics.weighted_confidence(0.6, 5, 10) == pytest.approx(0.3)
+    assert metrics.spl(True, 4, 5) == pytest.approx(0.8)
+    assert metrics.spl(False, 4, 5) == 0
+    assert metrics.choice_accuracy(5) == 1 and metrics.choice_accuracy(4) == 0
+    assert metrics.normalised_steps(12, 48) == 0.25
+    assert metrics.goal_condition_success([True, False, True, True]) == 0.75
+    assert metrics.task_success([True, True]) and not metrics.task_success([True, False])
+    assert metrics.arrived(3.0) and not metrics.arrived(3.01)
+    assert metrics.reachable(2.5) == 2.5 and metrics.reachable(math.inf) is None
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    for call in (lambda: metrics.openeqa_c(math.nan), lambda: metrics.path_ratio(-1, 2),
+                 lambda: metrics.path_ratio(1, math.nan), lambda: metrics.express_c(3, 0.7),
+                 lambda: metrics.normalised_steps(1, 0), lambda: metrics.task_success([]),
+                 lambda: metrics.goal_condition_success([]), lambda: metrics.paired_difference([1.0], [])):
+        with pytest.raises(ValueError):
+            call()
+
+
+@given(MARKS, LENGTHS, LENGTHS)
+def test_efficiency_never_exceeds_correctness(sigma: float, reference: float, taken: float) -> None:
+    assert 0 <= metrics.openeqa_e(sigma, reference, taken) <= metrics.openeqa_c(sigma) <= 1
+
+
+@given(MARKS, LENGTHS, LENGTHS, LENGTHS)
+def test_a_longer_path_is_never_worth_more(sigma: float, reference: float, a: float, b: float) -> None:
+    assert metrics.openeqa_e(sigma, reference, max(a, b)) <= metrics.openeqa_e(sigma, reference, min(a, b))
+
+
+@given(MARKS, MARKS)
+def test_scores_follow_the_mark(a: float, b: float) -> None:
+    low, high = sorted((a, b))
+    assert metrics.openeqa_c(low) <= metrics.openeqa_c(high)
+    assert metrics.express_c(low, 0.5) <= metrics.express_c(high, 0.5)
+
+
+@given(SHARES)
+@settings(max_examples=60)
+def test_interval_holds_the_mean_and_stays_in_range(values: list[float | None]) -> None:
+    s = metrics.bootstrap(values, resamples=400)
+    used = [v for v in values if v is not None]
+    assert (s.n, s.excluded) == (len(used), len(values) - len(used))
+    if not used:
+        assert s == metrics.Summary(None, None, None, 0, len(values))
+        return
+    assert s.mean is not None and s.low is not None and s.high is not None
+    assert s.mean == pytest.approx(sum(used) / len(used))
+    assert min(used) - 1e-9 <= s.low <= s.high <= max(used) + 1e-9
+
+
+def test_interval_has_the_width_that_theory_gives() -> None:
+    values = [0.0, 1.0] * 200  # standard error 0.5 / sqrt(400) = 0.025
+    s = metrics.bootstrap(values, seed=3)
+    assert s.mean == 0.5
+    assert s.low == pytest.approx(0.5 - 1.96 * 0.025, abs=0.006) and s.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.006)
+
+
+def test_same_seed_same_interval_also_when_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [i / 99 for i in range(100)]
+    whole = metrics.bootstrap(values, seed=5)
+    assert whole == metrics.bootstrap(values, seed=5) != metrics.bootstrap(values, seed=6)
+    monkeypatch.setattr(metrics, "_BLOCK", 1000)
+    assert metrics.bootstrap(values, seed=5) == whole
+
+
+def test_paired_difference_cancels_what_is_common() -> None:
+    hard = [i / 50 for i in range(50)]
+    better = [min(1.0, h + 0.1) for h in hard]
+    d = metrics.paired_difference(better, hard)
+    assert d.mean is not None and d.low is not None and 0.08 < d.low <= d.mean <= 0.1001
+    unpaired = metrics.bootstrap(better)
+    assert unpaired.high is not None and unpaired.low is not None and d.high is not None
+    assert d.high - d.low < (unpaired.high - unpaired.low) / 5
+
+
+def test_paired_difference_uses_questions_that_both_have() -> None:
+    assert metrics.paired_difference([1.0, None, 0.5], [0.5, 1.0, None])[:1] == (0.5,)
+    assert metrics.paired_difference([1.0, None, 0.5], [0.5, 1.0, None])[3:] == (1, 2)
