@@ -14,7 +14,13 @@ def _house() -> Simulator:
     return HouseSimulator()
 
 
-SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house}
+def _toy() -> Simulator:
+    from sim_bridge.toy import GridWorld
+
+    return GridWorld()
+
+
+SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "toy": _toy}
 
 
 def open_simulator(scene: str) -> Simulator:

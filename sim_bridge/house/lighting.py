@@ -1,7 +1,7 @@
 """Light of a house, baked once: sun and sky through the windows, lamps that are on, and their diffuse reflections.
 
-A value is irradiance / pi, so that a surface of albedo a shows a * value. Windows and lamps are sampled directly (next-event
-estimation); reflections are gathered over a fixed set of cosine-weighted directions (radiosity by Monte Carlo, Cohen & Wallace 1993).
+A value is irradiance / pi, so that a surface of albedo a shows a * value. Windows and lamps are sampled directly
+(next-event estimation); reflections are gathered over a fixed set of cosine-weighted directions (Cohen & Wallace 1993).
 Every sample uses the same directions, so the result is smooth and identical on every run.
 """
 
@@ -20,7 +20,7 @@ INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and of
 GATHER, BOUNCES = 32, 3  # directions per sample, reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
-LAMP = 11.0  # radiance of a part that glows fully
+LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
 BRIGHT = 4.0  # light counts at most this much in a reflection: few directions would make spots of it
 BAND = 2048  # samples per piece of work
 
@@ -47,7 +47,8 @@ def samples_of(mesh: QuadMesh) -> Samples:
     steps = [local % (cells[0][quad] + 1) / cells[0][quad], local // (cells[0][quad] + 1) / cells[1][quad]]
     inset = [np.minimum(INSET_M / np.maximum(length, 1e-6), 0.25)[quad] for length in lengths]
     s, t = (np.clip(step, edge, 1 - edge)[:, None] for step, edge in zip(steps, inset))
-    points, normals = (x[quad, 0] * (1 - s) * (1 - t) + x[quad, 1] * s * (1 - t) + x[quad, 2] * s * t + x[quad, 3] * (1 - s) * t
+    weights = ((1 - s) * (1 - t), s * (1 - t), s * t, (1 - s) * t)
+    points, normals = (sum(x[quad, corner] * weight for corner, weight in enumerate(weights))
                        for x in (c, mesh.normals.astype(np.float64)))
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
     return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad,
@@ -58,7 +59,8 @@ def bake(house: House, mesh: QuadMesh) -> LightMap:
     """Return the light of a house."""
     samples = samples_of(mesh)
     solid = np.nonzero(~mesh.pane)[0]
-    scene = _Scene(samples, mesh, solid, RayScene(mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)))
+    triangles = mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)
+    scene = _Scene(samples, mesh, solid, RayScene(triangles))
     rooms = _rooms_of(house, samples)
     direct = _sun(house, scene)
     for number, room in enumerate(house.rooms):
@@ -123,18 +125,18 @@ def _window(scene: _Scene, here: np.ndarray, o: Opening, room: Room) -> np.ndarr
     along_x = abs(o.x1 - o.x0) >= abs(o.y1 - o.y0)
     area = math.hypot(o.x1 - o.x0, o.y1 - o.y0) * (o.z1 - o.z0)
     centre = np.array([(room.x0 + room.x1) / 2 - o.x0, (room.y0 + room.y1) / 2 - o.y0, 0.0])
-    inward = np.array([0.0, math.copysign(1, centre[1]), 0.0]) if along_x else np.array([math.copysign(1, centre[0]), 0.0, 0.0])
+    inward = np.where([not along_x, along_x, False], np.sign(centre), 0.0)
     total = np.zeros(len(here))
     for u in (1 / 6, 1 / 2, 5 / 6):
         for v in (1 / 6, 1 / 2, 5 / 6):
-            point = np.array([o.x0 + u * (o.x1 - o.x0), o.y0 + u * (o.y1 - o.y0), o.z0 + v * (o.z1 - o.z0)]) - 0.1 * inward
-            total += _from_area(scene, here, point, area / 9, inward, 0.0)
+            point = np.array([o.x0 + u * (o.x1 - o.x0), o.y0 + u * (o.y1 - o.y0), o.z0 + v * (o.z1 - o.z0)])
+            total += _from_area(scene, here, point - 0.1 * inward, area / 9, inward, 0.0)
     return total[:, None] * SKY
 
 
 def _from_area(scene: _Scene, here: np.ndarray, point: np.ndarray, area: float, facing: np.ndarray | None,
                radius: float) -> np.ndarray:
-    """Return (k,) irradiance / pi at samples `here` from a small emitter of radiance 1; facing None: it shines all round."""
+    """Return (k,) irradiance / pi at samples `here` from a small emitter of radiance 1; facing None: all round."""
     ray = point - scene.samples.points[here]
     distance = np.maximum(np.linalg.norm(ray, axis=1), 0.05)
     cosine = np.einsum("ij,ij->i", ray, scene.samples.normals[here]) / distance
@@ -166,7 +168,8 @@ def _lamps(house: House, room: Room) -> list[Lamp]:
                 continue
             colour = np.array(linear_rgb(part.colour))
             colour = 0.5 * colour / colour.max() + 0.5 * np.array([1.0, 0.86, 0.66])
-            lamps.append(Lamp(placed_at(thing, part.centre), colour * part.glow * LAMP, min(b * c, 0.16), max(part.size) / 2 + 0.03))
+            lamps.append(Lamp(placed_at(thing, part.centre), colour * part.glow * LAMP, min(b * c, LARGEST_LAMP_M2),
+                              max(part.size) / 2 + 0.03))
     return lamps
 
 
@@ -175,7 +178,7 @@ def _lamp(scene: _Scene, here: np.ndarray, lamp: Lamp) -> np.ndarray:
 
 
 def _reflected(scene: _Scene, direct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (m, 3) light with reflections, and (m,) how open the surroundings are (0..1, 1 = nothing within a metre)."""
+    """Return (m, 3) light with reflections, and (m,) how open the surroundings are (1 = nothing within a metre)."""
     m = len(direct)
     hit, openness = np.full((m, GATHER), -1), np.zeros(m)
     local = _cosine_directions()
