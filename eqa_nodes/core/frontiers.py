@@ -11,18 +11,21 @@ from eqa_nodes.core.types import Frontier, GridMap
 
 SPACING_M = 1.5
 MIN_LENGTH_M = 0.3
+MIN_AREA_M2 = 0.5
 _NEIGHBOURS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx]
 
 
-def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: float = MIN_LENGTH_M) -> list[Frontier]:
+def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: float = MIN_LENGTH_M,
+                   min_area_m2: float = MIN_AREA_M2) -> list[Frontier]:
     """Return the frontiers, one for about every `spacing_m` of border, in the order of their first cell by row and column.
 
     A frontier cell is free, explored, and has at least 3 of its 8 neighbours unexplored and not occupied: a straight border
     gives exactly 3, so single unseen cells behind a chair leg do not count. explore-eqa's rule asks for 3 or 4; more than 4 are
     taken here too, because the tip of an explored tongue is a border like any other. Borders shorter than `min_length_m`
-    are slits that no robot can look into, and left out so that exploration finishes.
+    are slits that no robot can look into, and unexplored patches smaller than `min_area_m2` the shadows of furniture: both
+    are left out, so that exploration finishes.
     """
-    open_cells = ~grid.explored & (grid.cells != 100)
+    open_cells = _patches(~grid.explored & (grid.cells != 100), min_area_m2 / grid.resolution_m ** 2)
     count, pull_x, pull_y = _pull(open_cells)
     border = grid.explored & (grid.cells == 0) & (count >= 3)
     # Cells up to 3 apart are one border: an isolated seen cell must not split it.
@@ -35,6 +38,14 @@ def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: fl
             if len(part) * grid.resolution_m >= min_length_m - 1e-9:
                 frontiers.append(_frontier(grid, iy[part], ix[part], pull_x, pull_y))
     return frontiers
+
+
+def _patches(mask: np.ndarray, min_cells: float) -> np.ndarray:
+    """Return the mask without its patches (4-connected) of fewer than `min_cells`; what touches the map's rim stays."""
+    patches, n_patches = ndimage.label(np.pad(mask, 1, constant_values=True))
+    large = np.bincount(patches.ravel(), minlength=n_patches + 1) >= min_cells
+    large[patches[0, 0]], large[0] = True, False
+    return large[patches[1:-1, 1:-1]]
 
 
 def _pull(open_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,9 @@ from eqa_nodes.core.frontiers import find_frontiers
 from eqa_nodes.core.types import Frame, Frontier, GridMap, Intrinsics
 
 _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
+_PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
 _SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
+_ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: single stray points do not
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,7 @@ class Mapper:
         reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
             raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
-        x0, y0, x1, y1 = (int(math.floor(reach[0])) - 1, int(math.floor(reach[1])) - 1,
-                          int(math.floor(reach[2])) + 2, int(math.floor(reach[3])) + 2)
+        x0, y0, x1, y1 = (math.floor(edge) + pad for edge, pad in zip(reach, (-1, -1, 2, 2), strict=True))
         rows, columns = self._cells.shape
         before_x, before_y = _blocks(layout.gx - x0), _blocks(layout.gy - y0)
         after_x, after_y = _blocks(x1 - layout.gx - columns), _blocks(y1 - layout.gy - rows)
@@ -180,10 +181,12 @@ class Mapper:
     def _see(self, depth_m: np.ndarray, view: voxels.View, window: voxels.Window) -> None:
         """Carry the depth image into the volume."""
         c, layout = self.config, self._require_layout()
-        hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.bool_)
-        stride = max(1, int(min(view.fx, view.fy) * c.voxel_m / c.range_m / _SAMPLES))
-        voxels.scatter(depth_m, stride, view, layout, window, 0.1 * c.voxel_m, hits)
-        rules = voxels.Rules(c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
+        hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.uint8)
+        pixels = min(view.fx, view.fy) * c.voxel_m / c.range_m  # width of the farthest voxels
+        stride = max(1, int(pixels / _SAMPLES))
+        enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
+        voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
+        rules = voxels.Rules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
                              c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from typing import NamedTuple
 
@@ -121,7 +122,7 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
 def along(path: list[Point], metres: float) -> tuple[Point, float]:
     """Return the point `metres` along a path (its end when shorter) and the path's heading there, radians."""
     heading = 0.0
-    for a, b in zip(path, path[1:], strict=False):
+    for a, b in itertools.pairwise(path):
         length = math.hypot(b.x - a.x, b.y - a.y)
         heading = math.atan2(b.y - a.y, b.x - a.x) if length > 0 else heading
         if length > 0 and metres <= length:

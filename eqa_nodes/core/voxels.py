@@ -51,6 +51,7 @@ class Layout(NamedTuple):
 class Rules(NamedTuple):
     """How a frame changes the map: log-odds steps and bounds, metres, and the central share of the image that explores."""
 
+    enough: int  # points that make a voxel solid
     hit: int
     miss: int
     bound: int
@@ -63,8 +64,8 @@ class Rules(NamedTuple):
 
 @numba.njit(cache=True)
 def scatter(depth: np.ndarray, stride: int, view: View, layout: Layout, window: Window, push_m: float,
-            hits: np.ndarray) -> None:
-    """Mark in `hits` (window rows, columns, layers) bool the voxels that hold a measured surface point.
+            enough: int, hits: np.ndarray) -> None:
+    """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
     Points, not projected voxel centres, decide what is solid: they keep thin legs and walls seen at a glancing angle.
     push_m: points move this far into the surface, so that a wall on a voxel face falls on its solid side.
@@ -86,8 +87,9 @@ def scatter(depth: np.ndarray, stride: int, view: View, layout: Layout, window: 
             ix = int(np.floor(x * per_m)) - layout.gx - window.x0
             iy = int(np.floor(y * per_m)) - layout.gy - window.y0
             layer = int(np.floor((t[2] + d * (r[2, 0] * a + bz) - layout.z0) * per_m))
-            if 0 <= ix < hits.shape[1] and 0 <= iy < hits.shape[0] and 0 <= layer < hits.shape[2]:
-                hits[iy, ix, layer] = True
+            if (0 <= ix < hits.shape[1] and 0 <= iy < hits.shape[0] and 0 <= layer < hits.shape[2]
+                    and hits[iy, ix, layer] < enough):
+                hits[iy, ix, layer] += 1
 
 
 @numba.njit(cache=True)
@@ -105,10 +107,10 @@ def sweep(depth: np.ndarray, view: View, layout: Layout, window: Window, rules: 
                               hits[iy - window.y0, ix - window.x0], voxels[iy, ix])
             if seen:
                 clear[iy, ix] = True
-                off_centre = abs(u - 0.5 * depth.shape[1])
-                if distance <= rules.explored_m and off_centre <= 0.5 * rules.explored_width * depth.shape[1]:
-                    explored[iy, ix] = True
             cells[iy, ix] = project(voxels[iy, ix], layout, clear[iy, ix])
+            off_centre = abs(u - 0.5 * depth.shape[1]) / depth.shape[1]
+            if seen and cells[iy, ix] == 0 and distance <= rules.explored_m and off_centre <= 0.5 * rules.explored_width:
+                explored[iy, ix] = True
 
 
 @numba.njit(cache=True)
@@ -134,14 +136,14 @@ def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: flo
     top = len(column) - 1
     if _outside(x, y, z, *_to_camera(r, dx, dy, dz + top * layout.voxel_m), view, depth.shape[1]):
         for layer in range(top + 1):
-            if hits[layer]:
+            if hits[layer] >= rules.enough:
                 column[layer] = min(column[layer] + rules.hit, rules.bound)
         return False, 0.0
     decided, clear, where = False, False, 0.0
     for layer in range(top + 1):
         rise = layer * layout.voxel_m
         zc = z + rise * r[2, 2]
-        surface = hits[layer]
+        surface = hits[layer] >= rules.enough
         if surface:
             column[layer] = min(column[layer] + rules.hit, rules.bound)
         if zc <= NEAR_M:

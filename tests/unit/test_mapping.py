@@ -1,0 +1,301 @@
+"""The mapper, on images of the toy world whose truth is known, and on images made by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics
+from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from tests.data import shared_data
+
+WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", "#......#", "#......#", "#......#", "########")}
+SMALL = Robot(camera=Camera(320, 240))
+
+
+def at(grid: GridMap, x: float, y: float) -> int:
+    """Return the state of the cell that holds a point, -1 off the map."""
+    iy, ix = math.floor((y - grid.origin[1]) / grid.resolution_m), math.floor((x - grid.origin[0]) / grid.resolution_m)
+    inside = 0 <= iy < grid.cells.shape[0] and 0 <= ix < grid.cells.shape[1]
+    return int(grid.cells[iy, ix]) if inside else -1
+
+
+def tour(scene: str = "room", robot: Robot = SMALL, actions: tuple[Action, ...] = (Action.TURN_LEFT,) * 11) -> list[Frame]:
+    """Return what the robot sees at the start and after each action."""
+    world = GridWorld(WORLDS)
+    return [world.reset(Episode(scene, robot=robot)).frame, *(world.act(action).frame for action in actions)]
+
+
+def mapped(frames: list[Frame], config: MapperConfig | None = None) -> Mapper:
+    mapper = Mapper(config)
+    for frame in frames:
+        mapper.integrate(frame)
+    return mapper
+
+
+def wall_ahead(stamp_ns: int, distance_m: float, pose: Pose2 = Pose2(0.0, 0.0, 0.0)) -> Frame:
+    """Return a frame that sees nothing but a wall across the axis, also where the floor would be."""
+    k = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
+    return Frame(stamp_ns, np.zeros((48, 64, 3), np.uint8), np.full((48, 64), distance_m, np.float32), k,
+                 pose.transform(), camera_mount(1.2))
+
+
+def test_the_grid_is_the_room() -> None:
+    grid = mapped(tour()).grid()
+    rows = SCENES["room"][::-1]
+    for iy, row in enumerate(rows):
+        for ix, mark in enumerate(row):
+            state = at(grid, (ix + 0.5) * CELL_M, (iy + 0.5) * CELL_M)
+            assert state != (0 if mark in "#CT" else 100), (ix, iy, mark)
+    assert at(grid, 2.25, 1.55) == at(grid, 1.75, 2.25) == 0  # free up to the chair
+    assert at(grid, 1.75, 1.45) == 100  # the chair's near face
+    assert at(grid, 1.25, 2.25) == 0  # the start
+
+
+def test_walls_are_one_cell_thick_on_their_own_side_and_floor_reaches_their_foot() -> None:
+    grid = mapped(tour("empty")).grid()
+    for i in range(2, 28):
+        y = 0.45 + 0.1 * i
+        assert [at(grid, x, y) for x in (3.25, 3.35, 3.45)] == [0, 0, 0], y
+        assert at(grid, 3.55, y) == 100
+        assert at(grid, 3.75, y) == -1
+
+
+@pytest.mark.parametrize("tilt_deg", [0.0, 10.0, 30.0])
+def test_bare_floor_is_never_an_obstacle(tilt_deg: float) -> None:
+    robot = replace(SMALL, camera=Camera(320, 240, tilt_down_deg=tilt_deg))
+    grid = mapped(tour("flat", robot, (Action.TURN_LEFT,) * 11 + (Action.MOVE_FORWARD,) * 6)).grid()
+    iy, ix = np.nonzero(grid.cells == 100)
+    x, y = grid.origin[0] + (ix + 0.5) * 0.1, grid.origin[1] + (iy + 0.5) * 0.1
+    rows = SCENES["flat"][::-1]
+    nearby = [{rows[int((b + dy) / CELL_M)][int((a + dx) / CELL_M)] for dx in (-0.1, 0, 0.1) for dy in (-0.1, 0, 0.1)}
+              for a, b in zip(x, y, strict=True)]
+    assert nearby
+    assert all(marks & set("#SB") for marks in nearby)
+
+
+def test_a_thin_leg_is_kept_from_every_distance() -> None:
+    k = Intrinsics(640, 480, 320.0, 320.0, 320.0, 240.0)
+    mapper = Mapper()
+    for i, distance in enumerate((4.5, 3.0, 1.5)):
+        depth = np.full((480, 640), 8.0, np.float32)
+        half = 0.015 / distance * 320  # a leg 3 cm wide, seen over the height of a table
+        depth[250:330, round(320.5 - half):round(320.5 + half) + 1] = distance
+        mapper.integrate(Frame(i, np.zeros((480, 640, 3), np.uint8), depth, k, Pose2(5.05 - distance, 0.05, 0.0).transform(),
+                               camera_mount(0.8)))
+    assert at(mapper.grid(), 5.05, 0.05) == 100
+
+
+def test_what_is_no_longer_there_is_forgotten() -> None:
+    mapper = mapped([wall_ahead(i, 2.05) for i in range(3)])
+    assert at(mapper.grid(), 2.05, 0.05) == 100
+    for i in range(40):
+        mapper.integrate(wall_ahead(10 + i, 4.05))
+    assert at(mapper.grid(), 2.05, 0.05) != 100
+    assert at(mapper.grid(), 4.05, 0.05) == 100
+
+
+def test_no_return_is_unknown_never_free() -> None:
+    frames = [replace(frame, depth_m=np.zeros_like(frame.depth_m)) for frame in tour()]
+    grid = mapped(frames).grid()
+    config = MapperConfig()
+    iy, ix = np.nonzero(grid.cells != -1)
+    away = np.hypot(grid.origin[0] + (ix + 0.5) * 0.1 - 1.25, grid.origin[1] + (iy + 0.5) * 0.1 - 2.25)
+    assert len(iy) > 0
+    assert away.max() <= config.clearance_m + 1e-9
+
+
+def test_behind_furniture_nothing_is_known_however_much_air_is_seen() -> None:
+    """Air above a low box says nothing about the floor behind it."""
+    world = GridWorld({"sofa": ("##########", "#........#", "#>.SS....#", "#........#", "##########")})
+    frame = world.reset(Episode("sofa", start=Pose2(0.75, 1.25, 0.0), robot=SMALL)).frame
+    grid = mapped([frame]).grid()
+    assert at(grid, 2.55, 1.25) == -1
+
+
+def test_a_drop_is_not_floor() -> None:
+    """The image shows a floor 1.5 m below the robot's: nothing there may become free."""
+    k = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
+    rows = (np.arange(48) + 0.5 - 24) / 32.0
+    depth = np.where(rows > 0.05, 2.7 / np.maximum(rows, 0.05), 0.0).astype(np.float32)
+    frame = Frame(1, np.zeros((48, 64, 3), np.uint8), np.repeat(depth[:, None], 64, axis=1), k,
+                  Pose2(0.0, 0.0, 0.0).transform(), camera_mount(1.2))
+    assert at(mapped([frame]).grid(), 2.55, 0.05) == -1
+
+
+def test_where_the_robot_stood_is_free() -> None:
+    """A phantom in the robot's own place goes away when it drives there; the wall beside it stays."""
+    mapper = mapped([wall_ahead(0, 1.05)])
+    assert at(mapper.grid(), 1.05, 0.05) == 100
+    mapper.integrate(wall_ahead(1, 0.0, Pose2(1.05, 0.05, 0.0)))
+    assert at(mapper.grid(), 1.05, 0.05) == 0
+    assert at(mapper.grid(), 1.05, 0.35) == 100
+
+
+def test_the_floor_need_not_be_at_zero() -> None:
+    low, high = tour(), tour()
+    high = [replace(f, map_from_base=Transform((*f.map_from_base.xyz[:2], 3.3), f.map_from_base.xyzw)) for f in high]
+    a, b = mapped(low), mapped(high)
+    assert np.array_equal(a.grid().cells, b.grid().cells)
+    assert b.points()[:, 2].min() > 3.0
+
+
+def test_explored_is_near_and_central_and_clear() -> None:
+    robot = replace(SMALL, camera=Camera(320, 240))
+    grid = mapped(tour("flat", robot, ())).grid()
+    iy, ix = np.nonzero(grid.explored)
+    x, y = grid.origin[0] + (ix + 0.5) * 0.1 - 1.25, grid.origin[1] + (iy + 0.5) * 0.1 - 6.75
+    away, bearing = np.hypot(x, y), np.abs(np.degrees(np.arctan2(y, x)))
+    config = MapperConfig()
+    outside = (away > config.clearance_m + 0.1)
+    assert away.max() <= config.explored_range_m + 1e-9
+    assert bearing[outside].max() <= 26.6 + 4  # half of tan 45 deg is tan 26.6 deg
+    assert bearing[outside].max() > 20
+    assert np.all(grid.cells[grid.explored] == 0)
+
+
+def test_explored_share_grows_to_one() -> None:
+    mapper = Mapper()
+    assert mapper.explored_share() == 0.0
+    shares = []
+    for frame in tour():
+        mapper.integrate(frame)
+        shares.append(mapper.explored_share())
+    assert shares[-1] > max(0.8, shares[0])
+    assert all(0.0 < share <= 1.0 for share in shares)
+
+
+def test_points_lie_on_surfaces() -> None:
+    points = mapped(tour()).points()
+    assert points.dtype == np.float32
+    assert points.shape[1] == 3
+    near_wall = np.minimum.reduce([abs(points[:, 0] - 0.5), abs(points[:, 0] - 5.5), abs(points[:, 1] - 0.5),
+                                   abs(points[:, 1] - 3.0)]) < 0.11
+    low = points[:, 2] < 0.76
+    high = points[:, 2] > 2.5
+    assert np.all(near_wall | low | high)
+
+
+def test_same_frames_same_bits_and_snapshots_do_not_change() -> None:
+    frames = tour("flat")
+    a, b = mapped(frames), mapped(frames)
+    grid = a.grid()
+    kept = grid.cells.copy()
+    assert np.array_equal(grid.cells, b.grid().cells)
+    assert np.array_equal(grid.explored, b.grid().explored)
+    assert a.frontiers() == b.frontiers()
+    a.integrate(replace(frames[0], stamp_ns=10**12, map_from_base=Pose2(5.0, 4.0, 1.0).transform()))
+    assert np.array_equal(grid.cells, kept)
+    a.reset()
+    for frame in frames:
+        a.integrate(frame)
+    assert np.array_equal(a.grid().cells, kept)
+
+
+def test_cells_are_the_same_wherever_the_first_frame_was() -> None:
+    """Growing the volume moves nothing: two orders of the same views agree on walls, cell by cell."""
+    frames = tour("flat", SMALL, (Action.TURN_LEFT,) * 11 + (Action.MOVE_FORWARD,) * 8)
+    ahead = mapped(frames).grid()
+    back = mapped([replace(f, stamp_ns=i) for i, f in enumerate(frames[::-1])]).grid()
+    for x in np.arange(0.05, 11.9, 0.1):
+        for y in np.arange(0.05, 7.9, 0.1):
+            assert (at(ahead, x, y) == 100) == (at(back, x, y) == 100), (x, y)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 239), st.integers(0, 319),
+                          st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 1e6])), max_size=60))
+def test_rubbish_pixels_do_no_more_than_missing_ones(spots: list[tuple[int, int, float]]) -> None:
+    frame = tour(actions=())[0]
+    bad, missing = frame.depth_m.copy(), frame.depth_m.copy()
+    for v, u, value in spots:
+        bad[v, u], missing[v, u] = value, 0.0
+    a, b = mapped([replace(frame, depth_m=bad)]), mapped([replace(frame, depth_m=missing)])
+    assert np.array_equal(a.grid().cells, b.grid().cells)
+    assert np.array_equal(a.grid().explored, b.grid().explored)
+    assert a.bad_pixels == len({spot[:2] for spot in spots})
+
+
+def test_stamps_may_not_go_back_and_refused_frames_leave_no_trace() -> None:
+    first, second = tour(actions=(Action.TURN_LEFT,))
+    mapper = mapped([second])
+    before = mapper.grid()
+    for late in (first, second, replace(second, stamp_ns=second.stamp_ns + 1, depth_m=second.depth_m[:10])):
+        with pytest.raises(BadFrame):
+            mapper.integrate(late)
+    assert mapper.rejected == 3
+    assert mapper.grid().stamp_ns == second.stamp_ns
+    assert np.array_equal(mapper.grid().cells, before.cells)
+
+
+@pytest.mark.parametrize("x", [1e4, 1e12, 1e300])
+def test_a_jump_of_localisation_is_refused(x: float) -> None:
+    frames = tour(actions=())
+    mapper = mapped(frames)
+    with pytest.raises(BadFrame, match=r"localisation|absurdly"):
+        mapper.integrate(replace(frames[0], stamp_ns=10**12, map_from_base=Pose2(x, 0.0, 0.0).transform()))
+    assert mapper.rejected == 1
+
+
+def test_nothing_seen_yet_is_an_error_not_an_empty_map() -> None:
+    for question in (Mapper().grid, Mapper().frontiers, Mapper().points):
+        with pytest.raises(StaleData, match="no frame"):
+            question()
+
+
+@pytest.mark.parametrize("change", [{"voxel_m": 0.0}, {"range_m": -1.0}, {"robot_height_m": 0.1}, {"bound": 200},
+                                    {"truncation_m": math.nan}])
+def test_senseless_configuration_is_refused(change: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(change))):
+        MapperConfig(**change)
+
+
+def test_read_only_and_strided_images_are_welcome() -> None:
+    frame = tour(actions=())[0]
+    strided = np.repeat(frame.depth_m, 2, axis=1)[:, ::2]
+    strided.setflags(write=False)
+    assert np.array_equal(mapped([frame]).grid().cells, mapped([replace(frame, depth_m=strided)]).grid().cells)
+
+
+def test_a_real_sequence_gives_a_map() -> None:
+    """Five frames of a hand-held RGB-D camera in a room, depth in millimetres, poses camera to world with y up."""
+    folder = shared_data("rgbd-real")
+    lines = (folder / "trajectory.log").read_text().split("\n")
+    mapper = Mapper(MapperConfig(range_m=4.0))
+    k = Intrinsics(640, 480, 525.0, 525.0, 319.5, 239.5)
+    for i in range(5):
+        depth = np.asarray(Image.open(folder / "depth" / f"{i:05d}.png")).astype(np.float32) / np.float32(1000)
+        world_from_camera = np.array([[float(v) for v in line.split()] for line in lines[5 * i + 1:5 * i + 5]])
+        base, camera = split_pose(world_from_camera)
+        mapper.integrate(Frame(i, np.zeros((480, 640, 3), np.uint8), depth, k, base, camera))
+    grid, points = mapper.grid(), mapper.points()
+    assert np.count_nonzero(grid.cells == 100) > 100
+    assert np.count_nonzero(grid.cells == 0) > 50
+    assert 500 < len(points) < 20000
+
+
+def split_pose(world_from_camera: np.ndarray) -> tuple[Transform, Transform]:
+    """Return map_from_base at floor level below the camera, and the camera on it; world y up becomes map z up."""
+    map_from_world = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+    rotation = map_from_world @ world_from_camera[:3, :3]
+    position = map_from_world @ world_from_camera[:3, 3]
+    return (Transform((position[0], position[1], position[2] - 1.0), (0.0, 0.0, 0.0, 1.0)),
+            Transform((0.0, 0.0, 1.0), quaternion(rotation)))
+
+
+def quaternion(r: np.ndarray) -> tuple[float, float, float, float]:
+    w = math.sqrt(max(0.0, 1 + r[0, 0] + r[1, 1] + r[2, 2])) / 2
+    x = math.copysign(math.sqrt(max(0.0, 1 + r[0, 0] - r[1, 1] - r[2, 2])) / 2, r[2, 1] - r[1, 2])
+    y = math.copysign(math.sqrt(max(0.0, 1 - r[0, 0] + r[1, 1] - r[2, 2])) / 2, r[0, 2] - r[2, 0])
+    z = math.copysign(math.sqrt(max(0.0, 1 - r[0, 0] - r[1, 1] + r[2, 2])) / 2, r[1, 0] - r[0, 1])
+    return x, y, z, w
