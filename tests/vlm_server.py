@@ -58,11 +58,12 @@ class VlmServer:
         """Base URL for a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    def __enter__(self) -> VlmServer:  # noqa: PYI034 (typing.Self came with Python 3.11)
+    def __enter__(self) -> VlmServer:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._ended.set()
         self._server.shutdown()
         self._server.server_close()

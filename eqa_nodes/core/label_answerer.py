@@ -17,7 +17,7 @@ _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
 
 
 class LabelAnswerer:
-    """The Answerer without a model: the offline default. Knows only what the given views sighted. Raises BadQuestion."""
+    """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion."""
 
     privileged = True
 
@@ -62,8 +62,9 @@ def _assessed(view: Keyframe, asked: Asked) -> ViewAssessment:
     if asked.room and any(same_room(t.room, asked.room) for t in scene.things):
         clear.append(_IN_ROOM)
     note = f"{found.text} ({', '.join(t.kind for t in found.things[:3])})" if found else ""
-    return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), max(found.confidence, found.promise) if found else 0.0,
-                          view.region or _main_room(scene), note)
+    enough = max(found.confidence, found.promise) if found else 0.0
+    region = view.region or _main_room(scene)
+    return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, region, note)
 
 
 def _main_room(scene: Scene) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ class Found(NamedTuple):
 
 def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:
     """Return the clearest thing that a phrase means, and how sure it is the one meant."""
+    if ref.kind == "door" and ref.room:
+        return scene.door(ref)
     found = scene.find(ref)
     if not found:
         return None
@@ -50,8 +53,7 @@ def surveyed(base: Seen | None) -> float:
     """Return how sure nothing on (in, at) a thing was overlooked: it was near and within the image."""
     if base is None:
         return 0.5
-    near = [(view, s) for view, s in base.views if view.pose.distance(view.pose._replace(x=base.middle[0], y=base.middle[1]))
-            <= _NEAR_M]
+    near = [(view, s) for view, s in base.views if math.dist(view.pose[:2], base.middle) <= _NEAR_M]
     return 0.9 if any(whole(view, s) for view, s in near) else 0.85 if len(near) > 2 else 0.6
 
 

@@ -9,11 +9,12 @@ from eqa_nodes.core.language import COLOURS, normalise, number, singular
 
 _ROOM_HEADS = frozenset((
     "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",
-    "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet", "cellar"))
+    "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet",
+    "cellar"))
 _WHOLE_HOUSE = frozenset(("house", "home", "apartment", "flat", "place", "here"))
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
-_STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|drawn|"
-          "locked|unlocked")
+_STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
+          "drawn|locked|unlocked")
 _BE = "(?:is|are|was|were)"
 _ON = r"(?P<relation>on top of|on|in|inside|under|underneath|beneath|below)"
 _SAME_RELATION = {"on top of": "on", "inside": "in", "underneath": "under", "beneath": "under", "below": "under"}
@@ -31,7 +32,7 @@ class Ref(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what somebody wants to do."""
+    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do."""
 
     form: str
     refs: tuple[Ref, ...] = ()
@@ -49,7 +50,7 @@ _CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
 _WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
 _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
-    ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|persons|guests) (?:in|at) (?P<room>.+)"),
+    ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
     ("bath", r"can (?:i|you|one) take bath in (?P<room>.+?)(?: ,)? or only (?:take )?shower"),
     ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),
     ("slept", r"has any(?:one|body) slept in (?P<t>.+?)(?: since .+)?"),
@@ -68,12 +69,14 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("material", rf"(?:what|which) material {_BE} (?P<t>.+)|what {_BE} material of (?P<u>.+)"),
     ("side?", (rf"{_BE} (?P<t>.+) (?:to|on) (?P<a>left|right)(?: side)? or (?:to |on )?(?P<b>left|right)(?: side)? of "
                rf"(?P<u>.+?){_FACING}")),
-    ("state", rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{_STATE})(?: ,)? or (?:switched |turned )?(?P<b>{_STATE})"),
+    ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{_STATE})(?: ,)? or "
+               rf"(?:switched |turned )?(?P<b>{_STATE})")),
     ("state?", rf"{_BE} (?P<t>.+?) (?:switched |turned |still )*(?P<a>{_STATE})|did i leave (?P<u>.+) (?P<b>{_STATE})"),
     ("did", r"did i (?P<a>turn on|turn off|switch on|switch off|close|shut|open|make) (?P<t>.+)"),
     ("did", r"did i (?:turn|switch) (?P<t>.+) (?P<a>on|off)"),
     ("next?", rf"{_BE} (?P<t>.+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
-    ("closer", r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , (?P<u>.+?)(?: ,)? or (?P<v>.+)"),
+    ("closer", (r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , "
+                r"(?P<u>.+?)(?: ,)? or (?P<v>.+)")),
     ("coloured", rf"what {_BE} (?P<colour>{_COLOUR}) (?:thing|object|item) {_ON} (?P<t>.+)"),
     ("above", r"what (?:is )?(?:hangs |hanging |there )?(?:on wall )?(?:above|over) (?P<t>.+)"),
     ("on_wall", r"what (?:is )?(?:hangs |hanging |there )?on walls? (?:in|of) (?P<room>.+)"),

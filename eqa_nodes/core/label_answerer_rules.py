@@ -14,8 +14,8 @@ from eqa_nodes.core.language import canonical
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 _SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
 _OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
-_DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "off", "close": "closed", "shut": "closed",
-         "open": "open", "make": "made", "on": "on", "off": "off"}
+_DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "off", "close": "closed",
+         "shut": "closed", "open": "open", "make": "made", "on": "on", "off": "off"}
 
 
 def _colour(scene: Scene, asked: Asked) -> Found | None:
@@ -80,7 +80,8 @@ def place(thing: Seen) -> str:
         return f"on the wall above the {support}{room}"
     if relation in ("on", "in", "under") and support:
         return f"{relation} the {support}{room}"
-    return {"wall": f"on the wall{room}", "ceiling": f"on the ceiling{room}"}.get(relation, room.strip() or "on the floor")
+    fixed = {"wall": f"on the wall{room}", "ceiling": f"on the ceiling{room}"}
+    return fixed.get(relation, room.strip() or "on the floor")
 
 
 def _where(scene: Scene, asked: Asked) -> Found | None:
@@ -119,7 +120,8 @@ def _sit_for(scene: Scene, asked: Asked) -> Found | None:
     seats = [t for kind in SEATS for t in scene.find(Ref(kind, screen[0].room))] if screen else []
     if screen is None or not seats:
         return None
-    return Found(f"on the {seats[0].kind} in the {seats[0].room}", min(screen[1], seats[0].clarity), (seats[0], screen[0]))
+    seat = seats[0]
+    return Found(f"on the {seat.kind} in the {seat.room}", min(screen[1], seat.clarity), (seat, screen[0]))
 
 
 def _hint(scene: Scene, asked: Asked) -> Found | None:

@@ -16,6 +16,7 @@ from eqa_nodes.core.types import Keyframe, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
 _FAR_M = 6.0
+_UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 
 
@@ -83,9 +84,9 @@ class Scene:
         self.things = [_merged(by_instance[i]) for i in sorted(by_instance)]
 
     def find(self, ref: Ref) -> list[Seen]:
-        """Return what a noun phrase can mean, the exact kind before more general ones; each list holds one level only."""
-        if ref.kind == "door":
-            return self._doors(ref)
+        """Return what a noun phrase can mean, the exact kind before more general ones: one level only."""
+        if ref.kind == "door" and ref.room:
+            return [door[0]] if (door := self.door(ref)) else []
         there = [t for t in self.things if same_room(t.room, ref.room) and _fits(t, ref)]
         for level in _LEVELS:
             if found := [t for t in there if level(normalise(t.kind), ref.kind)]:
@@ -102,7 +103,7 @@ class Scene:
                 and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
 
     def carried(self, base: Seen | None, ref: Ref, relation: str) -> list[Seen]:
-        """Return what is on (in, under) a thing; base None: the thing itself was not seen, its kind and room must do."""
+        """Return what is on (in, under) a thing; base None: it was not seen, its kind and room must do."""
         kind = base.kind if base else ref.kind
         room = base.room if base else ref.room
         found = [t for t in self.in_room(room) if t.attributes.get("relation") == relation
@@ -123,7 +124,8 @@ class Scene:
         if box is None:
             return 0.0
         cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8)]
-        spots = [(box[0] + (box[2] - box[0]) * i / 8, box[1] + (box[3] - box[1]) * j / 8) for i in range(9) for j in range(9)]
+        width, depth = box[2] - box[0], box[3] - box[1]
+        spots = [(box[0] + width * i / 8, box[1] + depth * j / 8) for i in range(9) for j in range(9)]
         seen = sum(any(_looks_at(pose.x, pose.y, pose.yaw, *spot) for pose in cameras) for spot in spots)
         return seen / len(spots)
 
@@ -132,22 +134,26 @@ class Scene:
         rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
         return all(gap(thing, base) <= gap(thing, rival) for rival in rivals)
 
-    def _doors(self, ref: Ref) -> list[Seen]:
-        """Return the door that leads to a room, or lies between two: the one nearest to what was seen of them."""
+    def door(self, ref: Ref) -> tuple[Seen, float] | None:
+        """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
+
+        A door's label names one of its rooms; the other is told by how near the door is to what was seen of it.
+        """
         doors = [t for t in self.things if normalise(t.kind).endswith("door")]
         rooms = [room for room in (ref.room, ref.other_room) if room]
         boxes = [self.bounds(room) for room in rooms]
-        if not rooms:
-            return doors
-        if ref.support or not doors:
-            return []
 
         def off(door: Seen) -> float:
-            return sum(0.0 if same_room(door.room, room) and room else _off(box, door.middle) if box else 1.0
+            return sum(0.0 if same_room(door.room, room) else _off(box, door.middle) if box else _UNSEEN_M
                        for room, box in zip(rooms, boxes))
 
-        mine = [door for door in doors if any(same_room(door.room, room) for room in rooms)] or doors
-        return sorted(mine, key=lambda door: (off(door), door.instance))[:1] if min(map(off, mine)) < 1.5 else []
+        mine = [d for d in doors if any(same_room(d.room, room) for room in rooms)] or ([] if ref.other_room else doors)
+        ranked = sorted(mine, key=lambda door: (off(door), door.instance))
+        if not ranked or off(ranked[0]) > _UNSEEN_M:
+            return None
+        rivals = [door for door in ranked[1:] if off(door) - off(ranked[0]) < 0.8]
+        sure = 0.6 if rivals or (ref.other_room and None in boxes) else 1.0
+        return ranked[0], ranked[0].clarity * sure
 
 
 def _merged(sightings: list[tuple[Keyframe, Sighting]]) -> Seen:
@@ -190,7 +196,7 @@ def gap(a: Seen, b: Seen) -> float:
 def facing(base: Seen) -> tuple[float, float]:
     """Return the direction (unit vector along a map axis) that one looks to who faces a thing.
 
-    Furniture shows its front to where it can be looked at from: the axis nearest to the lines of sight, weighted by pixels.
+    Furniture shows its front to where it can be looked at from: the axis nearest to the lines of sight, by pixels.
     """
     total = {(1.0, 0.0): 0.0, (-1.0, 0.0): 0.0, (0.0, 1.0): 0.0, (0.0, -1.0): 0.0}
     for view, sighting in base.views:
@@ -228,4 +234,5 @@ def _off(box: tuple[float, float, float, float], point: tuple[float, float]) -> 
 def _looks_at(x: float, y: float, yaw: float, to_x: float, to_y: float) -> bool:
     """Return whether a spot lies in a view of 80 degrees and 6 m (the spot at the robot's feet counts)."""
     distance = math.hypot(to_x - x, to_y - y)
-    return distance < 0.5 or (distance < _FAR_M and math.cos(math.atan2(to_y - y, to_x - x) - yaw) > math.cos(math.radians(40)))
+    ahead = math.cos(math.atan2(to_y - y, to_x - x) - yaw) > math.cos(math.radians(40))
+    return distance < 0.5 or (distance < _FAR_M and ahead)

@@ -83,7 +83,8 @@ def _beside(scene: Scene, asked: Asked) -> Found | None:
     for other in scene.furniture(base.room):
         right, behind = to_the_right(base, other)
         level = abs(behind) < (extent(base, ahead) + extent(other, ahead)) / 2 + 0.1
-        if other.instance != base.instance and level and sign * right > extent(base, across) / 2 and gap(base, other) < _BESIDE_M:
+        outside = sign * right > extent(base, across) / 2
+        if other.instance != base.instance and level and outside and gap(base, other) < _BESIDE_M:
             fit.append(other)
     if not fit:
         return None

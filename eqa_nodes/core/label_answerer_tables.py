@@ -1,4 +1,4 @@
-"""What people know of homes: what things are for, what they tell about their owners, and what is usual (for guesses)."""
+"""What people know of homes: what things are for, what they tell about their owners, what is usual (for guesses)."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ HINTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # topic -> (answe
             ("a dog", ("dog bed", "dog bowl", "dog house", "dog leash", "dog")),
             ("a fish", ("aquarium", "fish tank", "fish bowl")), ("a bird", ("bird cage", "birdcage"))),
     "instrument": (("the piano", ("piano", "upright piano", "grand piano", "keyboard")),
-                   ("the guitar", ("guitar", "acoustic guitar")), ("the violin", ("violin",)), ("the cello", ("cello",)),
-                   ("the drums", ("drum", "drums", "drum kit"))),
+                   ("the guitar", ("guitar", "acoustic guitar")), ("the violin", ("violin",)),
+                   ("the cello", ("cello",)), ("the drums", ("drum", "drums", "drum kit"))),
     "sport": (("running", ("treadmill",)), ("cycling", ("exercise bike", "bicycle")), ("basketball", ("basketball",)),
               ("football", ("football", "soccer ball")), ("yoga", ("yoga mat",)), ("skateboarding", ("skateboard",)),
               ("weight training", ("dumbbell", "dumbbells", "barbell", "weight bench", "kettlebell")),
@@ -90,28 +90,36 @@ HINTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # topic -> (answe
 }
 SEATS = ("sofa", "armchair", "bench", "ottoman", "chair", "office chair", "bar stool")
 
-_USUAL_COLOUR = {"sofa": "gray", "television": "black", "monitor": "black", "laptop": "black", "piano": "black",
-                 "refrigerator": "white", "bathtub": "white", "toilet": "white", "washing machine": "white", "bed": "white",
-                 "desk": "brown", "table": "brown", "chair": "brown", "bookshelf": "brown", "plant": "green"}
-_USUAL_MATERIAL = {"sofa": "fabric", "armchair": "fabric", "rug": "fabric", "cushion": "fabric", "towel": "fabric",
-                   "blanket": "fabric", "refrigerator": "metal", "kettle": "metal", "cooking pot": "metal", "sink": "metal",
-                   "cup": "ceramic", "vase": "ceramic", "plate": "ceramic", "bowl": "ceramic", "toilet": "ceramic",
-                   "bathtub": "ceramic", "bottle": "glass", "mirror": "glass", "trash can": "plastic"}
-_USUAL_ROOM = {"television": "living room", "sofa": "living room", "bookshelf": "living room", "plant": "living room",
-               "piano": "living room", "kettle": "kitchen", "microwave": "kitchen", "stove": "kitchen", "toaster": "kitchen",
-               "refrigerator": "kitchen", "coffee machine": "kitchen", "desk": "study", "printer": "study", "laptop": "study",
-               "washing machine": "laundry room", "ironing board": "laundry room", "bathtub": "bathroom",
-               "scale": "bathroom", "wardrobe": "bedroom", "dining table": "dining room", "bicycle": "garage",
-               "treadmill": "workout room", "exercise bike": "workout room", "coat rack": "entryway"}
+_USUAL_COLOUR = {
+    "sofa": "gray", "television": "black", "monitor": "black", "laptop": "black", "piano": "black",
+    "refrigerator": "white", "bathtub": "white", "toilet": "white", "washing machine": "white", "bed": "white",
+    "desk": "brown", "table": "brown", "chair": "brown", "bookshelf": "brown", "plant": "green",
+}
+_USUAL_MATERIAL = {
+    "sofa": "fabric", "armchair": "fabric", "rug": "fabric", "cushion": "fabric", "towel": "fabric",
+    "blanket": "fabric", "refrigerator": "metal", "kettle": "metal", "cooking pot": "metal", "sink": "metal",
+    "cup": "ceramic", "vase": "ceramic", "plate": "ceramic", "bowl": "ceramic", "toilet": "ceramic",
+    "bathtub": "ceramic", "bottle": "glass", "mirror": "glass", "trash can": "plastic",
+}
+_USUAL_ROOM = {
+    "television": "living room", "sofa": "living room", "bookshelf": "living room", "plant": "living room",
+    "piano": "living room", "kettle": "kitchen", "microwave": "kitchen", "stove": "kitchen", "toaster": "kitchen",
+    "refrigerator": "kitchen", "coffee machine": "kitchen", "desk": "study", "printer": "study", "laptop": "study",
+    "washing machine": "laundry room", "ironing board": "laundry room", "bathtub": "bathroom", "scale": "bathroom",
+    "wardrobe": "bedroom", "dining table": "dining room", "bicycle": "garage", "treadmill": "workout room",
+    "exercise bike": "workout room", "coat rack": "entryway",
+}
 _USUAL_STATES = frozenset(("off", "closed", "made", "full", "clean"))
-_FIXED_GUESSES = {"count": "2", "count_at": "2", "seats": "4", "carried": "vase", "above": "painting", "on_wall": "painting",
-                  "between": "coffee table", "beside": "side table", "near": "table", "coloured": "book", "bath": "only a shower",
-                  "sit_for": "on the sofa in the living room"}
+_FIXED_GUESSES = {
+    "count": "2", "count_at": "2", "seats": "4", "carried": "vase", "above": "painting", "on_wall": "painting",
+    "between": "coffee table", "beside": "side table", "near": "table", "coloured": "book", "bath": "only a shower",
+    "sit_for": "on the sofa in the living room",
+}
 
 
 @lru_cache(maxsize=256)
 def purpose_of(text: str) -> Purpose | None:
-    """Return the purpose that shares most words with a text, the more specific one on a tie; None when none shares any."""
+    """Return the purpose that shares most words with a text, the more specific on a tie; None when none shares any."""
     words = set(content_words(text))
 
     def shared(row: Purpose) -> tuple[int, float]:

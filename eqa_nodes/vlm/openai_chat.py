@@ -128,7 +128,8 @@ class OpenAIChat:
         total = sum(weights)
         return Choice(tuple(weight / total for weight in weights), "logprobs") if total > 0.0 else None
 
-    def _complete(self, messages: Sequence[Message], seed: int, extra: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
+    def _complete(self, messages: Sequence[Message], seed: int,
+                  extra: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
         body = {"model": self.model, "messages": [_wire(message) for message in messages], "seed": seed, **extra}
         if self._config.temperature is not None:
             body["temperature"] = self._config.temperature
@@ -147,7 +148,8 @@ class OpenAIChat:
         try:
             return future.result()
         except _TIMEOUTS as error:
-            raise ModelError(f"timed out: no complete reply from {self._url} within {self._config.deadline_s:g} s") from error
+            raise ModelError(f"timed out: no complete reply from {self._url} within "
+                             f"{self._config.deadline_s:g} s") from error
         except self._openai.OpenAIError as error:
             raise ModelError(self._explain(error)) from error
         finally:

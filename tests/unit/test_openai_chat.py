@@ -55,7 +55,8 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
     kinds = [part["type"] for part in sent["messages"][1]["content"]]
     assert kinds == ["text", "image_url", "text"]
     prefix, data = sent["messages"][1]["content"][1]["image_url"]["url"].split(",")
-    assert prefix == "data:image/jpeg;base64" and base64.b64decode(data) == b"\xff\xd8jpeg"
+    assert prefix == "data:image/jpeg;base64"
+    assert base64.b64decode(data) == b"\xff\xd8jpeg"
     assert server.headers[0]["authorization"] == "Bearer secret-key"
 
 
@@ -79,7 +80,7 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
 def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[Reply], kind: str, calls: int) -> None:
     with VlmServer(replies) as server:
         backend = connect(server.url)
-        with pytest.raises(ModelError, match=f"^{kind}") as caught:
+        with pytest.raises(ModelError, match=rf"^{kind}") as caught:
             backend.generate(ASK)
     assert "secret-key" not in str(caught.value)
     assert backend.usage.calls == calls == len(server.requests)
@@ -97,7 +98,7 @@ def test_refused_connection(connect: Callable[..., Any]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(ModelError, match="^no connection.*is the server running"):
+    with pytest.raises(ModelError, match=r"^no connection.*is the server running"):
         connect(f"http://127.0.0.1:{port}/v1", max_retries=0).generate(ASK)
 
 
@@ -105,7 +106,7 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
     with VlmServer([completion("Red" * 500)._replace(drip_s=0.02)]) as server:
         backend = connect(server.url, deadline_s=0.6)
         begun = time.monotonic()
-        with pytest.raises(ModelError, match="^timed out: no complete reply"):
+        with pytest.raises(ModelError, match=r"^timed out: no complete reply"):
             backend.generate(ASK)
         assert time.monotonic() - begun < 2.0
         assert backend.usage.calls == 1
@@ -144,7 +145,8 @@ def test_choice_by_logprobs(connect: Callable[..., Any]) -> None:
         choice = connect(server.url).choose(ASK, ("red", "blue", "green"))
     assert choice.how == "logprobs"
     assert choice.probabilities == pytest.approx((0.625, 0.375, 0.0))
-    assert server.requests[0]["logprobs"] is True and server.requests[0]["max_tokens"] == 1
+    assert server.requests[0]["logprobs"] is True
+    assert server.requests[0]["max_tokens"] == 1
 
 
 @pytest.mark.parametrize("first", [completion("A"), Reply(b'{"error": {"message": "no logprobs here"}}', 400),
@@ -153,13 +155,14 @@ def test_choice_is_stated_where_logprobs_do_not_help(connect: Callable[..., Any]
     stated = completion(json.dumps({"option_1": 0.2, "option_2": 0.6}))
     with VlmServer([first, stated]) as server:
         choice = connect(server.url).choose(ASK, ("red", "blue"))
-    assert choice.how == "verbalised" and choice.probabilities == pytest.approx((0.25, 0.75))
+    assert choice.how == "verbalised"
+    assert choice.probabilities == pytest.approx((0.25, 0.75))
 
 
 def test_an_off_menu_choice_ends_after_one_more_try(connect: Callable[..., Any]) -> None:
     with VlmServer([completion('{"option_9": 1}')]) as server:
         backend = connect(server.url, logprobs=False)
-        with pytest.raises(ModelError, match="^wrong form.*option_9.*menu"):
+        with pytest.raises(ModelError, match=r"^wrong form.*option_9.*menu"):
             backend.choose(ASK, ("red", "blue"))
     assert backend.usage.calls == 2
     assert "menu" in server.requests[1]["messages"][-1]["content"]
@@ -207,5 +210,5 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_backend_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="'gpt'.*openai, scripted"):
+    with pytest.raises(ConfigError, match=r"'gpt'.*openai, scripted"):
         make_backend("gpt")
