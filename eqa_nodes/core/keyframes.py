@@ -1,7 +1,7 @@
 """Which views are worth remembering: those from a new place, in a new direction, or with new content.
 
-Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor for a day adds what
-one pass adds.
+Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor for a day adds
+what one pass adds.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def _thumbnail(rgb: np.ndarray) -> bytes:
     """Return 16 x 12 grey bytes; dividing by the mean takes out exposure, which flickers on real cameras."""
     # reducing by strides first: the box filter over every pixel would cost more than all the rest of a frame
     step = max(1, rgb.shape[1] // 160)
-    small = Image.fromarray(np.ascontiguousarray(rgb[::step, ::step])).convert("L").resize((16, 12), Image.Resampling.BOX)
-    grey = np.asarray(small, dtype=np.float64)
+    small = Image.fromarray(np.ascontiguousarray(rgb[::step, ::step])).convert("L")
+    grey = np.asarray(small.resize((16, 12), Image.Resampling.BOX), dtype=np.float64)
     return np.clip(np.rint(grey * (128.0 / max(float(grey.mean()), 1.0))), 0, 255).astype(np.uint8).tobytes()
 
 
 def jpeg_of(frame: Frame, quality: int) -> bytes:
-    """Encode the colour image. The same frame gives the same bytes (4:4:4, so that small coloured things keep their colour)."""
+    """Encode the colour image: the same frame gives the same bytes. 4:4:4, so that small things keep their colour."""
     out = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(frame.rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
     return out.getvalue()

@@ -40,7 +40,8 @@ _RERANKED = 200  # best text matches whose sightings are looked at: bounds the c
 _IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
 _COLUMNS = "id, stamp_ns, map_from_base, jpeg, sightings, caption, region"
 # Canonical words that questions are full of and that tell no view from another.
-_IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open", "closed"))
+_IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
+                   "closed"))
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ class MemoryStore:
     def _open(self) -> None:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _VERSION):
-            raise StorageError(f"memory {self.path} has format {version}, this version reads {_VERSION}: name another file")
+            raise StorageError(f"memory {self.path} has format {version}, this version reads {_VERSION}: "
+                               "name another file")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
@@ -187,7 +189,8 @@ class MemoryStore:
         self._db.execute("INSERT INTO words (rowid, kinds, attributes, rooms, caption) VALUES (?, ?, ?, ?, ?)",
                          (keyframe.id, *columns))
 
-    def _by_text(self, query: RecallQuery, terms: tuple[str, ...], where: str, values: tuple[float, ...]) -> list[_Match]:
+    def _by_text(self, query: RecallQuery, terms: tuple[str, ...], where: str,
+                 values: tuple[float, ...]) -> list[_Match]:
         rows = self._db.execute(
             f"SELECT keyframes.id, x, y, sightings, -bm25(words, {_WEIGHTS}) AS score FROM words "
             f"JOIN keyframes ON keyframes.id = words.rowid WHERE words MATCH ? AND {where} "
@@ -261,8 +264,8 @@ def _near(match: _Match, x: float, y: float, near: tuple[float, float, float] | 
 def _fits(seen: tuple[Sighting, ...], terms: frozenset[str]) -> Iterator[tuple[float, str]]:
     """Yield for each thing in view how well it fits the words times how much of the view it fills (0..1), and its kind.
 
-    A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its share
-    of the labelled pixels, so that a thing twice as near counts twice.
+    A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
+    share of the labelled pixels, so that a thing twice as near counts twice.
     """
     labelled = sum(s.pixels for s in seen)
     for s in seen:

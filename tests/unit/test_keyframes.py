@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,9 +43,8 @@ def test_a_new_place_or_direction_is_new(pose: Pose2, reason: str) -> None:
 def test_looking_down_is_a_new_direction() -> None:
     novelty = Novelty()
     _feed(novelty, frame(1))
-    f = frame(2)
-    tilted = camera_mount(1.2, math.radians(30))
-    assert _feed(novelty, Frame(2, f.rgb, f.depth_m, f.intrinsics, f.map_from_base, tilted)) == "direction"
+    tilted = replace(frame(2), base_from_camera=camera_mount(1.2, math.radians(30)))
+    assert _feed(novelty, tilted) == "direction"
 
 
 def test_a_new_thing_or_another_state_is_new_once() -> None:
@@ -64,8 +64,7 @@ def test_standing_still_for_an_hour_adds_nothing() -> None:
     for i in range(2000):  # sensor noise, flickering exposure, an estimate of the pose that wanders by centimetres
         noisy = np.clip(base.rgb * rng.uniform(0.8, 1.2) + rng.normal(0, 8, base.rgb.shape), 0, 255).astype(np.uint8)
         pose = Pose2(*rng.normal(0, 0.02, 2), rng.normal(0, 0.01))
-        f = Frame(i, noisy, base.depth_m, base.intrinsics, pose.transform(), base.base_from_camera)
-        added += bool(_feed(novelty, f))
+        added += bool(_feed(novelty, replace(base, stamp_ns=i, rgb=noisy, map_from_base=pose.transform())))
     assert added == 1
 
 
@@ -75,7 +74,7 @@ def test_a_changing_picture_is_remembered_but_not_for_ever() -> None:
     reasons = []
     for i in range(200):
         rgb = np.kron(rng.integers(0, 255, (6, 8, 1)), np.ones((8, 8, 3))).astype(np.uint8)
-        reasons.append(_feed(novelty, Frame(i, rgb, base.depth_m, base.intrinsics, base.map_from_base, base.base_from_camera)))
+        reasons.append(_feed(novelty, replace(base, stamp_ns=i, rgb=rgb)))
     assert reasons[1] == "change"
     assert sum(map(bool, reasons)) == 1 + KeyframeConfig().max_changes
 

@@ -62,7 +62,8 @@ def test_any_labels_and_depth_give_finite_boxes_in_order(seed: int) -> None:
 
 
 def test_caption_names_rooms_things_and_states() -> None:
-    seen = sightings(frame(1, boxes={1: (0, 0, 8, 8), 2: (10, 0, 30, 20), 3: (40, 0, 50, 10), 7: (40, 20, 47, 27)}), LABELS)
+    boxes = {1: (0, 0, 8, 8), 2: (10, 0, 30, 20), 3: (40, 0, 50, 10), 7: (40, 20, 47, 27)}
+    seen = sightings(frame(1, boxes=boxes), LABELS)
     assert caption_of(seen) == ("kitchen: white stone counter, red kettle on counter (on); "
                                 "study: table lamp on desk (off); living room: painting on wall")
     assert caption_of(seen, limit=1) == "kitchen: white stone counter"

@@ -1,0 +1,89 @@
+"""Makes a whole bag of what a killed or full recorder left: `python -m eqa_nodes.bags.recover FOLDER`."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mcap.exceptions import McapError
+from mcap.reader import NonSeekingReader
+from zstandard import ZstdError
+
+from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
+from eqa_nodes.core.errors import EqaError, StorageError
+
+# What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
+_TORN = (McapError, ZstdError, struct.error, ValueError)
+
+
+def recover(folder: Path) -> int:
+    """Rewrite the bag up to its first damage, with index and metadata.yaml; return the number of messages it has.
+
+    A bag that is whole stays as it is (-1). Raises StorageError when the folder holds no MCAP file or no space is left.
+    Do not call it on a bag that is still being recorded.
+    """
+    folder = Path(folder)
+    if (folder / "metadata.yaml").is_file():
+        return -1
+    source = next(iter(sorted(folder.glob("*.mcap"))), None)
+    if source is None:
+        raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
+    part = folder / ".recovering"
+    shutil.rmtree(part, ignore_errors=True)  # what an interrupted recovery left
+    writer = BagWriter(part / folder.name, _topics(source), free_bytes=source.stat().st_size + (64 << 20))
+    for topic, stamp_ns, cdr in _messages(source):
+        writer.write(topic, stamp_ns, cdr)
+    writer.close()
+    writer.file.replace(folder / writer.file.name)
+    if source.name != writer.file.name:
+        source.unlink()
+    (writer.folder / "metadata.yaml").replace(folder / "metadata.yaml")
+    shutil.rmtree(part)
+    return sum(writer.counts.values())
+
+
+def _messages(path: Path) -> Iterator[tuple[str, int, bytes]]:
+    with path.open("rb") as stream:
+        try:
+            for _, channel, message in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
+                yield channel.topic, message.log_time, message.data
+        except _TORN:
+            return  # the end of what is whole: that is what recovering means
+
+
+def _topics(path: Path) -> dict[str, BagTopic]:
+    topics: dict[str, BagTopic] = {}
+    with path.open("rb") as stream:
+        try:
+            for schema, channel, _ in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
+                if schema is not None and channel.topic not in topics:
+                    topics[channel.topic] = BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
+        except _TORN:
+            return topics
+    return topics
+
+
+def _qos(metadata: dict[str, str]) -> Qos:
+    offered: list[dict[str, Any]] = yaml.safe_load(metadata.get("offered_qos_profiles", "")) or []
+    return Qos(**{name: offered[0][name] for name in Qos._fields}) if offered else Qos()
+
+
+def main() -> int:
+    """Recover the bags named on the command line."""
+    try:
+        for name in sys.argv[1:]:
+            count = recover(Path(name))
+            print(f"{name}: {'is whole' if count < 0 else f'{count} messages recovered'}")
+    except EqaError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0 if sys.argv[1:] else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
