@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,8 +26,10 @@ def encode(value: object) -> Any:
         return value
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, (int, float)):
-        return value
+    if isinstance(value, Integral):  # also NumPy's
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):

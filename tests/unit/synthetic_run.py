@@ -74,7 +74,7 @@ def trace(question: str, answer: Answer | None) -> EpisodeTrace:
                "a desk is in view"]
     frontiers = [(Frontier(3.9, 2.8, 0.0, 1.2),), (Frontier(8.6, 2.0, 0.0, 1.1), Frontier(6.6, 4.0, 1.57, 1.2)),
                  (Frontier(8.3, 1.2, 0.0, 1.5), Frontier(2.0, 4.6, 1.57, 1.4))]
-    decisions = [TraceDecision(poses[10 * k][0], poses[10 * k][1], goal, reason, (Candidate(goal.x, goal.y, 1.0, "f"),), fs)
+    decisions = [TraceDecision(*poses[10 * k], goal, reason, (Candidate(goal.x, goal.y, 1.0, "f"),), fs)
                  for k, (goal, reason, fs) in enumerate(zip(goals, reasons, frontiers, strict=True))]
     return EpisodeTrace(question, poses, decisions, keyframes, grid(), answer)
 

@@ -198,7 +198,8 @@ class BrokenJudge:
         return self.mark
 
 
-@pytest.mark.parametrize(("given_mark", "why"), [(None, "no connection"), (Mark(7.0), "7.0"), (Mark(float("nan")), "nan")])
+@pytest.mark.parametrize(("given_mark", "why"), [
+    (None, "no connection"), (Mark(7.0), "7.0"), (Mark(float("nan")), "nan")])
 def test_a_broken_judge_leaves_the_question_unscored(given_mark: Mark | None, why: str) -> None:
     result = mark_answer(BrokenJudge(given_mark), Sample("q", "What?", "cup"), Answer("cup"))
     assert result.sigma is None and why in result.note

@@ -20,7 +20,8 @@ def test_openeqa_c_clips_marks(sigma: float, c: float) -> None:
     assert metrics.openeqa_c(sigma) == c
 
 
-@pytest.mark.parametrize(("l", "p", "ratio"), [(10, 10, 1), (10, 20, 0.5), (10, 5, 1), (0, 0, 1), (0, 3, 0), (8, 32, 0.25)])
+@pytest.mark.parametrize(("l", "p", "ratio"), [
+    (10, 10, 1), (10, 20, 0.5), (10, 5, 1), (0, 0, 1), (0, 3, 0), (8, 32, 0.25)])
 def test_path_ratio(l: float, p: float, ratio: float) -> None:  # noqa: E741
     assert metrics.path_ratio(l, p) == ratio
 
@@ -86,7 +87,7 @@ def test_interval_has_the_width_that_theory_gives() -> None:
     values = [0.0, 1.0] * 200  # standard error 0.5 / sqrt(400) = 0.025
     s = metrics.bootstrap(values, seed=3)
     assert s.mean == 0.5
-    assert s.low == pytest.approx(0.5 - 1.96 * 0.025, abs=0.006) and s.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.006)
+    assert s[1:3] == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.006)
 
 
 def test_same_seed_same_interval_also_when_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

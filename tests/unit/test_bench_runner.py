@@ -1,0 +1,260 @@
+"""Pass 1 asks once and loses nothing; pass 2 counts what is missing and puts nothing in its place."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.bench import tables
+from eqa_nodes.bench.codec import decode, dumps, read_json
+from eqa_nodes.bench.judges import Mark, OfflineJudge
+from eqa_nodes.bench.manifest import read_manifest
+from eqa_nodes.bench.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
+from eqa_nodes.bench.runner import EpisodeResult, Progress, run_benchmark
+from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.bench.scores import Row, read_scores, score_run
+from eqa_nodes.bench.scripted import ScriptedRunner
+from eqa_nodes.core.errors import ConfigError, ErrorCode, ModelError, StorageError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Answer, Evidence, Receipt
+from tests.unit.synthetic_run import make_run, samples, scripted
+
+
+def plain(n: int) -> tuple[list[Sample], ScriptedRunner]:
+    asked = [Sample(f"q{i}", "What is it?", "a cup", start=Pose2(0, 0, 0), target=(1.0, 0.0), reference_steps=4,
+                    reference_metres=1.0) for i in range(n)]
+    return asked, ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup", 0.9)) for s in asked})
+
+
+def overall(out: Path) -> Row:
+    return read_scores(out).rows[0]
+
+
+def test_one_line_a_question_and_never_twice(tmp_path: Path) -> None:
+    asked, runner = plain(4)
+    first = run_benchmark(asked, runner, tmp_path)
+    again = run_benchmark(asked, runner, tmp_path)
+    assert runner.asked == ["q0", "q1", "q2", "q3"]
+    assert (first.asked, first.resumed, again.asked, again.resumed) == (4, 0, 0, 4)
+    lines = (tmp_path / PREDICTIONS).read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == runner.asked
+    assert read_manifest(tmp_path).sessions == 2 and read_manifest(tmp_path).finished
+
+
+def test_half_written_last_line_is_dropped_said_and_asked_again(tmp_path: Path) -> None:
+    asked, runner = plain(3)
+    run_benchmark(asked, runner, tmp_path)
+    whole = (tmp_path / PREDICTIONS).read_bytes()
+    cut = whole[:-20]
+    (tmp_path / PREDICTIONS).write_bytes(cut)
+    notes: list[Progress] = []
+    summary = run_benchmark(asked, runner, tmp_path, notes.append)
+    assert runner.asked == ["q0", "q1", "q2", "q2"]
+    assert summary.dropped and summary.resumed == 2 and "half-written" in notes[0].note
+    assert (tmp_path / PREDICTIONS).read_bytes() == whole
+
+
+def test_broken_line_in_the_middle_stops_with_its_number(tmp_path: Path) -> None:
+    asked, runner = plain(3)
+    run_benchmark(asked, runner, tmp_path)
+    lines = (tmp_path / PREDICTIONS).read_text().splitlines()
+    lines[1] = lines[1][:-9]
+    (tmp_path / PREDICTIONS).write_text("\n".join(lines) + "\n")
+    with pytest.raises(StorageError, match="line 2 is broken"):
+        run_benchmark(asked, runner, tmp_path)
+    assert len((tmp_path / PREDICTIONS).read_text().splitlines()) == 3
+
+
+def test_survives_kill(tmp_path: Path) -> None:
+    """A process killed without warning in its third question has lost nothing of the first two."""
+    script = f"""
+import os, signal
+from pathlib import Path
+from tests.unit.test_bench_runner import plain
+from eqa_nodes.bench.runner import run_benchmark
+asked, runner = plain(4)
+play = runner.run
+def run(sample):
+    if sample.id == "q2":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return play(sample)
+runner.run = run
+run_benchmark(asked, runner, Path({str(tmp_path)!r}))
+"""
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, env=environment, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert list(read_predictions(tmp_path).predictions) == ["q0", "q1"]
+    asked, runner = plain(4)
+    assert run_benchmark(asked, runner, tmp_path).resumed == 2
+    assert runner.asked == ["q2", "q3"]
+
+
+def test_errors_fail_their_question_and_the_run_goes_on(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    predictions = read_predictions(out).predictions
+    assert list(predictions) == ["q-1", "q-2", "q-3", "q-4", "q-5"]
+    named, fault = predictions["q-4"], predictions["q-5"]
+    assert named.answer.error is ErrorCode.NAVIGATION and not named.traceback
+    assert "5 drives in a row" in named.answer.message
+    assert fault.answer.error is ErrorCode.INTERNAL and "ZeroDivisionError" in fault.traceback
+    summary = run_benchmark(samples(), scripted(), out, dataset="house", config={"policy": "frontier"})
+    assert (summary.failed, summary.unexpected, summary.exit_code) == (2, 1, 1)
+
+
+def test_named_errors_alone_leave_the_exit_code_at_0(tmp_path: Path) -> None:
+    asked, _ = plain(1)
+    assert run_benchmark(asked, ScriptedRunner({"q0": ModelError("429")}), tmp_path).exit_code == 0
+
+
+def test_failed_questions_are_asked_again_only_on_request(tmp_path: Path) -> None:
+    asked, good = plain(2)
+    bad = ScriptedRunner({"q0": ModelError("endpoint refuses"), "q1": EpisodeResult("q1", Answer("a cup"))})
+    run_benchmark(asked, bad, tmp_path)
+    assert run_benchmark(asked, good, tmp_path).asked == 0
+    assert run_benchmark(asked, good, tmp_path, retry_failed=True).failed == 0
+    assert good.asked == ["q0"] and not read_predictions(tmp_path).predictions["q0"].failed
+
+
+def test_what_json_cannot_hold_fails_as_internal(tmp_path: Path) -> None:
+    asked, _ = plain(2)
+    runner = ScriptedRunner({"q0": EpisodeResult("q0", Answer("cup", math.nan)),
+                             "q1": EpisodeResult("qX", Answer("cup"))})
+    assert run_benchmark(asked, runner, tmp_path).unexpected == 2
+    assert "qX" in read_predictions(tmp_path).predictions["q1"].answer.message
+
+
+def test_a_failing_blind_answer_is_its_own(tmp_path: Path) -> None:
+    asked, _ = plain(1)
+    runner = ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"))}, {"q0": ModelError("no blind model")})
+    run_benchmark(asked, runner, tmp_path)
+    prediction = read_predictions(tmp_path).predictions["q0"]
+    assert not prediction.failed and prediction.blind is not None and prediction.blind.error is ErrorCode.MODEL
+    score_run(tmp_path, OfflineJudge())
+    assert overall(tmp_path).metrics["blind_c"][3:] == (0, 1) and overall(tmp_path).metrics["openeqa_c"].mean == 1
+
+
+def test_another_run_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    asked, runner = plain(2)
+    run_benchmark(asked, runner, tmp_path, seed=1)
+    for changed in ({"seed": 2}, {"seed": 1, "model": "other"}, {"seed": 1, "config": {"policy": "random"}}):
+        with pytest.raises(ConfigError, match="another"):
+            run_benchmark(asked, runner, tmp_path, **changed)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="dataset_sha256"):
+        run_benchmark([replace(asked[0], answer="a mug"), asked[1]], runner, tmp_path, seed=1)
+
+
+def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
+    asked, runner = plain(1)
+    with PredictionWriter(tmp_path), pytest.raises(StorageError, match="another run"):
+        run_benchmark(asked, runner, tmp_path)
+
+
+def test_habitat_scenes_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    asked, runner = plain(1)
+    with pytest.raises(ConfigError, match="Habitat simulator is not built in yet") as caught:
+        run_benchmark([replace(asked[0], simulator="habitat", scene="00826-BFRyYbPCCPE")], runner, tmp_path / "run")
+    assert "\n" not in str(caught.value) and runner.asked == [] and not (tmp_path / "run").exists()
+
+
+def test_prediction_round_trip() -> None:
+    answer = Answer("a cup", 0.5, False, (Evidence(3, 5, Pose2(1, 2, 0.5), "seen"),),
+                    Receipt(3, 1.5, 2, 1, 9, 8, ("x",)))
+    prediction = Prediction("q", answer, Pose2(0.1, 0.2, 0.3), "t", "b", "", replace(answer, error=ErrorCode.MODEL))
+    assert decode(Prediction, json.loads(dumps(prediction))) == prediction
+    for broken in ({"id": "q"}, {"id": 3, "answer": {}}, [], {"id": "q", "answer": {"text": "x", "colour": 1}}):
+        with pytest.raises(StorageError):
+            decode(Prediction, broken)
+
+
+def test_scores_by_hand(tmp_path: Path) -> None:
+    """Marks 3, 5 and 1 (abstained); two failed. l = 30 steps / 8 m, p = 40 steps / 10 m."""
+    out = make_run(tmp_path)
+    score_run(out, OfflineJudge(), lambda sample, a, b: math.dist(a, b))
+    row = overall(out)
+    assert (row.questions, row.answered, row.abstained, row.failed, row.missing, row.unscored) == (5, 2, 1, 2, 0, 0)
+    mean = {name: s.mean for name, s in row.metrics.items()}
+    assert mean["openeqa_c"] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert mean["openeqa_e_steps"] == pytest.approx(0.5 * 0.75)
+    assert mean["openeqa_e_metres"] == pytest.approx(0.5 * 0.8)
+    assert mean["blind_c"] == pytest.approx((0 + 1 + 1) / 3)
+    assert mean["gain_over_blind"] == pytest.approx((0.5 + 0 - 1) / 3)
+    assert mean["openeqa_c_failed_lowest"] == pytest.approx(1.5 / 5)
+    assert mean["express_c_star"] == pytest.approx((0.6 + 1 + 0.2) / 3)
+    assert mean["express_c"] is None and row.metrics["express_c"][3:] == (0, 5)  # this judge sees no images
+    assert mean["sr"] == mean["osr"] == 1 and mean["spl"] == pytest.approx(0.8)
+    assert mean["npl"] == pytest.approx(0.8) and mean["wce"] == pytest.approx(0.8 * (0.82 + 0.9 + 0.1) / 3)
+    assert row.metrics["openeqa_c"].n == 3 and row.metrics["openeqa_c"].excluded == 2
+
+
+def test_score_files(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    scores = score_run(out, OfflineJudge())
+    assert read_scores(out) == scores and scores.privileged == ("LabelAnswerer",)
+    assert read_json(out / "predictions.json")[1] == {"question_id": "q-2", "answer": "There are 4 chairs"}
+    assert read_json(out / "openeqa_scores.json") == {"q-1": 3, "q-2": 5, "q-3": 1}
+    manifest = read_manifest(out)
+    assert (manifest.judge, manifest.judge_sha256) == ("offline", OfflineJudge().version)
+    assert manifest.dataset_sha256 == dataset_hash(samples()) and manifest.config == {"policy": "frontier"}
+
+
+def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    score_run(out, OfflineJudge())
+    first = (out / "scores.json").read_bytes()
+    score_run(out, OfflineJudge())
+    assert (out / "scores.json").read_bytes() == first
+
+
+class SilentJudge:
+    """Cannot say for the first question, raises for the second, and marks grounding for the rest."""
+
+    name, version = "silent", "1"
+
+    def judge(self, sample: Sample, answer_text: str) -> Mark:
+        if sample.id == "q-2":
+            raise TimeoutError("no reply")
+        return Mark(None) if sample.id == "q-1" else Mark(4, 0.5)
+
+
+def test_unscored_questions_leave_the_mean_and_are_counted(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    score_run(out, SilentJudge())
+    row = overall(out)
+    assert row.unscored == 2 and row.metrics["openeqa_c"][3:] == (1, 4) and row.metrics["openeqa_c"].mean == 0.75
+    assert row.metrics["express_c"].mean == pytest.approx(0.4)
+    assert row.metrics["express_e_path"].mean == pytest.approx(0.32)
+
+
+def test_unreachable_targets_leave_d_t(tmp_path: Path) -> None:
+    asked, _ = plain(2)
+    runner = ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup"), Pose2(i, 0, 0)) for i, s in enumerate(asked)})
+    run_benchmark(asked, runner, tmp_path)
+    score_run(tmp_path, OfflineJudge(), lambda sample, a, b: math.inf if a[0] == 0 else 2.0)
+    assert overall(tmp_path).metrics["express_d_t"][0] == 2.0 and overall(tmp_path).metrics["express_d_t"][3:] == (1, 1)
+
+
+def test_a_run_in_progress_counts_what_is_missing(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    lines = (out / PREDICTIONS).read_text().splitlines(keepends=True)
+    (out / PREDICTIONS).write_text("".join(lines[:3]))
+    row = score_run(out, OfflineJudge()).rows[0]
+    assert (row.questions, row.missing) == (5, 2)
+
+
+def test_tables_agree(tmp_path: Path) -> None:
+    scores = score_run(make_run(tmp_path), OfflineJudge())
+    first = tables.json_table(scores)[0]
+    assert first["C % [95 %]"].startswith("50.0 [") and first["failed"] == "2" and first["n"] == "3/5"
+    markdown = tables.markdown_table(scores)
+    assert all(cell in markdown for cell in first.values()) and "privileged: LabelAnswerer" in markdown
+    assert len(tables.rich_table(scores).rows) == len(scores.rows) == 6
