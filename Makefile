@@ -1,0 +1,28 @@
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint clean
+
+# A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
+ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate &&
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup:  ## make .venv ready (the verbs below do it themselves)
+	@scripts/setup
+
+demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
+	@$(ENTER) eqa demo $(ARGS)
+
+test: setup  ## run the tests; ARGS="tests/unit -k mapping" chooses
+	@$(ENTER) pytest -rs $(ARGS)
+
+bench: setup  ## measure speed and memory
+	@$(ENTER) python -m benchmarks $(ARGS)
+
+lint: setup  ## check style and types
+	@$(ENTER) ruff check . && mypy
+
+clean:  ## remove everything that was built
+	rm -rf .venv build dist *.egg-info ros2_ws/build ros2_ws/install ros2_ws/log .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
