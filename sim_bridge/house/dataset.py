@@ -55,8 +55,9 @@ def split_of(seed: int) -> str:
 def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False) -> Iterator[HouseQuestion]:
     """Yield n questions (fewer where the split runs out), at most one of each category from each house.
 
-    Houses come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so that
-    guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target is in view.
+    Houses come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so
+    that guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target
+    is in view.
     Raises ConfigError for an unknown split.
     """
     if split not in SPLITS:
@@ -76,7 +77,7 @@ def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = Fals
 
 
 def questions_of(seed: int, per_category: int = 3, include_seen: bool = False) -> list[HouseQuestion]:
-    """Return up to `per_category` questions of each category about one house. Raises ConfigError for a seed of no split."""
+    """Return up to `per_category` questions of each category about one house (ConfigError: a seed of no split)."""
     source = _Source(seed, split_of(seed), include_seen)
     found = []
     for category in CATEGORIES:
@@ -86,7 +87,7 @@ def questions_of(seed: int, per_category: int = 3, include_seen: bool = False) -
 
 
 def to_openeqa(questions: Iterable[HouseQuestion]) -> list[dict[str, object]]:
-    """Return records of OpenEQA's question file; the scene stands for the episode history, alternatives are extra_answers."""
+    """Return records of OpenEQA's question file: scene as episode history, alternatives as extra_answers."""
     return [{"question": q.question, "answer": q.answer, "category": q.category, "question_id": q.id,
              "episode_history": f"house-v0/{q.scene.replace(':', '-')}",
              **({"extra_answers": list(q.alternatives)} if q.alternatives else {})} for q in questions]
@@ -102,7 +103,7 @@ class _Source:
         self._left = {category: dict(enumerate(items)) for category, items in candidates(place.house).items()}
 
     def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
-        """Return a question not yet returned, with the answer and the phrasing least used so far; None where all are gone."""
+        """Return a question not yet returned, with the answer and phrasing least used so far; None: all are gone."""
         left = self._left[category]
         for _ in range(min(_TRIES, len(left))):
             number = min(left, key=lambda i: (sum(used[key] for key in _keys(left[i])), self._shuffle(category, i)))
@@ -117,9 +118,10 @@ class _Source:
         grounded = self._grounding.ground(candidate, self._include_seen)
         if grounded is None:
             return None
+        name = f"house-{self._seed}-{_SHORT[candidate.category]}-{number}"
         return HouseQuestion(
-            f"house-{self._seed}-{_SHORT[candidate.category]}-{number}", f"house:{self._seed}", self._split, candidate.category,
-            candidate.question, candidate.answer, candidate.alternatives, candidate.targets, grounded.view, grounded.start,
+            name, f"house:{self._seed}", self._split, candidate.category, candidate.question, candidate.answer,
+            candidate.alternatives, candidate.targets, grounded.view, grounded.start,
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
 
     def _shuffle(self, category: str, number: int) -> int:

@@ -1,4 +1,4 @@
-"""Question-answer pairs of a house, from its scene graph alone: OpenEQA's seven categories (Majumdar et al., CVPR 2024)."""
+"""Question-answer pairs of a house, from its scene graph: the categories of OpenEQA (Majumdar et al., CVPR 2024)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ CATEGORIES = tuple(_WRITERS)
 def candidates(house: House) -> dict[str, list[Candidate]]:
     """Return every question that the scene graph settles, by category, in a stable order; no question twice."""
     facts = Facts(house)
-    found = {category: list(writer(facts)) for category, writer in _WRITERS.items()}
-    return {category: list({c.question: c for c in reversed(items)}.values())[::-1] for category, items in found.items()}
+    found: dict[str, dict[str, Candidate]] = {category: {} for category in CATEGORIES}
+    for category, writer in _WRITERS.items():
+        for candidate in writer(facts):
+            found[category].setdefault(candidate.question, candidate)
+    return {category: list(asked.values()) for category, asked in found.items()}
 
 
 __all__ = ["CATEGORIES", "Candidate", "candidates"]

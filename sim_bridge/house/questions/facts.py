@@ -22,7 +22,7 @@ _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
 class Candidate(NamedTuple):
     """A question whose answer the scene graph settles; whether it can be seen is not known yet.
 
-    targets: instances to look at, at least `need` of them in one view; front: the instance to look at from its front, or 0.
+    targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0.
     """
 
     category: str
@@ -142,7 +142,7 @@ class Facts:
         return found[0] if len(found) == 1 and self.alone(found[0], among) else None
 
     def name(self, thing: Thing) -> str | None:
-        """Return a noun phrase that fits this thing only, with its room where one can be told; None if there is none."""
+        """Return a noun phrase that fits this thing only, with its room where that can be told; else None."""
         if thing.kind in lexicon.DOORS:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
@@ -188,7 +188,7 @@ class Facts:
             thing.relation)
 
     def above(self, thing: Thing) -> list[Thing]:
-        """Return the wall objects over the thing's width, behind it and higher than its top (what `support` says included)."""
+        """Return the wall objects over the thing's width, behind it and above its top (or so says `support`)."""
         found = []
         for other in self.inside(thing.room):
             if other.relation != "wall" or other.kind in lexicon.OPENINGS:
@@ -202,7 +202,8 @@ class Facts:
 
     def standing(self, room: int) -> list[Thing]:
         """Return the furniture of a room: what stands on its floor and rises from it."""
-        return [t for t in self.inside(room) if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
+        return [t for t in self.inside(room)
+                if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
 
     def local(self, base: Thing, other: Thing) -> tuple[float, float]:
         """Return the other's centre in the base's frame: x to its front, y to its left, metres."""
@@ -216,7 +217,7 @@ class Facts:
         return min(corners)
 
     def beside(self, base: Thing, left: bool) -> Thing | None:
-        """Return the one neighbour left (right) of a thing as seen by who faces it: within 0.6 m, in its depth range."""
+        """Return the one neighbour left (right) of a thing for who faces it: within 0.6 m, in its depth range."""
         found = []
         for other in self.standing(base.room):
             x, y = self.local(base, other)

@@ -47,7 +47,7 @@ class Grounding:
         self._seen: dict[tuple[float, float], dict[int, float]] = {}
 
     def ground(self, candidate: Candidate, allow_seen: bool = False) -> Grounded | None:
-        """Return start and view, or None where the targets cannot be seen, reached, or (unless allowed) hidden at first."""
+        """Return start and view; None where the targets cannot be seen, reached or (unless allowed) hidden."""
         view = self.find_view(candidate)
         if view is None:
             return None
@@ -83,7 +83,7 @@ class Grounding:
         return {i: n * self._scale for i, n in self.world.visible_pixels(pose, self._camera).items()}
 
     def find_view(self, candidate: Candidate) -> Pose2 | None:
-        """Return the best of a few views of the targets: enough of them in the image, each large enough and not covered."""
+        """Return the best of a few views in which enough of the targets are large enough and not covered."""
         best, best_score = None, 1.0
         for pose in self._poses(candidate)[:_LOOKS]:
             pixels = self.pixels(pose)
@@ -104,7 +104,8 @@ class Grounding:
         found: list[tuple[float, int, Pose2]] = []
         for ring, bearing in ((r, b) for r in _RINGS_M for b in range(_BEARINGS)):
             angle = 2 * math.pi * bearing / _BEARINGS
-            pose = Pose2(round(x + ring * math.cos(angle), 3), round(y + ring * math.sin(angle), 3), round(wrap(angle + math.pi), 6))
+            stand = (round(x + ring * math.cos(angle), 3), round(y + ring * math.sin(angle), 3))
+            pose = Pose2(*stand, round(wrap(angle + math.pi), 6))
             room = self.house.room_at(pose.x, pose.y)
             if room is None or room.id not in rooms or not self.world.free(pose.x, pose.y, self.robot):
                 continue

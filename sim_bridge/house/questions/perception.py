@@ -24,7 +24,8 @@ def recognition(facts: Facts) -> Iterator[Candidate]:
         yield from _coloured(facts, base, name)
         above = facts.above(base)
         if len(above) == 1 and base.relation == "floor":
-            ask = facts.pick(("What is hanging on the wall above {}?", "What is on the wall above {}?"), "above", base.id)
+            asks = ("What is hanging on the wall above {}?", "What is on the wall above {}?")
+            ask = facts.pick(asks, "above", base.id)
             yield _which(ask.format(name), above, (base.id,))
     for room, phrase in facts.rooms.items():
         hung = [t for t in facts.inside(room) if t.relation == "wall" and t.kind not in lexicon.OPENINGS]
@@ -36,8 +37,9 @@ def recognition(facts: Facts) -> Iterator[Candidate]:
 def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Candidate:
     groups = [[t for t in things if t.kind == kind] for kind in heads(things)]
     bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
+    also_called = (lexicon.ALSO[kinds[0]],) if (kinds := heads(things))[0] in lexicon.ALSO and len(things) == 1 else ()
     return Candidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
-                     tuple(t.id for t in things) + also, (bare,), need=len(things) + len(also))
+                     tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
 
 
 def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
@@ -89,7 +91,7 @@ def attribute(facts: Facts) -> Iterator[Candidate]:
     """Yield questions about colours and materials."""
     for thing in facts.things:
         name = facts.name(thing)
-        if name is None or thing.kind in lexicon.OPENINGS and thing.kind not in lexicon.DOORS:
+        if name is None or thing.kind in lexicon.SHY:
             continue
         cover = lexicon.COVERED.get(thing.kind, "")
         if thing.colour and not (cover and any(t.kind == cover for t in facts.carried(thing))):
@@ -119,14 +121,15 @@ def _shared_colours(facts: Facts) -> Iterator[Candidate]:
             things = facts.inside(room, kind)
             colours = {t.colour for t in things}
             others = [t for t in facts.inside(room) if t.kind != kind]
-            if len(things) > 1 and len(colours) == 1 and kind not in lexicon.COVERED and things[0].colour and facts.alone(things[0], others):
+            named = kind not in (*lexicon.COVERED, *lexicon.SHY) and facts.alone(things[0], others)
+            if named and len(things) > 1 and len(colours) == 1 and things[0].colour:
                 yield Candidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
                                 tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)
 
 
 # state -> (its opposite, how to ask for it: {} is the thing, and the yes/no question gets the true or the false state)
-_OPPOSITE = {"on": "off", "off": "on", "open": "closed", "closed": "open", "running": "off", "lit": "unlit", "unlit": "lit",
-             "made": "unmade", "unmade": "made", "full": "empty", "empty": "full"}
+_OPPOSITE = {"on": "off", "off": "on", "open": "closed", "closed": "open", "running": "off",
+             "lit": "unlit", "unlit": "lit", "made": "unmade", "unmade": "made", "full": "empty", "empty": "full"}
 _ASK = {
     "on": ("{Is} {} on?", "{Is} {} switched on?", "Did I leave {} on?"),
     "off": ("{Is} {} off?", "{Is} {} switched off?", "Did I turn off {}?"),
@@ -148,12 +151,12 @@ def state(facts: Facts) -> Iterator[Candidate]:
             continue
         flows = thing.kind in lexicon.FLOWING
         other = "running" if flows and now == "off" else _OPPOSITE[now]
-        subject, front = (f"the water in {name}" if flows else name), lexicon.front_of(thing)
-        if facts.pick((True, False, False), "either", thing.id):
+        front, never_full = lexicon.front_of(thing), thing.kind in lexicon.NEVER_FULL
+        if facts.pick((True, False, False), "either", thing.id) and not never_full:
             first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
-            yield Candidate(STATE, f"{be(thing.kind)} {subject} {first} or {second}?", now, (thing.id,), front=front)
+            yield Candidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
         else:
-            asked = now if facts.coin("asked", thing.id) else other
+            asked = "empty" if never_full else now if facts.coin("asked", thing.id) else other
             form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
             answer = "yes" if asked == now else "no"
-            yield Candidate(STATE, form.format(subject, Is=be(thing.kind)), answer, (thing.id,), front=front)
+            yield Candidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)

@@ -45,7 +45,7 @@ def _anchor(thing: Thing) -> tuple[int, ...]:
 
 
 def _other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
-    """Return other full descriptions of the place: without the room where the support is one of a kind, or by neighbours."""
+    """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base = facts.support(thing)
     if base is not None and thing.relation in ("on", "in", "under"):
         short = (f"{thing.relation} the {say(base)}",) if facts.alone(base, facts.things) else ()
@@ -121,11 +121,12 @@ def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
             yield Candidate(SPATIAL, f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
                             "yes" if near else "no", (a.id, b.id), need=2)
     for base, a, b in permutations(furniture, 3):
-        clear = _clearly_closer(facts.gap(base, a), facts.gap(base, b)) and _clearly_closer(_centres(base, a), _centres(base, b))
+        gaps, centres = (facts.gap(base, a), facts.gap(base, b)), (_centres(base, a), _centres(base, b))
+        clear = _clearly_closer(*gaps) and _clearly_closer(*centres)
         if clear and facts.pick((True, *(False,) * 7), "closer", base.id, a.id, b.id):
             first, second = (a, b) if facts.coin("closer order", base.id, a.id, b.id) else (b, a)
-            yield Candidate(SPATIAL, f"Which is closer to the {say(base)} in {phrase}, the {say(first)} or the {say(second)}?",
-                            f"the {say(a)}", (a.id, b.id, base.id), (say(a),), need=3)
+            question = f"Which is closer to the {say(base)} in {phrase}, the {say(first)} or the {say(second)}?"
+            yield Candidate(SPATIAL, question, f"the {say(a)}", (a.id, b.id, base.id), (say(a),), need=3)
 
 
 def _clearly_closer(close: float, far: float) -> bool:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eqa_nodes.core.language import number_word
-from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions import lexicon, uses
 from sim_bridge.house.questions.facts import Candidate, Facts, say
 from sim_bridge.house.scene import Thing
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
+_TABLES = ("dining table", "kitchen table")
 _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
 def functional(facts: Facts) -> Iterator[Candidate]:
     """Yield questions for the thing, the place or the room that a purpose needs."""
     for room, phrase in facts.rooms.items():
-        for use in lexicon.TOOLS:
+        for use in uses.TOOLS:
             tools = facts.inside(room, *use.kinds)
             if not tools:
                 continue
@@ -24,12 +25,12 @@ def functional(facts: Facts) -> Iterator[Candidate]:
             names = list(dict.fromkeys(say(t) for t in tools))
             yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {names[0]}",
                             (tools[0].id,), tuple(f"the {name}" for name in names[1:]))
-    for use in lexicon.PLACES:
+    for use in uses.PLACES:
         yield from _activity(facts, use)
     yield from _watching(facts)
 
 
-def _activity(facts: Facts, use: lexicon.Use) -> Iterator[Candidate]:
+def _activity(facts: Facts, use: uses.Use) -> Iterator[Candidate]:
     found = facts.of(*use.kinds)
     if len(found) != 1 or (room := facts.room(found[0])) is None:
         return
@@ -46,7 +47,7 @@ def _activity(facts: Facts, use: lexicon.Use) -> Iterator[Candidate]:
 
 def _watching(facts: Facts) -> Iterator[Candidate]:
     """Where to sit for the TV: the one seat in the room of the one TV that stands before its screen."""
-    screens = facts.of("tv", "television")
+    screens = facts.of("television")
     if len(screens) != 1 or (room := facts.room(screens[0])) is None:
         return
     seats = [t for t in facts.inside(screens[0].room, *lexicon.SEATS) if facts.local(screens[0], t)[0] > 0.5]
@@ -64,8 +65,10 @@ def knowledge(facts: Facts) -> Iterator[Candidate]:
     for thing in facts.things:
         if (name := facts.name(thing)) is None:
             continue
-        if thing.kind in lexicon.FRUIT_BOWLS and thing.state in ("full", "empty"):
+        if thing.kind == "fruit bowl" and thing.state in ("full", "empty"):
             yield Candidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"), (thing.id,))
+        if thing.kind in uses.OFFERING:
+            yield from _offered(facts, thing, name)
     yield from _bathing(facts)
     yield from _sleeping(facts)
 
@@ -75,23 +78,37 @@ def _yes(truth: bool) -> str:
 
 
 def _hints(facts: Facts) -> Iterator[Candidate]:
-    for hint in lexicon.HINTS:
+    for hint in uses.HINTS:
         told = [(answer, facts.of(*kinds)) for answer, kinds in hint.answers]
         told = [(answer, things) for answer, things in told if things]
         if len(told) == 1:
             answer, things = told[0]
-            yield Candidate(KNOWLEDGE, hint.question, answer, tuple(t.id for t in things), (answer.split()[-1],), need=1)
+            yield Candidate(KNOWLEDGE, hint.question, answer, _ids(things), (answer.split()[-1],), need=1)
+
+
+def _offered(facts: Facts, table: Thing, name: str) -> Iterator[Candidate]:
+    """Whether there is something to read on a table that is not empty: the answer is in view either way."""
+    carried = facts.carried(table)
+    kinds = {t.kind for t in carried}
+    for offer in uses.OFFERS:
+        if carried and (kinds & set(offer.kinds) or not kinds & set(offer.unsure)):
+            answer = _yes(bool(kinds & set(offer.kinds)))
+            yield Candidate(KNOWLEDGE, f"Is there anything {offer.what} on {name}?", answer,
+                            (table.id, *_ids(carried)), need=1 + len(carried))
 
 
 def _dining(facts: Facts) -> Iterator[Candidate]:
-    for table in facts.of("dining table", "kitchen table"):
+    for table in facts.of(*_TABLES):
         room, name = facts.room(table), facts.name(table)
-        chairs = [t for t in facts.inside(table.room, *lexicon.CHAIRS)]
+        chairs = facts.inside(table.room, *lexicon.CHAIRS)
         if room is None or name is None or not chairs or any(facts.gap(t, table) > 0.6 for t in chairs):
             continue
+        if table.kind == "dining table":
+            plates = [t for t in facts.carried(table) if t.kind == "plate"]
+            yield Candidate(KNOWLEDGE, f"Is {name} set for a meal?", _yes(bool(plates)), (table.id,))
         n, targets = len(chairs), tuple(t.id for t in chairs)
         if facts.coin("seats", table.id):
-            yield Candidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), need=n)
+            yield Candidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), n)
         guests = n + facts.pick((-1, 0), "few", table.id) if facts.coin("guests", table.id) else n + 2
         yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
                         _yes(guests <= n), targets, need=n)
@@ -106,9 +123,10 @@ def _waste(facts: Facts) -> Iterator[Candidate]:
             yield Candidate(KNOWLEDGE, f"Is electricity being wasted by the {say(thing)} in {room}?",
                             _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
         if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
-            yield Candidate(KNOWLEDGE, f"Is water being wasted in the {say(thing)} in {room}?", _yes(thing.state != "off"),
+            wasted = _yes(thing.state != "off")
+            yield Candidate(KNOWLEDGE, f"Is water being wasted at the {say(thing)} in {room}?", wasted,
                             (thing.id,), front=thing.id)
-        if thing.kind in lexicon.COLD_STORES and thing.state in ("open", "closed"):
+        if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
             yield Candidate(KNOWLEDGE, f"Will the food in the {say(thing)} in {room} stay cold?",
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
