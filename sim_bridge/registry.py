@@ -24,10 +24,11 @@ SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "toy": _toy}
 
 
 def open_simulator(scene: str) -> Simulator:
-    """Return a simulator that knows scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
+    """Return a simulator for scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
     prefix = scene.partition(":")[0]
     if prefix not in SIMULATORS:
-        raise UnknownScene(f"unknown scene {scene!r}: known are {', '.join(f'{name}:<scene>' for name in sorted(SIMULATORS))}")
+        known = ", ".join(f"{name}:<scene>" for name in sorted(SIMULATORS))
+        raise UnknownScene(f"unknown scene {scene!r}: known are {known}")
     return SIMULATORS[prefix]()
 
 

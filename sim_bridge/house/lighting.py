@@ -74,7 +74,7 @@ def bake(house: House, mesh: QuadMesh) -> LightMap:
 
 
 class _Scene(NamedTuple):
-    """What rays meet while baking: samples, and the mesh without window panes (triangle i belongs to quad solid[i // 2])."""
+    """What rays meet while baking: the mesh without window panes (triangle i belongs to quad solid[i // 2])."""
 
     samples: Samples
     mesh: QuadMesh
@@ -193,7 +193,8 @@ def _reflected(scene: _Scene, direct: np.ndarray) -> tuple[np.ndarray, np.ndarra
     albedo = np.minimum(scene.mesh.colour, 0.85)[scene.samples.quad]
     light = direct
     for _ in range(BOUNCES):
-        glowing = np.concatenate([np.minimum(light, BRIGHT) * albedo, np.zeros((1, 3))])  # index -1: the ray left the house
+        glowing = np.minimum(light, BRIGHT) * albedo
+        glowing = np.concatenate([glowing, np.zeros((1, 3))])  # index -1: the ray left the house
         light = direct + np.stack([glowing[:, c][hit].mean(axis=1) for c in range(3)], axis=1)
     return light, openness
 

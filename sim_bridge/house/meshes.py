@@ -1,7 +1,8 @@
 """A house as one list of quads: rooms with holes for doors and windows, and every part of every thing.
 
-A quad is a bilinear patch with corners in the order (0,0) (1,0) (1,1) (0,1) of its own coordinates s, t; it is drawn as the two
-triangles (0,1,2) and (0,2,3), so triangle i belongs to quad i // 2. Degenerate quads (two equal corners) stand for triangles.
+A quad is a bilinear patch with corners in the order (0,0) (1,0) (1,1) (0,1) of its own coordinates s, t; it is drawn
+as the two triangles (0,1,2) and (0,2,3), so triangle i belongs to quad i // 2. Degenerate quads (two equal corners)
+stand for triangles.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from sim_bridge.house.textures import TEXTURES, texture_row
 class QuadMesh:
     """n quads, map frame, metres. Colours are linear RGB 0..1.
 
-    corners, normals: (n, 4, 3) float32; uv: (n, 3, 2) float32, texture coordinates at (0,0) and their steps along s and t;
+    corners, normals: (n, 4, 3) float32; uv: (n, 3, 2) float32, texture coordinates at (0,0), their steps along s and t;
     colour: (n, 3) float32; variant: (n,) int32 row of the texture atlas; instance: (n,) int32, 0 = the building itself;
-    glow: (n,) float32; cell_m: (n,) float32 spacing of baked light; pane: (n,) bool, window glass with the outdoors behind it.
+    glow: (n,) float32; cell_m: (n,) float32 spacing of baked light; pane: (n,) bool, window glass before the outdoors.
     """
 
     corners: np.ndarray
@@ -77,7 +78,7 @@ def _placed(thing: Thing, part: Part) -> Patch:
     if part.shape not in SHAPES:
         raise ConfigError(unknown(f"shape of a part of {thing.kind!r}:", part.shape, SHAPES))
     patch = SHAPES[part.shape](np.asarray(part.size, float))
-    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # neighbours of one texture do not repeat each other
+    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
     corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))
 
@@ -115,8 +116,9 @@ class _Soup:
             return np.repeat(np.array([row[column] for row in rows], dtype), count, axis=0)
         uv = np.where(each(7, bool)[:, None], whole.fit, whole.uv_m / np.repeat(
             np.array([row[6] for row in rows]), count, axis=0)[:, None])
-        return QuadMesh(whole.corners.astype(np.float32), whole.normals.astype(np.float32), _affine(uv), each(0, np.float32),
-                        each(1, np.int32), each(2, np.int32), each(3, np.float32), each(4, np.float32), each(5, bool))
+        return QuadMesh(whole.corners.astype(np.float32), whole.normals.astype(np.float32), _affine(uv),
+                        each(0, np.float32), each(1, np.int32), each(2, np.int32), each(3, np.float32),
+                        each(4, np.float32), each(5, bool))
 
 
 def _look(surface: Surface) -> tuple:

@@ -1,7 +1,7 @@
 """Where a cylindrical robot can be in a house, how it slides along things, and how far it is from A to B.
 
-The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid things between
-2 cm and the robot's height). Distances are exact between cell centres, so clearances hold to about one cell.
+The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid
+things between 2 cm and the robot's height). Distances are exact between cell centres, so clearances hold to about one cell.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class FreeSpace:
         solid = np.ones((rows, columns), bool)
         for room in house.rooms:
             self._fill(solid, room.x0, room.y0, room.x1, room.y1, False)
-        for opening in (o for o in house.openings if -1 not in o.rooms and o.z0 <= STEP_OVER_M and o.z1 >= robot_height_m):
-            self._fill(solid, *_through_wall(opening, house.wall_thickness_m), False)
+        for opening in house.openings:
+            if -1 not in opening.rooms and opening.z0 <= STEP_OVER_M and opening.z1 >= robot_height_m:
+                self._fill(solid, *_through_wall(opening, house.wall_thickness_m), False)
         for thing in (t for t in house.things if t.solid):
             for part in thing.parts:
                 self._stamp(solid, thing, part, robot_height_m)
@@ -232,7 +233,7 @@ def path_length(path: list[Point]) -> float:
 
 
 def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: Robot) -> int:
-    """Return the atomic actions that follow a path in the open: turn towards the next corner, drive, and face final_yaw."""
+    """Return how many atomic actions follow a path in the open: turn to the next corner, drive, face final_yaw."""
     if not path:
         raise ValueError("an empty path has no steps: there is no way between its ends")
     (x, y), yaw, count = path[0], start_yaw, 0

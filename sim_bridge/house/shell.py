@@ -1,4 +1,4 @@
-"""The building itself as quads: floors, ceilings, walls with holes, skirting boards, and the inner faces of the holes."""
+"""The building itself as quads: floors, ceilings, walls with holes, skirting boards, the inner faces of the holes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def _flat(x0: float, y0: float, x1: float, y1: float, z: float, up: float) -> Pa
 def _room(house: House, room: Room) -> Iterator[tuple[Patch, Surface]]:
     yield (_flat(room.x0, room.y0, room.x1, room.y1, 0.0, 1.0),
            Surface(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M))
-    yield (_flat(room.x0, room.y0, room.x1, room.y1, house.wall_height_m, -1.0), Surface("#f4f2ee", "plain", cell_m=WALL_CELL_M))
+    yield (_flat(room.x0, room.y0, room.x1, room.y1, house.wall_height_m, -1.0),
+           Surface("#f4f2ee", "plain", cell_m=WALL_CELL_M))
     for side in _sides(room):
         holes = [hole for o in house.openings if (hole := side.hole(house, o, room.id))]
         for u0, u1, v0, v1 in _tiles_around(holes, side.u0, side.u1, house.wall_height_m):

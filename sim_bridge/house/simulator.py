@@ -83,7 +83,8 @@ def _label(house: House, thing: Thing) -> Label:
     """Return a thing as a Label; attributes that say nothing are left out."""
     room = next((r for r in house.rooms if r.id == thing.room), None)
     support = house.thing(thing.support).kind if thing.support else ""
-    facts = {"colour": thing.colour, "material": thing.material, "state": thing.state, "relation": thing.relation, "support": support}
+    facts = {"colour": thing.colour, "material": thing.material, "state": thing.state, "relation": thing.relation,
+             "support": support}
     return Label(thing.id, thing.kind, (room.name or room.kind) if room else "", {k: v for k, v in facts.items() if v})
 
 
@@ -127,7 +128,7 @@ class HouseSimulator:
         return self._step
 
     def act(self, action: Action) -> Step:
-        """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before the first reset."""
+        """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before a reset."""
         if self._world is None or self._step is None:
             raise SimulatorError("the simulator has no episode: call reset first")
         action = Action(action)
@@ -179,14 +180,16 @@ class HouseSimulator:
         image = self._world.renderer.image(self._robot.camera, base.matrix() @ mount.matrix())
         for array in image:
             array.setflags(write=False)
-        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics_of(self._robot.camera), base, mount, image.labels)
+        intrinsics = intrinsics_of(self._robot.camera)
+        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics, base, mount, image.labels)
 
 
 def _check_start(place: HouseWorld, pose: Pose2, robot: Robot) -> None:
     """Raise BadPose, naming the nearest free pose, where the robot cannot stand."""
     if not np.isfinite(np.asarray(pose, float)).all():
         near = place.house.start
-        raise BadPose(f"start pose {tuple(pose)} is not finite: this scene starts at ({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
+        raise BadPose(f"start pose {tuple(pose)} is not finite: this scene starts at "
+                      f"({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
     if place.free(pose.x, pose.y, robot):
         return
     what = "inside something solid" if place.house.room_at(pose.x, pose.y) else "off the floor"

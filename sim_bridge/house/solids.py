@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Patch(NamedTuple):
-    """k quads of one surface: corners and normals (k, 4, 3), uv_m (k, 4, 2) in metres, fit (k, 4, 2) in 0..1 of the face."""
+    """k quads of one surface: corners, normals (k, 4, 3); uv_m (k, 4, 2) metres; fit (k, 4, 2) in 0..1 of the face."""
 
     corners: np.ndarray
     normals: np.ndarray
@@ -121,7 +121,8 @@ _CYLINDER = _tube(1.0, 1.0)
 _BOWL_SIDE = _revolved(lambda t: (0.6 + 0.4 * t, 2 * t - 1), 1)
 SHAPES: dict[str, Maker] = {  # the names of scene.SHAPES
 
-    "box": _box, "cylinder": _CYLINDER, "cylinder_x": _lying(_CYLINDER, (2, 0, 1)), "cylinder_y": _lying(_CYLINDER, (1, 2, 0)),
+    "box": _box, "cylinder": _CYLINDER,
+    "cylinder_x": _lying(_CYLINDER, (2, 0, 1)), "cylinder_y": _lying(_CYLINDER, (1, 2, 0)),
     "cone": _tube(1.0, 0.0), "frustum": _tube(1.0, 0.6), "bowl": _bowl,
     "sphere": _revolved(lambda t: (np.sin(t * np.pi), -np.cos(t * np.pi)), 7),
     "ring_x": _ring, "ring_y": _lying(_ring, (1, 0, 2))}

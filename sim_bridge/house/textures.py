@@ -1,7 +1,7 @@
 """Seeded, tileable surface textures: small images that modulate a surface's own colour.
 
-A texel is a factor per channel: 128 leaves the surface colour as it is, 255 doubles it. Textures with `tint` 0 bring their own
-colours (paintings, books) and ignore the surface's. All images are computed once per process, from fixed seeds.
+A texel is a factor per channel: 128 leaves the surface colour as it is, 255 doubles it. Textures with `tint` 0 bring
+their own colours (paintings, screens) and ignore the surface's. Images are computed once per process, from fixed seeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _plaster(seed: int) -> np.ndarray:
 def _stripes(seed: int) -> np.ndarray:
     """Wallpaper: pairs of broad and thin stripes."""
     u = (_U * 4) % 1.0
-    return _grey(np.where(u < 0.5, 1.05, 0.90) + np.where(np.abs(u - 0.75) < 0.04, 0.12, 0.0) + 0.012 * _smooth(seed, 1, 1))
+    stripes = np.where(u < 0.5, 1.05, 0.90) + np.where(np.abs(u - 0.75) < 0.04, 0.12, 0.0)
+    return _grey(stripes + 0.012 * _smooth(seed, 1, 1))
 
 
 def _dots(seed: int) -> np.ndarray:
@@ -75,7 +76,8 @@ def _boards(seed: int, rows: int, joint: float) -> np.ndarray:
     offset = _rng(seed).random(rows)[row]
     along = np.floor(_U + offset)
     tone = _rng(seed + 1).normal(0, 0.10, (rows, 3))[row, along.astype(int)]
-    grain = 0.05 * _smooth(seed + 2, 30, 0.8) + 0.04 * np.sin(2 * np.pi * (rows * 2 * _V + 0.3 * _smooth(seed + 3, 50, 8)))
+    rings = np.sin(2 * np.pi * (rows * 2 * _V + 0.3 * _smooth(seed + 3, 50, 8)))
+    grain = 0.05 * _smooth(seed + 2, 30, 0.8) + 0.04 * rings
     edge = (np.abs(_V * rows - np.round(_V * rows)) < joint * rows) | (np.abs((_U + offset) % 1.0) < joint * 0.6)
     return _shift(tone + grain, (0.9, 1.05, 1.25)) * np.where(edge, 0.62, 1.0)[:, :, None]
 
@@ -164,7 +166,7 @@ def _painting(seed: int) -> np.ndarray:
     image = low + (high - low) * _V[:, :, None]
     for layer in range(3):
         hill = 0.55 - 0.16 * layer + 0.07 * np.sin(2 * np.pi * (_U * rng.integers(1, 3) + rng.random()))
-        image = np.where((_V < hill)[:, :, None], third * (1.0 - 0.25 * layer), image)
+        image = np.where((hill > _V)[:, :, None], third * (1.0 - 0.25 * layer), image)
     for _ in range(int(rng.integers(1, 4))):
         x, y, r = rng.uniform(0.2, 0.8), rng.uniform(0.55, 0.85), rng.uniform(0.04, 0.12)
         image = np.where(((_U - x) ** 2 + (_V - y) ** 2 < r * r)[:, :, None], _hsv(rng.random(), 0.7, 0.95), image)
@@ -248,12 +250,12 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
 @cache
 def _variant(row: int) -> np.ndarray:
     """Return the pyramid of one row of the atlas."""
-    rows = [(number, name, picture) for number, name in enumerate(TEXTURES) for picture in range(TEXTURES[name].pictures)]
-    number, name, picture = rows[row]
-    return _pyramid(TEXTURES[name].draw(1000 * number + 10 * picture))
+    rows = [(name, picture) for name, texture in TEXTURES.items() for picture in range(texture.pictures)]
+    name, picture = rows[row]
+    return _pyramid(TEXTURES[name].draw(1000 * list(TEXTURES).index(name) + 10 * picture))
 
 
 def atlas(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the texels (k, texels, 3) uint8 of the k rows that are used, and rows renumbered into them. Drawn once a process."""
+    """Return the texels (k, texels, 3) uint8 of the k rows in use, and `rows` renumbered into them."""
     used, renumbered = np.unique(rows, return_inverse=True)
     return np.stack([_variant(int(row)) for row in used]), renumbered.astype(np.int32)

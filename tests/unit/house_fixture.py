@@ -23,18 +23,22 @@ def two_rooms() -> House:
 
 
 def _things() -> list[Thing]:
-    table = [Part("box", (0, 0, 0.72), (1.2, 0.8, 0.04), "#8a5a33", "wood"),
-             *(Part("box", (x, y, 0.35), (0.06, 0.06, 0.70), "#7a4f2d", "wood") for x in (-0.55, 0.55) for y in (-0.35, 0.35))]
-    sofa = [Part("box", (0, 0, 0.22), (0.9, 1.9, 0.44), "green", "fabric"), Part("box", (-0.35, 0, 0.6), (0.2, 1.9, 0.5), "green", "fabric"),
+    legs = [Part("box", (x, y, 0.35), (0.06, 0.06, 0.70), "#7a4f2d", "wood") for x in (-0.55, 0.55) for y in (-0.35, 0.35)]
+    table = [Part("box", (0, 0, 0.72), (1.2, 0.8, 0.04), "#8a5a33", "wood"), *legs]
+    sofa = [Part("box", (0, 0, 0.22), (0.9, 1.9, 0.44), "green", "fabric"),
+            Part("box", (-0.35, 0, 0.6), (0.2, 1.9, 0.5), "green", "fabric"),
             *(Part("box", (0, y, 0.5), (0.9, 0.2, 0.3), "green", "fabric") for y in (-0.85, 0.85))]
-    lamp = [Part("cylinder", (0, 0, 0.02), (0.28, 0.28, 0.04), "black", "metal"), Part("cylinder", (0, 0, 0.75), (0.03, 0.03, 1.46), "black", "metal"),
+    lamp = [Part("cylinder", (0, 0, 0.02), (0.28, 0.28, 0.04), "black", "metal"),
+            Part("cylinder", (0, 0, 0.75), (0.03, 0.03, 1.46), "black", "metal"),
             Part("frustum", (0, 0, 1.55), (0.4, 0.4, 0.3), "cream", "fabric", glow=0.9)]
-    fridge = [Part("box", (0, 0, 0.9), (0.65, 0.65, 1.8), "silver", "metal"), Part("box", (0.335, 0.25, 1.1), (0.03, 0.03, 0.5), "gray", "metal")]
+    fridge = [Part("box", (0, 0, 0.9), (0.65, 0.65, 1.8), "silver", "metal"),
+              Part("box", (0.335, 0.25, 1.1), (0.03, 0.03, 0.5), "gray", "metal")]
     return [
         Thing(1, "dining table", 1, (6.8, 2.0, 0.0), 0.0, (1.2, 0.8, 0.74), "brown", "wood", parts=table),
         Thing(2, "sofa", 0, (0.5, 2.6, 0.0), 0.0, (0.9, 1.9, 0.85), "green", "fabric", parts=sofa),
         Thing(3, "floor lamp", 0, (0.4, 0.5, 0.0), 0.0, (0.4, 0.4, 1.7), "black", "metal", "on", parts=lamp),
-        Thing(4, "refrigerator", 1, (7.7, 0.5, 0.0), 3.14159 / 2, (0.65, 0.65, 1.8), "silver", "metal", "closed", parts=fridge),
+        Thing(4, "refrigerator", 1, (7.7, 0.5, 0.0), 3.14159 / 2, (0.65, 0.65, 1.8), "silver", "metal", "closed",
+              parts=fridge),
         Thing(5, "painting", 0, (2.5, 0.02, 1.3), 3.14159 / 2, (0.04, 0.9, 0.6), relation="wall", solid=False,
               parts=[Part("box", (0, 0, 0.3), (0.04, 0.9, 0.6), "white", "painting")]),
         Thing(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on", solid=False,
@@ -42,7 +46,9 @@ def _things() -> list[Thing]:
         Thing(7, "rug", 0, (2.6, 2.0, 0.0), 0.0, (2.4, 1.6, 0.01), "red", "fabric", solid=False,
               parts=[Part("box", (0, 0, 0.005), (2.4, 1.6, 0.01), "red", "rug")]),
         Thing(8, "plant", 0, (4.5, 3.5, 0.0), 0.0, (0.5, 0.5, 1.1), "green", "leaves",
-              parts=[Part("bowl", (0, 0, 0.2), (0.36, 0.36, 0.4), "#b5623f", "plain"), Part("sphere", (0, 0, 0.8), (0.55, 0.55, 0.8), "green", "leaves")]),
+              parts=[Part("bowl", (0, 0, 0.2), (0.36, 0.36, 0.4), "#b5623f", "plain"),
+                     Part("sphere", (0, 0, 0.8), (0.55, 0.55, 0.8), "green", "leaves")]),
         *(Thing(i, "window", room, (x, 4.06, 0.9), -3.14159 / 2, (0.06, w, 1.2), relation="wall", solid=False, parts=[
-            Part("box", (0, 0, 0.6), (0.01, w, 1.2), "white", "glass"), Part("box", (0, 0, 0.6), (0.04, 0.05, 1.2), "white", "plain")])
+            Part("box", (0, 0, 0.6), (0.01, w, 1.2), "white", "glass"),
+            Part("box", (0, 0, 0.6), (0.04, 0.05, 1.2), "white", "plain")])
           for i, room, x, w in ((9, 0, 2.4, 1.8), (10, 1, 6.6, 1.2)))]

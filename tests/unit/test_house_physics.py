@@ -45,7 +45,8 @@ def test_a_wall_stops_the_robot_at_its_radius() -> None:
         moves.append(space.move(x, 1.5, 0.0, ROBOT))
         x = moves[-1].x
     assert x == pytest.approx(4.0 - RADIUS, abs=0.03)
-    assert moves[-1].collided and moves[-1].metres < 0.01
+    assert moves[-1].collided
+    assert moves[-1].metres < 0.01
     assert sum(m.metres for m in moves) == pytest.approx(x - 3.0)
 
 
@@ -95,7 +96,7 @@ def test_driving_never_enters_anything(start: tuple[float, float], yaw: float, c
 def test_through_the_door_is_the_way() -> None:
     path = SPACE.shortest_path((4.0, 3.4), (6.0, 3.4), RADIUS)
     around = 2 * math.hypot(1.06, 3.4 - 2.22)  # past the door jamb at (5.06, 2.4), a radius away
-    assert path[0] == (4.0, 3.4) and path[-1] == (6.0, 3.4)
+    assert (path[0], path[-1]) == ((4.0, 3.4), (6.0, 3.4))
     assert path_length(path) == pytest.approx(around, rel=0.04)
 
 
@@ -105,7 +106,8 @@ def test_a_straight_drive_is_as_long_as_it_looks() -> None:
 
 def test_a_pillar_is_rounded_within_two_percent() -> None:
     house = empty_room(6.0, 6.0)
-    house.things.append(Thing(1, "pillar", 0, (3.0, 3.0, 0.0), 0.0, (2, 2, 2), parts=[Part("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")]))
+    pillar = Part("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")
+    house.things.append(Thing(1, "pillar", 0, (3.0, 3.0, 0.0), 0.0, (2, 2, 2), parts=[pillar]))
     space = FreeSpace(house, 1.3)
     r, d = 1.0 + RADIUS, 2.5  # tangent, arc, tangent
     true = 2 * math.sqrt(d * d - r * r) + r * (math.pi - 2 * math.acos(r / d))
@@ -134,7 +136,8 @@ def test_geodesic_is_symmetric_and_not_below_euclid(a: tuple[float, float], b: t
 
 @given(a=POINTS, b=POINTS, c=POINTS)
 @settings(max_examples=40, deadline=None)
-def test_geodesic_keeps_the_triangle_inequality(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> None:
+def test_geodesic_keeps_the_triangle_inequality(a: tuple[float, float], b: tuple[float, float],
+                                                c: tuple[float, float]) -> None:
     assert length(a, c) <= (length(a, b) + length(b, c)) * 1.02 + 0.03
 
 
