@@ -90,10 +90,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-COLOURS = _words("black white gray silver red orange yellow green blue navy purple pink brown beige gold turquoise "
-                 "maroon olive lavender mint golden violet tan cream teal")
-_NUMBERS = _words("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty")
+COLOURS = _words("black white gray silver red orange yellow green blue navy purple pink brown beige gold "
+                 "turquoise maroon olive lavender mint golden violet tan cream teal")
+_NUMBERS = _words("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+                  "sixteen seventeen eighteen nineteen twenty")
 _QUANTITIES = {"none": 0, "nil": 0, "no": 0, "single": 1, "once": 1, "couple": 2, "pair": 2, "both": 2, "twice": 2,
                "dozen": 12, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100}
 _IRREGULAR = {"shelves": "shelf", "knives": "knife", "leaves": "leaf", "loaves": "loaf", "people": "person",
@@ -101,14 +101,14 @@ _IRREGULAR = {"shelves": "shelf", "knives": "knife", "leaves": "leaf", "loaves":
               "scarves": "scarf", "bookshelves": "bookshelf", "wives": "wife", "halves": "half", "toes": "toe",
               "shoes": "shoe", "slippers": "slipper", "movies": "movie", "cookies": "cookie", "axes": "axe",
               "vases": "vase", "closes": "close", "potatoes": "potato", "tomatoes": "tomato", "mangoes": "mango"}
-_SINGULAR_AS_IT_IS = frozenset(_words("this is was his us its yes glass gas bus canvas always across stairs clothes "
-                               "scissors glasses headphones upstairs downstairs chess mattress brass cactus less has does "
-                               "pants jeans shorts trousers blinds"))
+_SINGULAR_AS_IT_IS = frozenset(_words(
+    "this is was his us its yes glass gas bus canvas always across stairs clothes scissors glasses headphones upstairs "
+    "downstairs chess mattress brass cactus less has does pants jeans shorts trousers blinds"))
 _ARTICLES = frozenset(("a", "an", "the"))
-_STOP = frozenset(_words("""is are was were be been being am do does did have has had can could would should will shall
-may might must it its this that these those there here i me my you your we our they them their he she his her of to at for
-with and or what which who whom whose where when why how many much any some please tell name see seen one if so as
-than then just also very only currently now kind type sort thing object item house home"""))
+_STOP = frozenset(_words("""is are was were be been being am do does did have has had can could would should will
+shall may might must it its this that these those there here i me my you your we our they them their he she his her of
+to at for with and or what which who whom whose where when why how many much any some please tell name see seen one if
+so as than then just also very only currently now kind type sort thing object item house home"""))
 _YES = frozenset(_words("yes yeah yep yup sure certainly definitely affirmative true correct indeed absolutely"))
 _NO = frozenset(_words("no nope nah negative false incorrect not never neither nothing none"))
 _SHORT_IS = re.compile(r"\b(what|where|who|there|it|that|how|here|he|she)'?s\b")

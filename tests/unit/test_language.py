@@ -68,8 +68,7 @@ def test_yes_no(text: str, value: bool | None) -> None:
 
 
 def test_lists() -> None:
-    assert language.split_list("a mug, two books
-    assert the lamp.") == ("mug", "two books", "lamp")
+    assert language.split_list("a mug, two books and the lamp.") == ("mug", "two books", "lamp")
     assert language.split_list("salt & pepper") == ("salt", "pepper")
     assert language.split_list("a sandwich") == ("sandwich",)
 

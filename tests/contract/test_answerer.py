@@ -1,0 +1,151 @@
+"""What every Answerer promises: labels by rules, a scripted model, and the blind baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from eqa_nodes.core.answering import BlindAnswerer
+from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
+from eqa_nodes.core.label_answerer import LabelAnswerer
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled
+from eqa_nodes.core.vlm_answerer import VlmAnswerer
+from eqa_nodes.vlm.scripted import ScriptedBackend
+from tests.rooms import HOME
+
+VIEWS = tuple(Keyframe(v.id, v.stamp_ns, v.map_from_base, b"\xff\xd8jpeg", region=v.region) for v in HOME)  # no labels
+QUESTION = Question("What color is the sofa?")
+ANSWER = json.dumps({"answer": "gray", "confidence": 0.8, "images": [1], "abstain": False})
+
+
+def _vlm(*replies: str) -> Answerer:
+    return VlmAnswerer(ScriptedBackend(replies))
+
+
+def assessment_of(count: int) -> str:
+    """Return a well-formed assessment of the first `count` pictures."""
+    one = {"relevance": 0.5, "enough": 0.25, "region": "Kitchen", "note": "a sink"}
+    return json.dumps({"views": [{"image": i + 1, **one} for i in range(count)]})
+
+
+MAKERS: dict[str, tuple[Callable[..., Answerer], tuple[Keyframe, ...]]] = {
+    "label": (lambda *replies: LabelAnswerer(), HOME),
+    "vlm": (_vlm, VIEWS),
+    "blind": (lambda *replies: BlindAnswerer(LabelAnswerer()), HOME),
+    "blind model": (lambda *replies: BlindAnswerer(_vlm(*replies)), VIEWS),
+}
+every = pytest.mark.parametrize("name", MAKERS)
+
+
+def _items(views: tuple[Keyframe, ...]) -> list[Recalled]:
+    return [Recalled(view, 1.0 / (i + 1), "test") for i, view in enumerate(views)]
+
+
+def _check(answer: Answer, views: tuple[Keyframe, ...]) -> None:
+    assert 0.0 <= answer.confidence <= 1.0
+    assert answer.error is ErrorCode.NONE
+    assert bool(answer.text) != answer.abstained
+    known = {view.id: view for view in views}
+    assert {e.keyframe_id for e in answer.evidence} <= set(known)
+    for e in answer.evidence:
+        assert (e.stamp_ns, e.pose) == (known[e.keyframe_id].stamp_ns, known[e.keyframe_id].pose)
+    assert (answer.receipt.steps, answer.receipt.metres, answer.receipt.seconds) == (0, 0.0, 0.0)
+
+
+@every
+def test_no_views_cost_nothing(name: str) -> None:
+    answerer = MAKERS[name][0]()
+    assert answerer.assess(QUESTION, []) == []
+    assert answerer.spent().calls == 0
+
+
+@every
+def test_every_view_is_judged_in_order(name: str) -> None:
+    make, views = MAKERS[name]
+    answerer = make(assessment_of(len(views)))
+    judged = answerer.assess(QUESTION, views)
+    assert [(a.keyframe_id, a.stamp_ns) for a in judged] == [(v.id, v.stamp_ns) for v in views]
+    assert all(0.0 <= a.relevance <= 1.0 and 0.0 <= a.enough <= 1.0 for a in judged)
+    assert answerer.spent().calls == (1 if name == "vlm" else 0)
+
+
+@every
+def test_an_answer_points_to_given_items_only(name: str) -> None:
+    make, views = MAKERS[name]
+    answerer = make(ANSWER)
+    answer = answerer.answer(QUESTION, _items(views))
+    _check(answer, views)
+    assert bool(answer.evidence) == (not name.startswith("blind"))
+
+
+@every
+def test_without_items_it_guesses_without_evidence(name: str) -> None:
+    answer = MAKERS[name][0](ANSWER).answer(QUESTION, [])
+    _check(answer, ())
+    assert answer.text
+    assert not answer.evidence
+    assert "blind guess" in answer.message
+
+
+@every
+def test_receipts_count_this_call_and_spent_counts_all(name: str) -> None:
+    make, views = MAKERS[name]
+    answerer = make(ANSWER, ANSWER)
+    receipts = [answerer.answer(QUESTION, _items(views)).receipt for _ in range(2)]
+    spent = answerer.spent()
+    assert sum(r.calls for r in receipts) == spent.calls == (2 if "vlm" in name or "model" in name else 0)
+    assert sum(r.tokens_in for r in receipts) == spent.tokens_in
+    assert sum(r.tokens_out for r in receipts) == spent.tokens_out
+    assert bool(spent.privileged) == answerer.privileged
+    assert receipts[0].privileged == spent.privileged
+
+
+@every
+@pytest.mark.parametrize("text", ["", "   ", "x" * 10_000])
+def test_bad_questions_are_refused(name: str, text: str) -> None:
+    make, views = MAKERS[name]
+    answerer = make(ANSWER)
+    with pytest.raises(BadQuestion):
+        answerer.answer(Question(text), _items(views))
+    assert answerer.spent().calls == 0
+
+
+@every
+def test_choices_are_kept_to(name: str) -> None:
+    make, views = MAKERS[name]
+    answer = make(ANSWER).answer(Question(QUESTION.text, choices=("red", "grey")), _items(views))
+    assert answer.text in ("red", "grey")
+
+
+@every
+def test_views_that_hold_nothing(name: str) -> None:
+    make, views = MAKERS[name]
+    empty = tuple(Keyframe(v.id, v.stamp_ns, v.map_from_base, b"\xff\xd8jpeg") for v in views)
+    abstain = json.dumps({"answer": "", "confidence": 0.0, "images": [], "abstain": True})
+    answer = make(ANSWER if name == "blind model" else abstain).answer(QUESTION, _items(empty))
+    _check(answer, empty)
+    assert answer.abstained == (not name.startswith("blind"))
+    guess = json.dumps({"answer": "gray", "confidence": 0.3})
+    forced = make(*((guess,) if name == "blind model" else (abstain, guess))).answer(
+        Question(QUESTION.text, force_guess=True), _items(empty))
+    _check(forced, empty)
+    assert forced.text
+    assert not forced.evidence
+    assert "guess" in forced.message
+
+
+def test_a_failing_model_is_a_model_error_and_is_counted() -> None:
+    answerer = VlmAnswerer(ScriptedBackend([ModelError("server error: HTTP 500")]))
+    with pytest.raises(ModelError, match="HTTP 500"):
+        answerer.assess(QUESTION, VIEWS)
+    assert answerer.spent().calls == 1
+
+
+def test_a_spent_budget_is_its_own_error() -> None:
+    answerer = VlmAnswerer(ScriptedBackend([ANSWER, ANSWER], budget_calls=1))
+    answerer.answer(QUESTION, _items(VIEWS))
+    with pytest.raises(BudgetSpent, match="1 model calls"):
+        answerer.answer(QUESTION, _items(VIEWS))
