@@ -23,7 +23,7 @@ def toilet(look: Look) -> list[Part]:
         return [*out, at("cylinder", x - 0.02, 0, 0.4, (long, w, 0.035), "#eceff0")]
     out += [at("cylinder", x - 0.02, 0, 0.4, (long, w, 0.015), "#eceff0"),
             at("cylinder", x - 0.02, 0, 0.405, (long * 0.66, w * 0.62, 0.014), "#4f7f9c")]
-    return [*out, at("cylinder_x", b + 0.2, 0, 0.4, (0.03, w, 0.4), "#dfe4e6")]
+    return [*out, at("cylinder_x", b + 0.2, 0, 0.4, (0.03, w, h - 0.41), "#dfe4e6")]
 
 
 @kind("bathroom sink", (0.44, 0.52), (0.55, 0.9), (1.02, 1.1), colours=WOODS, materials=("wood",), states=("running", "off"),
@@ -131,7 +131,7 @@ def _machine(look: Look, ring: str, glass: str) -> list[Part]:
            at("cylinder_x", f - 0.005, 0, h * 0.45 - r / 2, (0.022, r * 0.82, r * 0.82), "#191a1d")]
     z = h * 0.45 - r / 2
     if look.state != "open":
-        return [*out, at("ring_x", f + 0.0, 0, z, (0.05, r, r), ring, "metal"), at("sphere", f - 0.005, 0, z + r * 0.14, (0.07, r * 0.72, r * 0.72), glass, "glass")]
+        return [*out, at("ring_x", f - 0.005, 0, z, (0.05, r, r), ring, "metal"), at("sphere", f - 0.01, 0, z + r * 0.14, (0.05, r * 0.72, r * 0.72), glass, "glass")]
     return [*out, at("ring_y", f + look.swing / 2, r / 2, z, (r, 0.05, r), ring, "metal"), at("sphere", f + look.swing / 2, r / 2, z + r * 0.14, (r * 0.72, 0.07, r * 0.72), glass, "glass"),
             at("sphere", f - 0.02, 0.02, z + r * 0.2, (0.05, r * 0.4, r * 0.25), "#d8564a", "fabric")]
 

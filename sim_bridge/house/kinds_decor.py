@@ -118,7 +118,7 @@ def coat_rack(look: Look) -> list[Part]:
     out += [at("cylinder_x", look.back + 0.05, (i - 1.5) * w * 0.25, h - 0.12, (0.07, 0.025, 0.025), "silver", "metal") for i in range(4)]
     if look.state == "full":
         for i, c in enumerate(("#b8403a", "#34507c", "#6a7a4a", "#caa04a")):
-            y, long = (i - 1.5) * w * 0.25, 0.6 + 0.09 * (i * 3 % 4)
+            y, long = (i - 1.5) * w * 0.25, min(0.6 + 0.09 * (i * 3 % 4), h - 0.13)
             out += [box(0.0, y, h - 0.12 - long, (d * 0.7, w * 0.2, long * 0.9), c, "fabric"), at("sphere", 0.0, y, h - 0.3, (d * 0.75, w * 0.21, 0.2), tone(c, 0.9), "fabric")]
     return out
 
@@ -168,7 +168,7 @@ def doormat(look: Look) -> list[Part]:
     return [box(0, 0, 0, (look.depth, look.width, look.height * 0.8), tone(look.colour, 0.65), "rug"), box(0, 0, 0, (look.depth - 0.08, look.width - 0.08, look.height), look.colour, "rug")]
 
 
-@kind("curtains", (0.1, 0.16), (0.9, 2.9), (1.4, 2.45), colours=SOFT, materials=("fabric",), states=("open", "open", "closed"), solid=False)
+@kind("curtains", (0.1, 0.16), (0.9, 2.9), (1.1, 2.5), colours=SOFT, materials=("fabric",), states=("open", "open", "closed"), solid=False)
 def curtains(look: Look) -> list[Part]:
     """Cloth on a rail: gathered at both sides when open, across the window when closed."""
     d, w, h, c = look.depth, look.width, look.height, look.colour

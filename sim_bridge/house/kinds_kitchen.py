@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, DOMESTIC, Look, at, box, doors, kind, legs, tone, top
+from sim_bridge.house.kinds import BRIGHT, DOMESTIC, Look, Surface, at, box, doors, kind, legs, tone, top
 from sim_bridge.house.scene import Part
 
 FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
@@ -50,7 +50,7 @@ def tap(x: float, z: float, height: float, reach: float, basin: float, running: 
 
 
 @kind("oven", (0.6, 0.64), (0.58, 0.62), (0.88, 0.92), colours=("black", "white", "gray", "red"), materials=("metal",),
-      states=("on", "off"))
+      states=("on", "off"), surfaces=lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)])
 def oven(look: Look) -> list[Part]:
     """A range: four hobs, knobs, and a glass door; hobs and window glow when on."""
     c, d, w, h, on = look.colour, look.depth, look.width, look.height, look.state == "on"

@@ -126,7 +126,7 @@ def bed(look: Look) -> list[Part]:
                                                                              "fabric")]
         return out
     for i in range(5):  # a blanket thrown back: folds across the foot and one side
-        x = d * (0.02 + 0.09 * i)
+        x = d * (0.02 + 0.065 * i)
         out.append(at("sphere", x, w * (0.1 if i % 2 else -0.04), 0.36, (0.36, w * (0.7 - 0.08 * (i % 3)), 0.3), c, "fabric",
                       yaw=look.dice.between(-0.3, 0.3)))
     return out

@@ -36,7 +36,7 @@ def laptop(look: Look) -> list[Part]:
             box(look.back + 0.022, 0, 0.035, (0.006, w - 0.03, look.height - 0.05), "#8fc4ea", "screen", glow=0.9)]
 
 
-@kind("printer", (0.34, 0.4), (0.42, 0.48), (0.26, 0.34), colours=("white", "black", "gray"), materials=("plastic",))
+@kind("printer", (0.34, 0.4), (0.4, 0.44), (0.26, 0.34), colours=("white", "black", "gray"), materials=("plastic",))
 def printer(look: Look) -> list[Part]:
     """A box with a paper tray and paper standing at the rear."""
     d, w, h = look.depth, look.width, look.height
@@ -44,7 +44,7 @@ def printer(look: Look) -> list[Part]:
             box(look.back + 0.06, 0, h * 0.6, (0.02, w * 0.6, h * 0.4), "#fbfaf5", "paper"), box(look.front - 0.07, w * 0.3, h * 0.5, (0.03, 0.1, 0.05), "#5ad18a", glow=0.4)]
 
 
-@kind("globe", (0.26, 0.32), (0.26, 0.32), (0.36, 0.44), colours=("blue",), materials=("plastic",))
+@kind("globe", (0.22, 0.25), (0.22, 0.25), (0.28, 0.31), colours=("blue",), materials=("plastic",))
 def globe(look: Look) -> list[Part]:
     """A blue ball with green land on a wooden foot."""
     d, h = look.depth, look.height
@@ -143,7 +143,8 @@ def building_blocks(look: Look) -> list[Part]:
     """A tower of coloured cubes with a roof."""
     s, h = 0.08, look.height
     colours = ("#d8443a", "#3c7ad0", "#f0cc3a", "#4fa04a", "#e88a2c", "#9a5ac0")
-    out = [box(x * 0.085, y * 0.09, 0, (s, s, s), colours[(x + 1) * 3 + y + 1 - (x > 0) * 2]) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x + y) % 2 == 0 or x == 0]
+    spots = ((-0.085, -0.09), (-0.085, 0.09), (0.0, 0.1), (0.0, -0.09), (0.085, -0.07), (0.085, 0.09))
+    out = [box(x, y, 0, (s, s, s), c) for (x, y), c in zip(spots, colours, strict=True)]
     return [*out, box(0, -0.03, s, (s, s, h - s - 0.08), "#3c7ad0"), at("cone", 0, -0.03, h - 0.08, (0.1, 0.1, 0.08), "#d8443a"), box(0, 0.07, s, (s, s, s), "#f0cc3a")]
 
 

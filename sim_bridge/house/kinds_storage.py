@@ -118,7 +118,7 @@ def wardrobe(look: Look) -> list[Part]:
     return out
 
 
-@kind("filing cabinet", (0.45, 0.6), (0.4, 0.46), (0.7, 1.25), colours=("gray", "white", "black", "red", "blue"), materials=("metal",),
+@kind("filing cabinet", (0.46, 0.6), (0.48, 0.54), (0.7, 1.25), colours=("gray", "white", "black", "red", "blue"), materials=("metal",),
       surfaces=top)
 def filing_cabinet(look: Look) -> list[Part]:
     """Steel drawers with label handles."""

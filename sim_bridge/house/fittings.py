@@ -1,0 +1,118 @@
+"""What hangs in the openings: door leaves, windows and curtains; and the space that must stay free before them."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.furnish import YAW, Blank, Block, RoomFurnisher, Spot, footprint
+from sim_bridge.house.openings import Holes, Swing
+from sim_bridge.house.plan import WALL_M
+from sim_bridge.house.scene import Opening, Thing
+
+DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
+CURTAINED = ("living room", "bedroom", "dining room", "study")
+
+
+def side_in(opening: Opening, furnisher: RoomFurnisher) -> str:
+    """Return the wall of this room in which the opening lies."""
+    r = furnisher.room
+    if opening.y0 == opening.y1:
+        return "south" if abs(opening.y0 - r.y0) < WALL_M else "north"
+    return "west" if abs(opening.x0 - r.x0) < WALL_M else "east"
+
+
+def span(opening: Opening) -> tuple[float, float]:
+    """Return (low, high) along the wall."""
+    return (opening.x0, opening.x1) if opening.y0 == opening.y1 else (opening.y0, opening.y1)
+
+
+def zone(opening: Opening, furnisher: RoomFurnisher, depth: float, margin: float) -> Block:
+    """Return the space before an opening inside the room."""
+    low, high = span(opening)
+    low, high, r = low - margin, high + margin, furnisher.room
+    z0 = 0.03 if opening.kind != "window" else opening.z0
+    return {"south": Block(low, r.y0, z0, high, r.y0 + depth, opening.z1), "north": Block(low, r.y1 - depth, z0, high, r.y1, opening.z1),
+            "west": Block(r.x0, low, z0, r.x0 + depth, high, opening.z1), "east": Block(r.x1 - depth, low, z0, r.x1, high, opening.z1),
+            }[side_in(opening, furnisher)]
+
+
+def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> list[Opening]:
+    """Hang doors and windows, reserve the space before them, and return the openings with the ids of their things."""
+    for index, opening in enumerate(holes.openings):
+        if opening.kind == "window":
+            continue
+        closed = holes.swings.get(index, Swing(0, True, "open")).state == "closed"
+        for room in opening.rooms:
+            if room >= 0:
+                furnishers[room].hard.append(zone(opening, furnishers[room], CLOSED_SPACE_M if closed else DOOR_SPACE_M, 0.0))
+    out = []
+    leaf_colour = dice.pick(("brown", "white", "white", "beige"))
+    for index, opening in enumerate(holes.openings):
+        thing = None
+        if opening.kind == "window":
+            thing = _window(dice, opening, furnishers[opening.rooms[0]])
+        elif index in holes.swings:
+            thing = _leaf(dice, opening, holes.swings[index], furnishers, leaf_colour)
+        kind = "passage" if opening.kind == "door" and thing is None else opening.kind
+        out.append(opening._replace(kind=kind, thing=thing.id if thing else 0))
+    for opening in out:
+        if opening.kind == "window" and furnishers[opening.rooms[0]].room.kind in CURTAINED and dice.chance(0.8):
+            _curtains(dice, opening, furnishers[opening.rooms[0]])
+    return out
+
+
+def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher], colour: str) -> Thing | None:
+    """Hang a leaf: in the opening when closed, standing into the room when open; None where it would be in the way."""
+    f = furnishers[swing.room]
+    low, high = span(opening)
+    side = side_in(opening, f)
+    inward = YAW[side]
+    if swing.state == "closed":
+        name = "front door" if -1 in opening.rooms else "door"
+        blank = f.blank(name, width=high - low, height=opening.z1, state="closed", colour="" if name == "front door" else colour)
+        middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
+        return _solid(f.put(blank, Spot(*middle, 0.0, inward), "wall"))
+    blank = f.blank("door", depth=0.11, width=high - low - 0.06, height=opening.z1 - 0.02, state="open", colour=colour)
+    for first in (swing.hinge_first, not swing.hinge_first):
+        along = low - 0.06 if first else high + 0.06
+        base = f.wall_spot(side, along, blank.look.width + 0.02)
+        spot = Spot(base.x, base.y, 0.0, inward - math.pi / 2 + dice.between(-0.03, 0.03))
+        if f.free(footprint(blank, spot)):
+            return _solid(f.put(blank, spot, "wall"))
+    return None
+
+
+def _solid(thing: Thing) -> Thing:
+    thing.solid = True
+    return thing
+
+
+def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> Thing:
+    low, high = span(opening)
+    state = "open" if dice.chance(0.3) and opening.z0 > 0.8 else "closed"
+    blank = f.blank("window", depth=0.1, width=high - low, height=opening.z1 - opening.z0, state=state)
+    middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
+    thing = f.put(blank, Spot(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
+    f.blocks.pop()
+    depth = WINDOW_SPACE_M
+    if state == "open":
+        f.fit_part(thing, thing.parts)
+        depth = thing.size[0]
+        thing.solid = opening.z0 < 1.3
+    f.hard.append(zone(opening, f, depth, 0.0))
+    return thing
+
+
+def _curtains(dice: Dice, opening: Opening, f: RoomFurnisher) -> None:
+    """Hang curtains before a window: to the floor or to the sill; closed ones only before a closed window."""
+    low, high = span(opening)
+    window = next(t for t in f.things if t.id == opening.thing)
+    bottom = 0.03 if dice.chance(0.4) else round(opening.z0 - 0.06, 3)
+    state = "closed" if window.state == "closed" and dice.chance(0.3) else "open"
+    blank = f.blank("curtains", width=high - low + 0.5, height=round(opening.z1 + 0.14 - bottom, 3), state=state)
+    spot = f.wall_spot(side_in(opening, f), (low + high) / 2, blank.look.depth + 0.02, bottom)
+    taken = footprint(Blank(blank.kind, blank.look), spot)
+    reserved = [h for h in f.hard if h != zone(opening, f, h.x1 - h.x0, 0.0) and h.z0 < 0.1]
+    if f.inside(taken) and not any(taken.meets(b) for b in [*f.blocks, *reserved]):
+        f.put(blank, spot, "wall", window.id)

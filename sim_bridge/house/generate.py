@@ -1,0 +1,152 @@
+"""Generates a furnished home from a seed: plan, openings, furniture, and a proof that a robot reaches every room."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2
+from sim_bridge.house import (  # noqa: F401  (each enters its kinds)
+    kinds_bath,
+    kinds_decor,
+    kinds_kitchen,
+    kinds_seating,
+    kinds_small,
+    kinds_storage,
+    kinds_utility,
+)
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.fittings import fit_openings
+from sim_bridge.house.furnish import Ids, RoomFurnisher
+from sim_bridge.house.furnish_living import bedroom, dining_room, living_room, study
+from sim_bridge.house.furnish_service import (
+    bathroom,
+    closet,
+    entryway,
+    garage,
+    hallway,
+    kitchen,
+    laundry_room,
+    pantry,
+    workout_room,
+)
+from sim_bridge.house.openings import Holes, cut_openings
+from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
+from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.walkable import CELL_M, Floor, floor_of, stands_in_way
+
+TRAIN_SEEDS = range(0, 1000)
+TEST_SEEDS = range(1000, 2000)
+ROBOT_RADIUS_M = 0.18
+RADIUS_M = 0.24  # the robot's radius and a margin for grids coarser than ours
+WALL_HEIGHT_M = 2.6
+REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
+RECIPES = {"living room": living_room, "dining room": dining_room, "bedroom": bedroom, "study": study, "kitchen": kitchen,
+           "bathroom": bathroom, "laundry room": laundry_room, "hallway": hallway, "entryway": entryway, "garage": garage,
+           "workout room": workout_room, "pantry": pantry, "closet": closet}
+ESSENTIAL = ("bed", "sofa", "tv stand", "toilet", "bathroom sink", "kitchen sink", "oven", "refrigerator", "desk", "dining table",
+             "washing machine", "wardrobe")
+START_ROOMS = ("hallway", "entryway", "living room")
+
+
+def generate_house(seed: int) -> House:
+    """Return the home of this seed: 4 to 12 rooms, every one reachable from house.start. The same seed, the same home."""
+    dice = Dice(seed)
+    cells, holes = _plan(dice)
+    rooms = finish(dice, cells)
+    ids = Ids()
+    furnishers = [RoomFurnisher(room, dice, ids, WALL_HEIGHT_M) for room in rooms]
+    openings = fit_openings(dice, holes, furnishers)
+    for furnisher in furnishers:
+        RECIPES[furnisher.room.kind](furnisher)
+    things = [t for f in furnishers for t in f.things]
+    house = House(seed, rooms, openings, things, Pose2(0.0, 0.0, 0.0), WALL_HEIGHT_M, WALL_M)
+    floor = _clear_ways(house)
+    house.start = _start(house, floor)
+    return house
+
+
+def _plan(dice: Dice) -> tuple[list[Cell], Holes]:
+    """Draw plans until one has a way into every room."""
+    count = dice.count(4, 12)
+    while True:
+        cells = draw_layout(dice, count).cells
+        holes = cut_openings(dice, cells)
+        if holes is not None:
+            return cells, holes
+
+
+def _start_cell(house: House, floor: Floor) -> tuple[int, int]:
+    """Return the cell with the most space around it in the hallway, entryway or living room."""
+    order = [r.id for kind in START_ROOMS for r in house.rooms if r.kind == kind]
+    for room in order:
+        space = np.where(floor.room == room, floor.clearance_m, 0.0)
+        best = int(np.argmax(space))
+        if space.flat[best] >= RADIUS_M:
+            return divmod(best, space.shape[1])  # type: ignore[return-value]
+    raise AssertionError(f"house {house.seed} has no free floor in {order}")
+
+
+def shut_off(house: House, floor: Floor, reached: np.ndarray) -> list[int]:
+    """Return the rooms of which the robot reaches too little."""
+    out = []
+    for room in house.rooms:
+        inside = floor.room == room.id
+        got = int((reached & inside).sum())
+        room_to_stand = int((inside & (floor.clearance_m >= RADIUS_M)).sum())
+        if got * CELL_M**2 < min(REACHED_M2, 0.15 * room.area_m2) or got < REACHED_SHARE * room_to_stand:
+            out.append(room.id)
+    return out
+
+
+def _clear_ways(house: House) -> Floor:
+    """Take out furniture until every room is reachable; return the floor that is left."""
+    floor = floor_of(house)
+    while blocked := shut_off(house, floor, floor.reached(_start_cell(house, floor), RADIUS_M)):
+        remove(house, _culprit(house, blocked))
+        floor = floor_of(house)
+    return floor
+
+
+def _culprit(house: House, blocked: list[int]) -> Thing:
+    """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
+    movable = [t for t in house.things if stands_in_way(t) and t.relation == "floor"]
+    near = [t for t in movable if t.room in blocked] or movable
+    ranked = sorted(near, key=lambda t: (t.kind in ESSENTIAL, -t.id))
+    for thing in ranked[:12]:
+        rest = replace(house, things=[t for t in house.things if t is not thing])
+        floor = floor_of(rest)
+        if len(shut_off(rest, floor, floor.reached(_start_cell(rest, floor), RADIUS_M))) < len(blocked):
+            return thing
+    return ranked[0]
+
+
+def remove(house: House, thing: Thing) -> None:
+    """Take a thing out of the house, with all that stands on it or hangs over it."""
+    gone = {thing.id}
+    for other in house.things:
+        if other.support in gone:
+            gone.add(other.id)
+    house.things[:] = [t for t in house.things if t.id not in gone]
+
+
+def _start(house: House, floor: Floor) -> Pose2:
+    """Return a pose in open space that looks where the view is longest (in steps of 30 degrees)."""
+    row, column = _start_cell(house, floor)
+    x, y = floor.centre(row, column)
+
+    def view(k: int) -> float:
+        a, metres = k * math.pi / 6, 0.0
+        while metres < 12.0:
+            r, c = floor.cell(x + metres * math.cos(a), y + metres * math.sin(a))
+            if floor.clearance_m[r, c] <= 0.0:
+                break
+            metres += CELL_M
+        return metres
+
+    best = max(range(12), key=view)
+    return Pose2(round(x, 3), round(y, 3), round(math.remainder(best * math.pi / 6, 2 * math.pi), 6))
+
+
