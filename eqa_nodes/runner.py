@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -157,7 +158,7 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
     """Run nodes in this process, an executor thread each, until standard input closes. Returns the exit code."""
     import rclpy
 
-    from eqa_nodes.ros.node import executor_of, spin
+    from eqa_nodes.ros.node import executor_of
 
     rclpy.init(args=["--ros-args", "--params-file", str(params)])
     try:
@@ -167,7 +168,7 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
         rclpy.try_shutdown()
         return 2
     executors = [executor_of(node) for node in nodes]
-    threads = [threading.Thread(target=spin, args=(executor,), daemon=True) for executor in executors]
+    threads = [threading.Thread(target=_spin_or_die, args=(executor,), daemon=True) for executor in executors]
     for thread in threads:
         thread.start()
     print(READY, flush=True)
@@ -176,6 +177,18 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
     for thread in threads:
         thread.join(1.0)
     return 0
+
+
+def _spin_or_die(executor: Any) -> None:
+    """Spin; a node whose executor fails must not linger as a process that answers nobody."""
+    from eqa_nodes.ros.node import spin
+
+    try:
+        spin(executor)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(3)
 
 
 def main() -> int:

@@ -65,9 +65,10 @@ class GridWorld:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
         if self._closed:
             raise SimulatorError("the simulator is closed: make a new one")
-        if episode.scene not in self._scenes:
-            raise UnknownScene(unknown("toy scene", episode.scene, self._scenes))
-        rows = self._scenes[episode.scene]
+        name = episode.scene.removeprefix("toy:")
+        if name not in self._scenes:
+            raise UnknownScene(unknown("toy scene", name, self._scenes))
+        rows = self._scenes[name]
         ids, self._labels, mark = _read(rows, episode.scene)
         start = episode.start or mark
         self._ids, self._heights = ids, np.where(ids == 1, WALL_M, np.where(ids > 1, BOX_M, 0.0))

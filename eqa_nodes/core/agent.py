@@ -1,6 +1,6 @@
 """The order of things: remember, look, explore until it is enough, answer. Nothing else orders these steps.
 
-The agent drives ports (core/protocols.py). In process they are objects; in the graph they are topics, services and actions.
+The agent drives ports (core/protocols.py). In process they are objects; in the graph topics, services and actions.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Progress(NamedTuple):
     metres: float = 0.0
     confidence: float = 0.0
     decision: Decision | None = None
+    reason: str = ""
 
 
 class Ports(NamedTuple):
@@ -230,5 +231,6 @@ class _Search:
     def _report(self, phase: str, decision: Decision | None = None) -> None:
         steps, metres = self.ports.odometry.travelled()
         best = max((a.enough for a in self.assessed.values()), default=0.0)
-        self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision))
+        self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision,
+                                decision.reason if decision else ""))
 

@@ -28,7 +28,7 @@ class AgentNode(EqaNode):
         self._busy = threading.Lock()
         self._running: Agent | None = None
         self._resets = [f"reset_{observer}" for observer in OBSERVERS]
-        self._clients = {key: self.client(key) for key in ("act", "reset_simulator", *self._resets)}
+        self._remote = {key: self.client(key) for key in ("act", "reset_simulator", *self._resets)}
         for key in self.spec.publishes:
             self.out(key)
         self.serve("reset_episode", self._reset)
@@ -78,12 +78,12 @@ class AgentNode(EqaNode):
         with self._busy:
             deadline = self.config.node.call_deadline_s
             reset = interface("eqa_interfaces/srv/ResetEpisode").Request
-            begun = call(self._clients["reset_simulator"], reset(episode=request.episode), deadline)
+            begun = call(self._remote["reset_simulator"], reset(episode=request.episode), deadline)
             for key in self._resets:
-                call(self._clients[key], reset(episode=begun.episode), deadline)
+                call(self._remote[key], reset(episode=begun.episode), deadline)
             self.out("episode").publish(begun.episode)
             act = interface("eqa_interfaces/srv/Act").Request
-            call(self._clients["act"], act(action=act.OBSERVE), self.config.observe_deadline_s)
+            call(self._remote["act"], act(action=act.OBSERVE), self.config.observe_deadline_s)
         response.episode = begun.episode
         return response
 

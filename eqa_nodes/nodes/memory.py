@@ -18,9 +18,9 @@ class MemoryNode(ObserverNode):
     """Owns the memory file; acknowledges an observation only when its keyframe is durable."""
 
     def __init__(self, **kwargs: Any) -> None:
+        super().__init__("memory", **kwargs)
         self.store: MemoryStore | None = None
         self.failure: StorageError | None = None
-        super().__init__("memory", labels=self._wants_labels(kwargs), **kwargs)
         self.serve("recall", self._recall)
 
     def begin(self, episode: Any, late: bool) -> None:

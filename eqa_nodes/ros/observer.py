@@ -62,8 +62,9 @@ class EpisodeNode(EqaNode):
 class ObserverNode(EpisodeNode):
     """Takes in frames one by one: `take` gets each observation of the episode once, in order."""
 
-    def __init__(self, name: str, labels: bool = False, **kwargs: Any) -> None:
+    def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
+        labels = getattr(self.config, "labels", False)
         self.tf = TfBuffer()
         parts = self.spec.frames + (("labels",) if labels else ())
         self.frames = FrameAssembler(parts, self.tf, self._frame)

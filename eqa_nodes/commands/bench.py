@@ -1,0 +1,139 @@
+"""`eqa demo`, `eqa bench run`, `eqa bench score`, `eqa report`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.judges import open_judge
+from eqa_nodes.bench.report import write_report
+from eqa_nodes.bench.runner import Progress as Asked
+from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.scores import score_run
+from eqa_nodes.bench.tables import footnotes, rich_table
+from eqa_nodes.commands.chain import open_runner, parameters_of, run_folder
+from eqa_nodes.core.agent import Progress as Searching
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import Episode
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Run a few questions of the built-in houses, score them and write the report."""
+    out = run_folder(arguments)
+    arguments.dataset, arguments.data, arguments.split, arguments.retry_failed = "house", None, "test", False
+    code = _run(arguments, out)
+    _score(out, "offline")
+    _report(out)
+    return code
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Pass 1: ask."""
+    out = run_folder(arguments)
+    code = _run(arguments, out)
+    Console().print(f"next: eqa bench score {out}", soft_wrap=True)
+    return code
+
+
+def score(arguments: argparse.Namespace) -> int:
+    """Pass 2: mark and print the table."""
+    _score(arguments.out, arguments.judge)
+    return 0
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write report.html."""
+    _report(arguments.out)
+    return 0
+
+
+def _run(arguments: argparse.Namespace, out: Path) -> int:
+    console = Console()
+    with console.status("choosing questions"):
+        samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split, limit=arguments.questions,
+                               seed=arguments.seed)
+    with _Bar(console, samples) as bar:
+        bar.say(f"starting the chain ({arguments.through})")
+        with closing(open_runner(arguments, out, bar.searching)) as runner:
+            summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
+                                    model=arguments.answerer, config=parameters_of(arguments, out),
+                                    retry_failed=arguments.retry_failed)
+    console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}", soft_wrap=True)
+    return summary.exit_code
+
+
+def _score(out: Path, judge: str) -> None:
+    with closing(_Distances()) as distances:
+        scores = score_run(out, open_judge(judge), distances)
+    console = Console()
+    console.print(rich_table(scores))
+    for note in footnotes(scores):
+        console.print(f"  {note}", style="dim", soft_wrap=True)
+
+
+def _report(out: Path) -> None:
+    Console().print(f"report: {write_report(out)}", soft_wrap=True)
+
+
+class _Distances:
+    """Geodesic distances for the scorer, in a simulator of its own."""
+
+    def __init__(self) -> None:
+        self._pool = SimulatorPool()
+        self._scene = ""
+
+    def __call__(self, sample: Sample, a: tuple[float, float], b: tuple[float, float]) -> float:
+        simulator = self._pool.get(sample.scene)
+        if sample.scene != self._scene:
+            simulator.reset(Episode(sample.scene, sample.id, sample.start, sample.seed))
+            self._scene = sample.scene
+        return simulator.geodesic(a, b)
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Bar:
+    """One line that says how far the run is and what the robot is doing; one line for each question that has ended."""
+
+    def __init__(self, console: Console, samples: list[Sample]) -> None:
+        self._console = console
+        self._samples = {sample.id: sample for sample in samples}
+        self._progress = Progress(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+                                  TextColumn("{task.description}"), console=console)
+        self._task = self._progress.add_task("", total=len(samples))
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def say(self, text: str) -> None:
+        """Show what is going on."""
+        self._progress.update(self._task, description=text[:100])
+
+    def searching(self, now: Searching) -> None:
+        """Show what the agent is doing."""
+        self.say(f"{now.phase}, {now.steps} steps, {now.metres:.1f} m. {now.reason}")
+
+    def asked(self, now: Asked) -> None:
+        """Show a question that has ended."""
+        self._progress.update(self._task, completed=now.done)
+        if now.note:
+            self._console.print(now.note)
+        if now.prediction is not None:
+            self._console.print(self._line(now.prediction), soft_wrap=True, highlight=False)
+
+    def _line(self, prediction: Any) -> str:
+        sample, answer = self._samples[prediction.id], prediction.answer
+        said = f"[red]{answer.error.name}[/red] {answer.message}" if answer.error else answer.text or "I don't know"
+        return f"[bold]{sample.question}[/bold] {said}  [dim](reference: {sample.answer})[/dim]"

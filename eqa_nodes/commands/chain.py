@@ -1,0 +1,68 @@
+"""From command-line options to a chain: parameters of all nodes, and what runs the episodes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from eqa_nodes.bench.runner import EpisodeRunner
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types import Limits
+from eqa_nodes.parameters import leaves
+from eqa_nodes.settings import Parameters, merged
+from sim_bridge.simulator import Robot
+
+
+def run_folder(arguments: argparse.Namespace) -> Path:
+    """Return the run directory: as given, else runs/<time>."""
+    return arguments.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """Return the limits of a question."""
+    return Limits(arguments.max_steps, arguments.max_metres, arguments.max_seconds, arguments.max_calls)
+
+
+def robot_parameters(robot: Robot) -> Parameters:
+    """Return what a simulated robot's body and actions mean to the nodes: one robot, one place where it is described."""
+    return {
+        "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
+        "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg, "navigator.radius_m": robot.radius_m},
+        "mapper": {"map.robot_radius_m": robot.radius_m},
+    }
+
+
+def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
+    """Return the parameters of all nodes: defaults < the simulated robot < the parameter file < command-line options."""
+    chosen: Parameters = {
+        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer},
+        "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
+        "recorder": {"folder": str((folder / "bags").resolve())}}
+    from_file = merged(arguments.params) if arguments.params else {}
+    return merged(None, robot_parameters(_robot(arguments.image)), from_file, chosen)
+
+
+def _robot(image: str) -> Robot:
+    match = re.fullmatch(r"(\d+)x(\d+)", image)
+    if not match or not all(16 <= int(side) <= 4096 for side in match.groups()):
+        raise ConfigError(f"--image is {image!r}: expected WIDTHxHEIGHT in pixels, 16 to 4096, such as 640x480")
+    robot = Robot()
+    return replace(robot, camera=replace(robot.camera, width=int(match[1]), height=int(match[2])))
+
+
+def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[[Progress], None]) -> EpisodeRunner:
+    """Return what runs episodes: the graph in one process, a process a node, or the chain without ROS."""
+    parameters = parameters_of(arguments, folder)
+    limits = limits_of(arguments)
+    if arguments.through == "process":
+        from eqa_nodes.in_process import InProcessRunner
+
+        return InProcessRunner(parameters, limits, arguments.force_guess, listener)
+    from eqa_nodes.in_graph import GraphRunner
+
+    return GraphRunner(folder, parameters, limits, arguments.force_guess, listener, isolate=arguments.through == "isolated")

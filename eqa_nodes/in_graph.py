@@ -1,0 +1,62 @@
+"""Episodes through the ROS graph: starts it, asks it, and reads what happened from the bag it recorded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.types import Answer, Limits
+from eqa_nodes.runner import Graph
+
+
+class GraphRunner:
+    """Runs episodes through one graph, in one process or a process a node; use `close` at the end.
+
+    Gives the same poses, goals and answers as InProcessRunner under the same parameters.
+    """
+
+    def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
+                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
+                 isolate: bool = False) -> None:
+        from eqa_nodes.ros.client import GraphClient
+
+        self._bags = folder / "bags"
+        own = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
+        merged = {node: {**parameters.get(node, {}), **own.get(node, {})} for node in {*parameters, *own}}
+        self._limits, self._force_guess, self._listener = limits, force_guess, listener
+        self._exit = contextlib.ExitStack()
+        self.graph = self._exit.enter_context(Graph(folder, merged, isolate=isolate))
+        self._client = self._exit.enter_context(GraphClient(self.graph.environment))
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode. Raises what the graph reports."""
+        from eqa_nodes.bags.trace import trace_of
+
+        self._client.reset(sample.scene, sample.id, sample.start, sample.seed)
+        answer = self._client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
+        pose = self._client.pose()
+        self._client.end_episode()
+        bag = self._bags / sample.id
+        trace = trace_of(bag)
+        return EpisodeResult(sample.id, answer, pose, trace, bag)
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self._client.blind(sample.as_question(self._limits, force_guess=True))
+
+    def close(self) -> None:
+        """End the graph; a second call does nothing."""
+        self._exit.close()
+
+    def _progress(self, feedback: Any) -> None:
+        self._listener(progress_of(feedback))
+
+
+def progress_of(feedback: Any) -> Progress:
+    """Feedback of the action ask -> Progress."""
+    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason)
