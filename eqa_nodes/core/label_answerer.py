@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eqa_nodes.core.answering import check_question, evidence_from, match_choice
+from eqa_nodes.core.label_answerer_found import Found
 from eqa_nodes.core.label_answerer_parse import Asked, parse
-from eqa_nodes.core.label_answerer_rules import Found, look_up
+from eqa_nodes.core.label_answerer_rules import look_up
 from eqa_nodes.core.label_answerer_scene import Scene, evidence_views, same_room
 from eqa_nodes.core.label_answerer_tables import guess
 from eqa_nodes.core.language import content_words

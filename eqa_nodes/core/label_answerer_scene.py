@@ -162,7 +162,7 @@ def _merged(sightings: list[tuple[Keyframe, Sighting]]) -> Seen:
     highs = [tuple(c + e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     low, high = tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs)))
     newest = sightings[-1][1].label.attributes  # a state may have changed since
-    return Seen(best, view, clarity(view, best), low, high, newest, tuple(sightings))  # type: ignore[arg-type]
+    return Seen(best, view, clarity(view, best), low, high, newest, tuple(sightings))
 
 
 # How a kind may answer to a name, the strictest first.

@@ -15,7 +15,7 @@ from PIL import Image
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
-from eqa_nodes.core.types import Keyframe, Question, Recalled
+from eqa_nodes.core.types import Question, Recalled
 from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
 from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.scripted import ScriptedBackend
@@ -141,7 +141,8 @@ def test_a_truncated_reply_says_so() -> None:
 
 
 @pytest.mark.parametrize("wrong", [views_json(1, 2), views_json(1, 2, 2), views_json(1, 2, 4),
-                                   views_json(1, 2, 3, enough=1.2), views_json(1, 2, 3, relevance=None), '{"views": [1, 2, 3]}', '{"views": {}}'])
+                                   views_json(1, 2, 3, enough=1.2),
+                                   views_json(1, 2, 3, relevance=None), '{"views": [1, 2, 3]}', '{"views": {}}'])
 def test_wrong_assessments(wrong: str) -> None:
     backend = ScriptedBackend([wrong, wrong])
     with pytest.raises(ModelError, match=r"^wrong form"):
