@@ -1,0 +1,125 @@
+"""A recorded RGB-D sequence goes through the mapper and the memory; depth of other sensors is decoded."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.bags.rgbd_folder import RgbdFolder, read_depth, read_trajectory
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types import Frame, RecallQuery
+from tests.data import shared_data
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[Frame]:
+    return list(RgbdFolder(shared_data("rgbd-real")))
+
+
+def _points(frame: Frame) -> np.ndarray:
+    """(4, n) homogeneous points of a frame in the map."""
+    v, u = np.nonzero(frame.depth_m)
+    z, k = frame.depth_m[v, u].astype(np.float64), frame.intrinsics
+    camera = np.stack([(u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z, z, np.ones_like(z)])
+    return frame.map_from_camera() @ camera
+
+
+def _disagreement_m(a: Frame, b: Frame) -> float:
+    """Median difference between the depth of b and that of a's points as b should see them."""
+    x, y, z, _ = np.linalg.inv(b.map_from_camera()) @ _points(a)
+    k = b.intrinsics
+    u, v = (np.floor(p).astype(int) for p in (x / z * k.fx + k.cx, y / z * k.fy + k.cy))
+    inside = (z > 0) & (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
+    measured = b.depth_m[v[inside], u[inside]]
+    assert (measured > 0).mean() > 0.8
+    return float(np.median(np.abs(measured - z[inside])[measured > 0]))
+
+
+def test_surfaces_agree_between_frames(frames: list[Frame]) -> None:
+    assert len(frames) == 5
+    for a, b in pairwise(frames):
+        assert _disagreement_m(a, b) < 0.01
+    assert _disagreement_m(frames[0], frames[4]) < 0.02
+
+
+def test_the_map_stands_upright_on_its_floor(frames: list[Frame]) -> None:
+    for frame in frames:
+        heights = _points(frame)[2]
+        assert heights.min() > -0.1
+        assert (np.abs(heights) < 0.03).mean() > 0.2  # a good part of these views is floor
+        assert heights.max() < 2.7
+    assert frames[0].pose == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
+    looks_at = _points(frames[0])[:3].mean(axis=1)
+    assert looks_at[0] > 1.0
+    assert abs(looks_at[1]) < looks_at[0]
+    assert 0.3 < frames[0].map_from_camera()[2, 3] < 0.6
+
+
+def test_the_mapper_makes_a_grid_of_it(frames: list[Frame]) -> None:
+    mapper = Mapper(MapperConfig())
+    for frame in frames:
+        mapper.integrate(frame)
+    grid = mapper.grid()
+    assert grid.stamp_ns == frames[-1].stamp_ns
+    assert np.count_nonzero(grid.cells == 0) > 100
+    assert np.count_nonzero(grid.cells == 100) > 40
+    column, row = (int((p - o) / grid.resolution_m) for p, o in zip((2.2, -0.5), grid.origin, strict=True))
+    assert (grid.cells[row - 3:row + 4, column - 3:column + 4] == 100).any()  # the armchair
+    column, row = (int((p - o) / grid.resolution_m) for p, o in zip((1.3, 0.1), grid.origin, strict=True))
+    assert grid.cells[row, column] == 0  # the floor before it
+    surface = mapper.points()
+    assert len(surface) > 500
+    assert surface[:, 2].min() > -0.2
+
+
+def test_the_memory_keeps_what_is_new(frames: list[Frame], tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "memory.db")
+    taken = [store.take(frame, {}) for frame in frames]
+    kept = [k for k in taken if k is not None]
+    assert [k.id for k in kept] == [1]  # ten centimetres and four degrees are one view
+    found = store.recall(RecallQuery("Is there a chair?"))
+    assert [item.keyframe for item in found] == kept  # nothing describes it, so nothing rules it out
+    (tmp_path / "view.jpg").write_bytes(kept[0].jpeg)
+    assert Image.open(tmp_path / "view.jpg").size == (640, 480)
+    store.close()
+
+
+@pytest.mark.parametrize(("name", "depth_format", "near", "far"), [
+    ("NYU_depth.pgm", "nyu", 1.0, 10.0), ("SUN_depth.png", "sun", 0.5, 10.0), ("TUM_depth.png", "tum", 0.5, 10.0)])
+def test_depth_of_other_sensors_is_in_metres(name: str, depth_format: str, near: float, far: float) -> None:
+    depth = read_depth(shared_data("rgbd-real/other_formats") / name, depth_format)
+    seen = depth[depth > 0]
+    assert (depth.shape, depth.dtype) == ((480, 640), np.float32)
+    assert seen.size > 0.7 * depth.size
+    assert near < np.percentile(seen, 2) < np.median(seen) < np.percentile(seen, 98) < far
+    assert 1.5 < np.median(seen) < 4.0
+    steps = np.abs(np.diff(depth, axis=1))[(depth[:, 1:] > 0) & (depth[:, :-1] > 0)]
+    assert np.median(steps) < 0.02  # rooms are smooth; a wrong order of bits or bytes is noise
+
+
+def test_a_folder_that_does_not_fit_together_is_named(tmp_path: Path) -> None:
+    source = shared_data("rgbd-real")
+    for name in ("color", "depth"):
+        (tmp_path / name).mkdir()
+        image = next((source / name).iterdir())
+        shutil.copyfile(image, tmp_path / name / image.name)
+    shutil.copyfile(source / "trajectory.log", tmp_path / "trajectory.log")
+    with pytest.raises(StorageError, match="1 colour and 1 depth images for 5 poses"):
+        RgbdFolder(tmp_path)
+    (tmp_path / "trajectory.log").write_text("0 0 1\n" + "2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
+    with pytest.raises(StorageError, match="not a rigid transform"):
+        RgbdFolder(tmp_path)
+    (tmp_path / "trajectory.log").write_text("0 0 1\n1 0 0\n")
+    with pytest.raises(StorageError, match="cannot be read"):
+        read_trajectory(tmp_path / "trajectory.log")
+    with pytest.raises(BadFrame, match="one channel of 16 bits"):
+        read_depth(next((source / "color").iterdir()))
+    with pytest.raises(BadFrame, match="cannot be read"):
+        read_depth(tmp_path / "trajectory.log")
