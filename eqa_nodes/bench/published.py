@@ -7,6 +7,7 @@ import csv
 import json
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def _each(reader: Any, record: Mapping[str, Any], context: Any) -> Sample:
 
 def _length(positions: list[list[float]]) -> float:
     """Return the length in metres of a path of (x, y, z) positions."""
-    return math.fsum(math.dist(a, b) for a, b in zip(positions, positions[1:], strict=False))
+    return math.fsum(math.dist(a, b) for a, b in pairwise(positions))
 
 
 def _load(file: Path) -> Any:

@@ -94,5 +94,7 @@ def footnotes(scores: Scores) -> list[str]:
 
 
 def _points(s: Summary) -> str:
-    assert s.mean is not None and s.low is not None and s.high is not None
+    assert s.mean is not None
+    assert s.low is not None
+    assert s.high is not None
     return f"{100 * s.mean:+.1f} [{100 * s.low:+.1f}, {100 * s.high:+.1f}]"

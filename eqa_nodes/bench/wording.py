@@ -12,11 +12,13 @@ _OPPOSITES = (
     ("made", "unmade"), ("locked", "unlocked"), ("on", "under"), ("above", "under"), ("left", "right"),
     ("front", "behind"), ("upstairs", "downstairs"), ("in", "outside"), ("top", "bottom"), ("big", "small"),
     ("round", "square"), ("running", "off"))
-_RELATIONS = frozenset("on in under above next at behind between across left right front side near top bottom along "
-                       "against around".split())
-_SLIGHT = {**dict.fromkeys(_RELATIONS, 0.2), **dict.fromkeys("dark light bright deep pale small large big little tall "
-           "room area part piece bit color kind several corner middle centre center".split(), 0.3),
-           **dict.fromkeys("wall floor".split(), 0.7)}
+_RELATIONS = frozenset((
+    "on", "in", "under", "above", "next", "at", "behind", "between", "across", "left", "right", "front", "side", "near",
+    "top", "bottom", "along", "against", "around"))
+_VAGUE = (
+    "dark", "light", "bright", "deep", "pale", "small", "large", "big", "little", "tall", "room", "area", "part",
+    "piece", "bit", "color", "kind", "several", "corner", "middle", "centre", "center")
+_SLIGHT = {**dict.fromkeys(_RELATIONS, 0.2), **dict.fromkeys(_VAGUE, 0.3), "wall": 0.7, "floor": 0.7}
 _NEGATIONS = frozenset(("not", "no", "never", "none", "nothing", "without"))
 _MODIFIERS = frozenset(language.canonical(w) for w in (*language.COLOURS, "wood", "metal", "glass", "plastic", "fabric",
                                                        "leather", "ceramic", "stone", "paper"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def grid() -> GridMap:
 def path() -> list[tuple[int, Pose2]]:
     """Return stamped poses along WAY, 0.25 m apart."""
     poses, stamp = [], 0
-    for (ax, ay), (bx, by) in zip(WAY, WAY[1:], strict=False):
+    for (ax, ay), (bx, by) in pairwise(WAY):
         n = math.ceil(math.dist((ax, ay), (bx, by)) / 0.25)
         for k in range(n):
             poses.append((stamp, Pose2(ax + (bx - ax) * k / n, ay + (by - ay) * k / n, math.atan2(by - ay, bx - ax))))
@@ -82,14 +83,13 @@ def trace(question: str, answer: Answer | None) -> EpisodeTrace:
 def samples() -> list[Sample]:
     """Return five questions."""
     start, target = Pose2(1.0, 1.0, 0.0), (7.4, 5.2)
-    place = dict(scene="house:7", start=start, target=target, reference_steps=30, reference_metres=8.0)
-    return [
-        Sample("q-1", "Where is the blue cup?", "on the desk in the study", ("in the study on the desk",),
-               "object localization", **place),
-        Sample("q-2", "How many chairs are around the table?", "four", (), "spatial understanding", **place),
-        Sample("q-3", "Is the lamp in the bedroom on?", "yes", (), "object state recognition", **place),
-        Sample("q-4", "What color is the sofa?", "dark green", (), "attribute recognition", **place),
-        Sample("q-5", "What is <b>under</b> the stairs?", "a bike", (), "object recognition", **place)]
+    rows = [("Where is the blue cup?", "on the desk in the study", "object localization"),
+            ("How many chairs are around the table?", "four", "spatial understanding"),
+            ("Is the lamp in the bedroom on?", "yes", "object state recognition"),
+            ("What color is the sofa?", "dark green", "attribute recognition"),
+            ("What is <b>under</b> the stairs?", "a bike", "object recognition")]
+    return [Sample(f"q-{n}", question, answer, ("in the study on the desk",) if n == 1 else (), category, "house:7",
+                   start, target, 30, 8.0) for n, (question, answer, category) in enumerate(rows, 1)]
 
 
 def answers() -> dict[str, EpisodeResult | Exception]:

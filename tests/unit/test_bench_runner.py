@@ -46,7 +46,8 @@ def test_one_line_a_question_and_never_twice(tmp_path: Path) -> None:
     assert (first.asked, first.resumed, again.asked, again.resumed) == (4, 0, 0, 4)
     lines = (tmp_path / PREDICTIONS).read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == runner.asked
-    assert read_manifest(tmp_path).sessions == 2 and read_manifest(tmp_path).finished
+    assert read_manifest(tmp_path).sessions == 2
+    assert read_manifest(tmp_path).finished
 
 
 def test_half_written_last_line_is_dropped_said_and_asked_again(tmp_path: Path) -> None:
@@ -58,7 +59,9 @@ def test_half_written_last_line_is_dropped_said_and_asked_again(tmp_path: Path) 
     notes: list[Progress] = []
     summary = run_benchmark(asked, runner, tmp_path, notes.append)
     assert runner.asked == ["q0", "q1", "q2", "q2"]
-    assert summary.dropped and summary.resumed == 2 and "half-written" in notes[0].note
+    assert summary.dropped
+    assert summary.resumed == 2
+    assert "half-written" in notes[0].note
     assert (tmp_path / PREDICTIONS).read_bytes() == whole
 
 
@@ -104,9 +107,11 @@ def test_errors_fail_their_question_and_the_run_goes_on(tmp_path: Path) -> None:
     predictions = read_predictions(out).predictions
     assert list(predictions) == ["q-1", "q-2", "q-3", "q-4", "q-5"]
     named, fault = predictions["q-4"], predictions["q-5"]
-    assert named.answer.error is ErrorCode.NAVIGATION and not named.traceback
+    assert named.answer.error is ErrorCode.NAVIGATION
+    assert not named.traceback
     assert "5 drives in a row" in named.answer.message
-    assert fault.answer.error is ErrorCode.INTERNAL and "ZeroDivisionError" in fault.traceback
+    assert fault.answer.error is ErrorCode.INTERNAL
+    assert "ZeroDivisionError" in fault.traceback
     summary = run_benchmark(samples(), scripted(), out, dataset="house", config={"policy": "frontier"})
     assert (summary.failed, summary.unexpected, summary.exit_code) == (2, 1, 1)
 
@@ -122,7 +127,8 @@ def test_failed_questions_are_asked_again_only_on_request(tmp_path: Path) -> Non
     run_benchmark(asked, bad, tmp_path)
     assert run_benchmark(asked, good, tmp_path).asked == 0
     assert run_benchmark(asked, good, tmp_path, retry_failed=True).failed == 0
-    assert good.asked == ["q0"] and not read_predictions(tmp_path).predictions["q0"].failed
+    assert good.asked == ["q0"]
+    assert not read_predictions(tmp_path).predictions["q0"].failed
 
 
 def test_what_json_cannot_hold_fails_as_internal(tmp_path: Path) -> None:
@@ -138,9 +144,12 @@ def test_a_failing_blind_answer_is_its_own(tmp_path: Path) -> None:
     runner = ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"))}, {"q0": ModelError("no blind model")})
     run_benchmark(asked, runner, tmp_path)
     prediction = read_predictions(tmp_path).predictions["q0"]
-    assert not prediction.failed and prediction.blind is not None and prediction.blind.error is ErrorCode.MODEL
+    assert not prediction.failed
+    assert prediction.blind is not None
+    assert prediction.blind.error is ErrorCode.MODEL
     score_run(tmp_path, OfflineJudge())
-    assert overall(tmp_path).metrics["blind_c"][3:] == (0, 1) and overall(tmp_path).metrics["openeqa_c"].mean == 1
+    assert overall(tmp_path).metrics["blind_c"][3:] == (0, 1)
+    assert overall(tmp_path).metrics["openeqa_c"].mean == 1
 
 
 def test_another_run_in_the_same_directory_is_refused(tmp_path: Path) -> None:
@@ -163,7 +172,9 @@ def test_habitat_scenes_are_refused_before_anything_is_asked(tmp_path: Path) -> 
     asked, runner = plain(1)
     with pytest.raises(ConfigError, match="Habitat simulator is not built in yet") as caught:
         run_benchmark([replace(asked[0], simulator="habitat", scene="00826-BFRyYbPCCPE")], runner, tmp_path / "run")
-    assert "\n" not in str(caught.value) and runner.asked == [] and not (tmp_path / "run").exists()
+    assert "\n" not in str(caught.value)
+    assert runner.asked == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_prediction_round_trip() -> None:
@@ -190,21 +201,27 @@ def test_scores_by_hand(tmp_path: Path) -> None:
     assert mean["gain_over_blind"] == pytest.approx((0.5 + 0 - 1) / 3)
     assert mean["openeqa_c_failed_lowest"] == pytest.approx(1.5 / 5)
     assert mean["express_c_star"] == pytest.approx((0.6 + 1 + 0.2) / 3)
-    assert mean["express_c"] is None and row.metrics["express_c"][3:] == (0, 5)  # this judge sees no images
-    assert mean["sr"] == mean["osr"] == 1 and mean["spl"] == pytest.approx(0.8)
-    assert mean["npl"] == pytest.approx(0.8) and mean["wce"] == pytest.approx(0.8 * (0.82 + 0.9 + 0.1) / 3)
-    assert row.metrics["openeqa_c"].n == 3 and row.metrics["openeqa_c"].excluded == 2
+    assert mean["express_c"] is None
+    assert row.metrics["express_c"][3:] == (0, 5)
+    assert mean["sr"] == mean["osr"] == 1
+    assert mean["spl"] == pytest.approx(0.8)
+    assert mean["npl"] == pytest.approx(0.8)
+    assert mean["wce"] == pytest.approx(0.8 * (0.82 + 0.9 + 0.1) / 3)
+    assert row.metrics["openeqa_c"].n == 3
+    assert row.metrics["openeqa_c"].excluded == 2
 
 
 def test_score_files(tmp_path: Path) -> None:
     out = make_run(tmp_path)
     scores = score_run(out, OfflineJudge())
-    assert read_scores(out) == scores and scores.privileged == ("LabelAnswerer",)
+    assert read_scores(out) == scores
+    assert scores.privileged == ("LabelAnswerer",)
     assert read_json(out / "predictions.json")[1] == {"question_id": "q-2", "answer": "There are 4 chairs"}
     assert read_json(out / "openeqa_scores.json") == {"q-1": 3, "q-2": 5, "q-3": 1}
     manifest = read_manifest(out)
     assert (manifest.judge, manifest.judge_sha256) == ("offline", OfflineJudge().version)
-    assert manifest.dataset_sha256 == dataset_hash(samples()) and manifest.config == {"policy": "frontier"}
+    assert manifest.dataset_sha256 == dataset_hash(samples())
+    assert manifest.config == {"policy": "frontier"}
 
 
 def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -230,7 +247,9 @@ def test_unscored_questions_leave_the_mean_and_are_counted(tmp_path: Path) -> No
     out = make_run(tmp_path)
     score_run(out, SilentJudge())
     row = overall(out)
-    assert row.unscored == 2 and row.metrics["openeqa_c"][3:] == (1, 4) and row.metrics["openeqa_c"].mean == 0.75
+    assert row.unscored == 2
+    assert row.metrics["openeqa_c"][3:] == (1, 4)
+    assert row.metrics["openeqa_c"].mean == 0.75
     assert row.metrics["express_c"].mean == pytest.approx(0.4)
     assert row.metrics["express_e_path"].mean == pytest.approx(0.32)
 
@@ -240,7 +259,8 @@ def test_unreachable_targets_leave_d_t(tmp_path: Path) -> None:
     runner = ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup"), Pose2(i, 0, 0)) for i, s in enumerate(asked)})
     run_benchmark(asked, runner, tmp_path)
     score_run(tmp_path, OfflineJudge(), lambda sample, a, b: math.inf if a[0] == 0 else 2.0)
-    assert overall(tmp_path).metrics["express_d_t"][0] == 2.0 and overall(tmp_path).metrics["express_d_t"][3:] == (1, 1)
+    assert overall(tmp_path).metrics["express_d_t"][0] == 2.0
+    assert overall(tmp_path).metrics["express_d_t"][3:] == (1, 1)
 
 
 def test_a_run_in_progress_counts_what_is_missing(tmp_path: Path) -> None:
@@ -254,7 +274,10 @@ def test_a_run_in_progress_counts_what_is_missing(tmp_path: Path) -> None:
 def test_tables_agree(tmp_path: Path) -> None:
     scores = score_run(make_run(tmp_path), OfflineJudge())
     first = tables.json_table(scores)[0]
-    assert first["C % [95 %]"].startswith("50.0 [") and first["failed"] == "2" and first["n"] == "3/5"
+    assert first["C % [95 %]"].startswith("50.0 [")
+    assert first["failed"] == "2"
+    assert first["n"] == "3/5"
     markdown = tables.markdown_table(scores)
-    assert all(cell in markdown for cell in first.values()) and "privileged: LabelAnswerer" in markdown
+    assert all(cell in markdown for cell in first.values())
+    assert "privileged: LabelAnswerer" in markdown
     assert len(tables.rich_table(scores).rows) == len(scores.rows) == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -35,21 +36,27 @@ def test_formulas_by_hand() -> None:
     assert metrics.weighted_confidence(0.6, 5, 10) == pytest.approx(0.3)
     assert metrics.spl(True, 4, 5) == pytest.approx(0.8)
     assert metrics.spl(False, 4, 5) == 0
-    assert metrics.choice_accuracy(5) == 1 and metrics.choice_accuracy(4) == 0
+    assert metrics.choice_accuracy(5) == 1
+    assert metrics.choice_accuracy(4) == 0
     assert metrics.normalised_steps(12, 48) == 0.25
     assert metrics.goal_condition_success([True, False, True, True]) == 0.75
-    assert metrics.task_success([True, True]) and not metrics.task_success([True, False])
-    assert metrics.arrived(3.0) and not metrics.arrived(3.01)
-    assert metrics.reachable(2.5) == 2.5 and metrics.reachable(math.inf) is None
+    assert metrics.task_success([True, True])
+    assert not metrics.task_success([True, False])
+    assert metrics.arrived(3.0)
+    assert not metrics.arrived(3.01)
+    assert metrics.reachable(2.5) == 2.5
+    assert metrics.reachable(math.inf) is None
 
 
-def test_what_makes_no_sense_is_refused() -> None:
-    for call in (lambda: metrics.openeqa_c(math.nan), lambda: metrics.path_ratio(-1, 2),
-                 lambda: metrics.path_ratio(1, math.nan), lambda: metrics.express_c(3, 0.7),
-                 lambda: metrics.normalised_steps(1, 0), lambda: metrics.task_success([]),
-                 lambda: metrics.goal_condition_success([]), lambda: metrics.paired_difference([1.0], [])):
-        with pytest.raises(ValueError):
-            call()
+@pytest.mark.parametrize(("call", "why"), [
+    (lambda: metrics.openeqa_c(math.nan), "unscored"), (lambda: metrics.path_ratio(-1, 2), "-1"),
+    (lambda: metrics.path_ratio(1, math.nan), "nan"), (lambda: metrics.express_c(3, 0.7), r"0\.7"),
+    (lambda: metrics.normalised_steps(1, 0), "> 0"), (lambda: metrics.task_success([]), "predicates"),
+    (lambda: metrics.goal_condition_success([]), "predicates"),
+    (lambda: metrics.paired_difference([1.0], []), "same questions")])
+def test_what_makes_no_sense_is_refused(call: Callable[[], object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        call()
 
 
 @given(MARKS, LENGTHS, LENGTHS)
@@ -78,7 +85,9 @@ def test_interval_holds_the_mean_and_stays_in_range(values: list[float | None]) 
     if not used:
         assert s == metrics.Summary(None, None, None, 0, len(values))
         return
-    assert s.mean is not None and s.low is not None and s.high is not None
+    assert s.mean is not None
+    assert s.low is not None
+    assert s.high is not None
     assert s.mean == pytest.approx(sum(used) / len(used))
     assert min(used) - 1e-9 <= s.low <= s.high <= max(used) + 1e-9
 
@@ -102,9 +111,13 @@ def test_paired_difference_cancels_what_is_common() -> None:
     hard = [i / 50 for i in range(50)]
     better = [min(1.0, h + 0.1) for h in hard]
     d = metrics.paired_difference(better, hard)
-    assert d.mean is not None and d.low is not None and 0.08 < d.low <= d.mean <= 0.1001
+    assert d.mean is not None
+    assert d.low is not None
+    assert 0.08 < d.low <= d.mean <= 0.1001
     unpaired = metrics.bootstrap(better)
-    assert unpaired.high is not None and unpaired.low is not None and d.high is not None
+    assert unpaired.high is not None
+    assert unpaired.low is not None
+    assert d.high is not None
     assert d.high - d.low < (unpaired.high - unpaired.low) / 5
 
 

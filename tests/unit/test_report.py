@@ -46,7 +46,8 @@ class Elements(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in self.VOID or (self.open and self.open[-1] == tag):
-            assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
+            assert self.open[-1:] == [tag], f"</{tag}> closes nothing"
+            self.open.pop()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_is_whole_and_needs_no_network(run: Path) -> None:
     page = write_report(run).read_text()
     elements = Elements(page)
-    assert not elements.open and elements.names.count("article") == 5 and elements.names.count("svg") == 3
+    assert not elements.open
+    assert elements.names.count("article") == 5
+    assert elements.names.count("svg") == 3
     assert all(a.startswith(("data:image/", "#q")) for a in elements.addresses)
     assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", page)
     assert elements.names.count("script") == 0
@@ -71,7 +74,8 @@ def test_page_tells_what_happened(run: Path) -> None:
                  "a kitchen may have a cup", "blue cup on the desk", "5 drives in a row did not move the robot",
                  "ZeroDivisionError", "privileged: LabelAnswerer", "30 needed", "sha256"):
         assert text in page, text
-    assert "What is &lt;b&gt;under&lt;/b&gt; the stairs?" in page and "<b>under" not in page
+    assert "What is &lt;b&gt;under&lt;/b&gt; the stairs?" in page
+    assert "<b>under" not in page
 
 
 def test_same_run_same_page(run: Path) -> None:
@@ -81,12 +85,14 @@ def test_same_run_same_page(run: Path) -> None:
 def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "EMBED_UP_TO", 2)
     files = [a for a in Elements(write_report(run).read_text()).addresses if a.startswith("report/")]
-    assert files and all((run / name).read_bytes()[:2] == b"\xff\xd8" for name in files)
+    assert files
+    assert all((run / name).read_bytes()[:2] == b"\xff\xd8" for name in files)
 
 
 def test_a_run_that_is_not_scored_yet_is_shown(tmp_path: Path) -> None:
     page = write_report(make_run(tmp_path)).read_text()
-    assert "unmarked" in page and Elements(page).names.count("article") == 5
+    assert "unmarked" in page
+    assert Elements(page).names.count("article") == 5
 
 
 def test_damaged_traces_and_images_are_said_not_hidden(tmp_path: Path) -> None:
@@ -97,18 +103,23 @@ def test_damaged_traces_and_images_are_said_not_hidden(tmp_path: Path) -> None:
     object.__setattr__(broken.keyframes[6], "jpeg", b"not a picture")
     save_trace(folders[1] / "trace.zip", broken)
     page = write_report(out).read_text()
-    assert "is not a readable trace" in page and "image cannot be read" in page
+    assert "is not a readable trace" in page
+    assert "image cannot be read" in page
 
 
 def test_trace_round_trip(tmp_path: Path) -> None:
     result = answers()["q-1"]
-    assert not isinstance(result, Exception) and result.trace is not None and result.trace.grid is not None
+    assert not isinstance(result, Exception)
+    assert result.trace is not None
+    assert result.trace.grid is not None
     save_trace(tmp_path / "a.zip", result.trace)
     save_trace(tmp_path / "b.zip", result.trace)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     back = load_trace(tmp_path / "a.zip")
-    assert back.grid is not None and (back.grid.cells == result.trace.grid.cells).all()
-    assert (back.grid.explored == result.trace.grid.explored).all() and back.grid.origin == result.trace.grid.origin
+    assert back.grid is not None
+    assert (back.grid.cells == result.trace.grid.cells).all()
+    assert (back.grid.explored == result.trace.grid.explored).all()
+    assert back.grid.origin == result.trace.grid.origin
     assert (back.question, back.poses, back.decisions, back.keyframes, back.answer) == (
         result.trace.question, result.trace.poses, result.trace.decisions, result.trace.keyframes, result.trace.answer)
     save_trace(tmp_path / "empty.zip", EpisodeTrace())
@@ -133,14 +144,19 @@ def test_map_picture_has_north_up_and_four_kinds_of_cells() -> None:
     grid = GridMap(0, 0.1, (0.0, 0.0), cells, np.array([[True, False], [False, False]]))
     pixels = np.asarray(Image.open(io.BytesIO(grid_png(grid))).convert("RGB"))
     bottom, top = pixels[1], pixels[0]
-    assert tuple(bottom[0]) == (255, 255, 255) and len({tuple(p) for row in pixels for p in row}) == 4
-    assert bottom[1].sum() == pixels.sum(axis=2).min() and tuple(top[0]) == (236, 239, 243)
+    assert tuple(bottom[0]) == (255, 255, 255)
+    assert len({tuple(p) for row in pixels for p in row}) == 4
+    assert bottom[1].sum() == pixels.sum(axis=2).min()
+    assert tuple(top[0]) == (236, 239, 243)
 
 
 def test_map_shows_path_goals_and_target() -> None:
     picture = str(map_svg(trace("Where?", Answer("here")), (7.4, 5.2), None))
-    assert picture.count('class="goal"') == 3 and 'class="target"' in picture and 'class="frontier"' in picture
-    assert path_colour(0) in picture and path_colour(1) in picture
+    assert picture.count('class="goal"') == 3
+    assert 'class="target"' in picture
+    assert 'class="frontier"' in picture
+    assert path_colour(0) in picture
+    assert path_colour(1) in picture
     box = [float(v) for v in re.search(r'viewBox="([^"]+)"', picture)[1].split()]  # type: ignore[index]
     assert all(box[0] <= p.x <= box[0] + box[2] and box[1] <= -p.y <= box[1] + box[3] for _, p in path())
 
@@ -148,7 +164,8 @@ def test_map_shows_path_goals_and_target() -> None:
 def test_nothing_to_draw_is_no_picture() -> None:
     assert map_svg(EpisodeTrace(), None, None) == ""
     still = EpisodeTrace(poses=[(0, Pose2(1, 1, 0))])
-    assert "<polyline" not in map_svg(still, None, None) and "<svg" in map_svg(still, None, None)
+    assert "<polyline" not in map_svg(still, None, None)
+    assert "<svg" in map_svg(still, None, None)
 
 
 def test_manifest_settings_are_on_the_page(run: Path) -> None:
