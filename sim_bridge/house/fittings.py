@@ -74,13 +74,9 @@ def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurni
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
         return _solid(f.put(blank, Spot(*middle, 0.0, inward), "wall"))
     blank = f.blank("door", depth=0.11, width=high - low - 0.06, height=opening.z1 - 0.02, state="open", colour=colour)
-    for first in (swing.hinge_first, not swing.hinge_first):
-        along = low - 0.06 if first else high + 0.06
-        base = f.wall_spot(side, along, blank.look.width + 0.02)
-        spot = Spot(base.x, base.y, 0.0, inward - math.pi / 2 + dice.between(-0.03, 0.03))
-        if f.free(footprint(blank, spot)):
-            return _solid(f.put(blank, spot, "wall"))
-    return None
+    base = f.wall_spot(side, low - 0.075 if swing.hinge_first else high + 0.075, blank.look.width + 0.02)
+    spot = Spot(base.x, base.y, 0.0, inward - math.pi / 2 + dice.between(-0.03, 0.03))
+    return _solid(f.put(blank, spot, "wall")) if f.free(footprint(blank, spot)) else None
 
 
 def _solid(thing: Thing) -> Thing:

@@ -82,16 +82,16 @@ def _start_cell(house: House, floor: Floor) -> tuple[int, int]:
     """Return the cell with the most space around it in the hallway, entryway or living room."""
     order = [r.id for kind in START_ROOMS for r in house.rooms if r.kind == kind]
     for room in order:
-        space = np.where(floor.room == room, floor.clearance_m, 0.0)
-        best = int(np.argmax(space))
-        if space.flat[best] >= RADIUS_M:
-            return divmod(best, space.shape[1])  # type: ignore[return-value]
+        space = np.where((floor.room == room) & floor.roam(RADIUS_M), floor.clearance_m, 0.0)
+        if space.any():
+            row, column = divmod(int(np.argmax(space)), space.shape[1])
+            return row, column
     raise AssertionError(f"house {house.seed} has no free floor in {order}")
 
 
-def shut_off(house: House, floor: Floor, reached: np.ndarray) -> list[int]:
+def shut_off(house: House, floor: Floor) -> list[int]:
     """Return the rooms of which the robot reaches too little."""
-    out = []
+    out, reached = [], floor.roam(RADIUS_M)
     for room in house.rooms:
         inside = floor.room == room.id
         got = int((reached & inside).sum())
@@ -104,7 +104,7 @@ def shut_off(house: House, floor: Floor, reached: np.ndarray) -> list[int]:
 def _clear_ways(house: House) -> Floor:
     """Take out furniture until every room is reachable; return the floor that is left."""
     floor = floor_of(house)
-    while blocked := shut_off(house, floor, floor.reached(_start_cell(house, floor), RADIUS_M)):
+    while blocked := shut_off(house, floor):
         remove(house, _culprit(house, blocked))
         floor = floor_of(house)
     return floor
@@ -112,13 +112,13 @@ def _clear_ways(house: House) -> Floor:
 
 def _culprit(house: House, blocked: list[int]) -> Thing:
     """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
-    movable = [t for t in house.things if stands_in_way(t) and t.relation == "floor"]
+    movable = [t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))]
     near = [t for t in movable if t.room in blocked] or movable
-    ranked = sorted(near, key=lambda t: (t.kind in ESSENTIAL, -t.id))
+    ranked = sorted(near, key=lambda t: (t.kind == "door", t.kind in ESSENTIAL, -t.id))
     for thing in ranked[:12]:
         rest = replace(house, things=[t for t in house.things if t is not thing])
         floor = floor_of(rest)
-        if len(shut_off(rest, floor, floor.reached(_start_cell(rest, floor), RADIUS_M))) < len(blocked):
+        if len(shut_off(rest, floor)) < len(blocked):
             return thing
     return ranked[0]
 
@@ -130,6 +130,7 @@ def remove(house: House, thing: Thing) -> None:
         if other.support in gone:
             gone.add(other.id)
     house.things[:] = [t for t in house.things if t.id not in gone]
+    house.openings[:] = [o._replace(kind="passage", thing=0) if o.thing in gone else o for o in house.openings]
 
 
 def _start(house: House, floor: Floor) -> Pose2:

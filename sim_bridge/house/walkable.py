@@ -30,10 +30,11 @@ class Floor(NamedTuple):
         """Return [row, column] of the cell that holds a point."""
         return int((y - self.origin[1]) / CELL_M), int((x - self.origin[0]) / CELL_M)
 
-    def reached(self, start: tuple[int, int], radius_m: float) -> np.ndarray:
-        """Return the bool mask of cells that a disc of this radius can reach from a cell."""
-        labels, _ = ndimage.label(self.clearance_m >= radius_m, structure=np.ones((3, 3)))
-        return labels == labels[start] if labels[start] else np.zeros(labels.shape, bool)
+    def roam(self, radius_m: float) -> np.ndarray:
+        """Return the bool mask of the largest area that a disc of this radius can move about in."""
+        labels, count = ndimage.label(self.clearance_m >= radius_m, structure=np.ones((3, 3)))
+        sizes = np.bincount(labels.ravel(), minlength=count + 1)
+        return labels == 1 + int(np.argmax(sizes[1:])) if count else np.zeros(labels.shape, bool)
 
 
 def stands_in_way(thing: Thing) -> bool:
