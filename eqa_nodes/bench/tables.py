@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
 from eqa_nodes.bench.metrics import Summary
@@ -51,17 +53,38 @@ COLUMNS = (
     Column("unscored", lambda row: str(row.unscored)),
     Column("failed", lambda row: str(row.failed)),
 )
+_COSTS = 6  # the first column that is no mark
+_WIDE = 120  # characters that the whole table needs
 
 
-def rich_table(scores: Scores) -> Table:
-    """Return the table for a terminal."""
-    table = Table(title=f"{scores.dataset or 'questions'}, judge {scores.judge}", caption="\n".join(footnotes(scores)),
-                  caption_justify="left")
-    for column in COLUMNS:
-        table.add_column(column.heading, justify="left" if column is COLUMNS[0] else "right", no_wrap=True)
-    for row in scores.rows:
-        table.add_row(*(column.cell(row) for column in COLUMNS), style="bold" if row.name == "all" else "")
-    return table
+class ScoreTable:
+    """The table for a terminal: in one piece where that fits, else marks above costs. Its footnotes go below it."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        title = f"{self._scores.dataset or 'questions'}, judge {self._scores.judge}"
+        if options.max_width >= _WIDE:
+            yield self._part(COLUMNS, title)
+        else:
+            yield self._part(COLUMNS[:_COSTS], title)
+            yield self._part((COLUMNS[0], *COLUMNS[_COSTS:]), "")
+
+    def _part(self, columns: Sequence[Column], title: str) -> Table:
+        table = Table(title=title or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+        for column in columns:
+            first = column is COLUMNS[0]
+            table.add_column(column.heading.replace(" ", "\n", 1), justify="left" if first else "right",
+                             no_wrap=not first, min_width=12 if first else None, vertical="bottom")
+        for row in self._scores.rows:
+            table.add_row(*(column.cell(row) for column in columns), style="bold" if row.name == "all" else "")
+        return table
+
+
+def rich_table(scores: Scores) -> ScoreTable:
+    """Return the table for a terminal of any width."""
+    return ScoreTable(scores)
 
 
 def markdown_table(scores: Scores) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from eqa_nodes.bench import tables
 from eqa_nodes.bench.codec import decode, dumps, read_json
@@ -280,4 +282,14 @@ def test_tables_agree(tmp_path: Path) -> None:
     markdown = tables.markdown_table(scores)
     assert all(cell in markdown for cell in first.values())
     assert "privileged: LabelAnswerer" in markdown
-    assert len(tables.rich_table(scores).rows) == len(scores.rows) == 6
+    assert len(scores.rows) == 6
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_terminal_table_shows_every_cell_at_any_width(tmp_path: Path, width: int) -> None:
+    scores = score_run(make_run(tmp_path), OfflineJudge())
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(tables.rich_table(scores))
+    shown = console.export_text()
+    assert "…" not in shown
+    assert all(cell in shown for row in tables.json_table(scores) for cell in list(row.values())[1:])
