@@ -1,15 +1,13 @@
 """The graph as data: topics, services, actions, nodes and who uses what.
 
-Nodes wire themselves from their row, `runner.py` and the launch files start it, `eqa graph` prints it, tests hold all of them
-against it. Names are relative: a namespace or a remapping moves them; /tf, /tf_static and /clock are ROS's own.
+Nodes wire themselves from their row, `runner.py` and the launch files start it, `eqa graph` prints it, tests hold all
+of them against it. Names are relative: a namespace or a remapping moves them; /tf, /tf_static, /clock and /diagnostics
+are ROS's own.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-NAMESPACE_FREE = ("tf", "tf_static", "clock")  # never under a namespace
-
 
 class Topic(NamedTuple):
     """Name on the wire, message type, and kind of quality of service: frame | latched | event | clock."""
@@ -73,8 +71,8 @@ ACTIONS: dict[str, Port] = {
 class NodeSpec(NamedTuple):
     """One node: where its class is, what it says and hears, what it serves and calls.
 
-    frames: parts of an observation that it takes in (it then acknowledges each in lock-step); threads: of its executor, more
-    than one where a callback may wait for others; worlds: sim | robot | both.
+    frames: parts of an observation that it takes in; threads: of its executor, more than one where a callback may wait
+    for another; worlds: sim | robot | both.
     """
 
     target: str
@@ -97,6 +95,7 @@ NODES: dict[str, NodeSpec] = {
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
     "memory": NodeSpec(
         "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
+        subscribes=("labels", "label_table"),
         serves=("reset_memory", "recall")),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", subscribes=("map", "explored", "frontiers", "odom"),
@@ -109,19 +108,18 @@ NODES: dict[str, NodeSpec] = {
         serves=("assess_views", "answer_question"), threads=2),
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
-        subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers", "keyframes",
-                    "view_assessments", "goal", "decision", "question", "answer"),
+        subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
+                    "keyframes", "view_assessments", "goal", "decision", "question", "answer"),
         serves=("reset_recorder",)),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
-        subscribes=("odom",), serves=("ask", "reset_episode"),
+        serves=("ask", "reset_episode"),
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "choose_goal",
                "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
 }
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
-ALWAYS = ("diagnostics", "episode", "taken")  # wired by the base of every node as needed
-FRAMES = ("tf", "tf_static", "labels", "label_table")  # wired by every node that takes in frames
+TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
 def nodes_of(world: str) -> list[str]:

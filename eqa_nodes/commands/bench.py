@@ -17,11 +17,13 @@ from eqa_nodes.bench.runner import Progress as Asked
 from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.tables import footnotes, rich_table
+from eqa_nodes.bench.tables import rich_table
 from eqa_nodes.commands.chain import open_runner, parameters_of, run_folder
 from eqa_nodes.core.agent import Progress as Searching
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode
+
+TABLE_WIDTH = 150  # columns of a table that goes to a file
 
 
 def demo(arguments: argparse.Namespace) -> int:
@@ -73,9 +75,9 @@ def _score(out: Path, judge: str) -> None:
     with closing(_Distances()) as distances:
         scores = score_run(out, open_judge(judge), distances)
     console = Console()
+    if not console.is_terminal:
+        console.width = TABLE_WIDTH
     console.print(rich_table(scores))
-    for note in footnotes(scores):
-        console.print(f"  {note}", style="dim", soft_wrap=True)
 
 
 def _report(out: Path) -> None:

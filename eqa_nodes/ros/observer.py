@@ -66,13 +66,13 @@ class ObserverNode(EpisodeNode):
         super().__init__(name, **kwargs)
         labels = getattr(self.config, "labels", False)
         self.tf = TfBuffer()
-        parts = self.spec.frames + (("labels",) if labels else ())
+        parts = self.spec.frames + ("labels",) * labels
         self.frames = FrameAssembler(parts, self.tf, self._frame)
         self.frames.rejected = self._rejected
         for part in parts:
-            self._subscribe(part, lambda message, part=part: self._put(part, message))
+            self.hear(part, lambda message, part=part: self._put(part, message))
         if labels:
-            self._subscribe("label_table", self.frames.put_table)
+            self.hear("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
         self._subscribe("tf_static", lambda message: self._transforms(message, static=True))
 
