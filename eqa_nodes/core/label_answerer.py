@@ -8,7 +8,7 @@ from eqa_nodes.core.answering import check_question, evidence_from, match_choice
 from eqa_nodes.core.label_answerer_found import Found
 from eqa_nodes.core.label_answerer_parse import Asked, parse
 from eqa_nodes.core.label_answerer_rules import look_up
-from eqa_nodes.core.label_answerer_scene import Scene, evidence_views, same_room
+from eqa_nodes.core.label_answerer_scene import Scene, evidence_views, room_of, same_room
 from eqa_nodes.core.label_answerer_tables import guess
 from eqa_nodes.core.language import content_words
 from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt, ViewAssessment
@@ -64,15 +64,8 @@ def _assessed(view: Keyframe, asked: Asked) -> ViewAssessment:
         clear.append(_IN_ROOM)
     note = f"{found.text} ({', '.join(t.kind for t in found.things[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
-    region = view.region or _main_room(scene)
+    region = view.region or room_of(view)
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, region, note)
-
-
-def _main_room(scene: Scene) -> str:
-    pixels: dict[str, int] = {}
-    for thing in scene.things:
-        pixels[thing.room] = pixels.get(thing.room, 0) + thing.sighting.pixels
-    return max(sorted(pixels), key=lambda room: pixels[room], default="")
 
 
 def _in_choices(found: Found, question: Question) -> Found | None:

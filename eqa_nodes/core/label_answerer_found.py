@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.label_answerer_parse import Ref
 from eqa_nodes.core.label_answerer_scene import Scene, Seen, whole
-from eqa_nodes.core.language import join_list, with_article
+from eqa_nodes.core.language import join_list, number_word, plural, with_article
 
 _NEAR_M = 3.2  # from here a surface can be looked over
 
@@ -68,7 +68,9 @@ def clearest(things: Sequence[Seen]) -> Found | None:
 def listed(things: Sequence[Seen], base: Seen | None) -> Found | None:
     if not things:
         return None
-    kinds = sorted({t.kind for t in things})
+    kinds = [t.kind for t in things]
+    words = [with_article(kind) if kinds.count(kind) == 1 else f"{number_word(kinds.count(kind))} {plural(kind)}"
+             for kind in sorted(set(kinds))]
     clear = min(t.clarity for t in things)
     evidence = (*things, base) if base else tuple(things)
-    return Found(join_list([with_article(kind) for kind in kinds]), clear * surveyed(base), evidence, 0.75 * clear)
+    return Found(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)

@@ -58,6 +58,8 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("wasted", rf"{_WASTE} (?:by|at) (?P<t>.+)"),
     ("wasted_in", rf"{_WASTE} in (?P<room>.+)"),
     ("stays_cold", r"will (?:food|milk|drinks) in (?P<t>.+) (?:stay|keep) (?:cold|fresh)"),
+    ("set", r"is (?P<t>.+) set for (?:meal|breakfast|lunch|dinner|supper)"),
+    ("offered", r"is there (?:any|some)thing to (?P<purpose>read|drink|eat)(?: from)? on (?P<t>.+)"),
     ("filled", r"is there (?:any|some) (?P<purpose>\w+) left in (?P<t>.+)"),
     ("count_at", rf"how many (?P<t>.+?) (?:{_BE} |can i see |do i have )?(?:there )?{_ON} (?P<u>.+)"),
     ("count", rf"how many (?P<t>.+?)(?: {_BE}(?: there)?| do i have| can i see)?"),
@@ -92,6 +94,8 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("room", rf"(?:in )?(?:which|what) room (?:{_BE}|has) (?P<t>.+?)(?:(?: located)? in)?"),
     ("where", rf"where (?:{_BE}|did i (?:leave|put)|have i (?:left|put)) (?P<t>.+?)(?: located)?"),
     ("where", r"i am looking for (?P<t>.+?) , where .+"),
+    ("sign", r"do (?:i|we) have (?:\w+ )?(?P<purpose>pet|child|baby)"),
+    ("sign", r"does (?:\w+ )?(?P<purpose>pet|child|baby|toddler) live here"),
     ("exists", r"(?:is|are) there (?:any |some |already )?(?P<t>.+)|do i have (?:any )?(?P<u>.+)"),
     ("hint", r"what (?:kind of )?(?P<purpose>pet|instrument|sport|hobby).*"),
 ))

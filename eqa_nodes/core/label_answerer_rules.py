@@ -8,9 +8,10 @@ from eqa_nodes.core.label_answerer_found import Found, surveyed, the_one, yes
 from eqa_nodes.core.label_answerer_parse import Asked, Ref
 from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent
 from eqa_nodes.core.label_answerer_spatial import SPATIAL
-from eqa_nodes.core.label_answerer_tables import HINTS, SEATS, Purpose, purpose_of
+from eqa_nodes.core.label_answerer_tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language import canonical
 
+_COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 _SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
 _OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
@@ -19,7 +20,8 @@ _DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "o
 
 
 def _colour(scene: Scene, asked: Asked) -> Found | None:
-    found = scene.find(asked.refs[0])
+    ref = asked.refs[0]
+    found = scene.find(ref) or (scene.find(Ref(ref.support, ref.room)) if ref.kind in _COVERS else [])
     colours = {t.attributes.get("colour", "") for t in found} - {""}
     if not colours:
         return None
@@ -117,11 +119,12 @@ def _use(scene: Scene, asked: Asked) -> Found | None:
 
 def _sit_for(scene: Scene, asked: Asked) -> Found | None:
     screen = the_one(scene, asked.refs[0])
-    seats = [t for kind in SEATS for t in scene.find(Ref(kind, screen[0].room))] if screen else []
-    if screen is None or not seats:
+    room = screen[0].room if screen else "living room"  # where it is most likely, while it is not seen
+    seat = next((t for kind in SEATS for t in scene.find(Ref(kind, room))), None)
+    if seat is None:
         return None
-    seat = seats[0]
-    return Found(f"on the {seat.kind} in the {seat.room}", min(screen[1], seat.clarity), (seat, screen[0]))
+    sure, things = (min(screen[1], seat.clarity), (seat, screen[0])) if screen else (0.5 * seat.clarity, (seat,))
+    return Found(f"on the {seat.kind} in the {seat.room}", sure, things)
 
 
 def _hint(scene: Scene, asked: Asked) -> Found | None:
@@ -130,6 +133,12 @@ def _hint(scene: Scene, asked: Asked) -> Found | None:
         return None
     answer, thing = max(told, key=lambda pair: (pair[1].clarity, -pair[1].instance))
     return Found(answer, thing.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (thing,))
+
+
+def _sign(scene: Scene, asked: Asked) -> Found | None:
+    told = [t for t in scene.things if t.kind in SIGNS[asked.purpose]]
+    best = max(told, key=lambda t: (t.clarity, -t.instance), default=None)
+    return Found("yes", best.clarity, (best,)) if best else None
 
 
 def _bath(scene: Scene, asked: Asked) -> Found | None:
@@ -162,7 +171,7 @@ RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
     "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),
     "slept": _state_is(lambda asked: "unmade"), "filled": _state_is(lambda asked: "full"),
     "where": _where, "room": _room, "tool": _use, "place": _use, "which_room": _use, "sit_for": _sit_for, "hint": _hint,
-    "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in,
+    "sign": _sign, "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in,
 }
 
 

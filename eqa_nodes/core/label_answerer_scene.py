@@ -123,7 +123,7 @@ class Scene:
         box = self.bounds(room)
         if box is None:
             return 0.0
-        cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8)]
+        cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8) or same_room(room_of(v), room)]
         width, depth = box[2] - box[0], box[3] - box[1]
         spots = [(box[0] + width * i / 8, box[1] + depth * j / 8) for i in range(9) for j in range(9)]
         seen = sum(any(_looks_at(pose.x, pose.y, pose.yaw, *spot) for pose in cameras) for spot in spots)
@@ -186,6 +186,14 @@ def _fits(thing: Seen, ref: Ref) -> bool:
     support = not ref.support or ref.relation in ("next to", "at") or (
         canonical(a.get("support", "")) == canonical(ref.support))
     return colour and support
+
+
+def room_of(view: Keyframe) -> str:
+    """Return the room that most labelled pixels of a view belong to; "" for none."""
+    pixels: dict[str, int] = {}
+    for sighting in view.sightings:
+        pixels[sighting.label.room] = pixels.get(sighting.label.room, 0) + sighting.pixels
+    return max(sorted(pixels), key=lambda room: pixels[room], default="")
 
 
 def gap(a: Seen, b: Seen) -> float:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from eqa_nodes.core.label_answerer_found import Found, both, clearest, listed, surveyed, the_one, yes
 from eqa_nodes.core.label_answerer_parse import Asked, Ref
 from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
-from eqa_nodes.core.language import canonical, with_article
+from eqa_nodes.core.label_answerer_tables import OFFERS
+from eqa_nodes.core.language import canonical, same, with_article
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
-_NEXT_TO_M, _BESIDE_M, _AT_TABLE_M = 0.8, 0.8, 0.75  # gaps measured on visible parts, which end a little inside
+_NEXT_TO_M, _BESIDE_M, _AT_TABLE_M, _TO_WALL_M = 0.8, 0.8, 0.75, 0.5  # gaps measured on visible parts, which end a little inside
 
 
 def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[Seen]]:
@@ -22,6 +23,16 @@ def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[
 def _carried(scene: Scene, asked: Asked) -> Found | None:
     base, things = _base_and(scene, asked.refs[0], asked.relation)
     return listed(things, base)
+
+
+def _holds(scene: Scene, asked: Asked) -> Found | None:
+    """Answer whether something of a sort is on a thing: yes when one is seen, no when the thing was looked over."""
+    wanted = OFFERS[asked.purpose] if asked.form == "offered" else ("plate", "cutlery")
+    base, things = _base_and(scene, asked.refs[0], "on")
+    fit = [t for t in things if canonical(t.kind) in map(canonical, wanted)]
+    if fit:
+        return Found("yes", max(t.clarity for t in fit), tuple(fit))
+    return Found("no", base.clarity * surveyed(base), (base,), 0.75 * base.clarity) if base else None
 
 
 def _coloured(scene: Scene, asked: Asked) -> Found | None:
@@ -36,14 +47,14 @@ def _above(scene: Scene, asked: Asked) -> Found | None:
         return None
     base = one[0]
     hung = [t for t in _on_walls(scene, base.room) if _hangs_over(t, base)]
-    named = [t for t in hung if canonical(t.attributes.get("support", "")) == canonical(base.kind)]
+    named = [t for t in hung if same(t.attributes.get("support", ""), base.kind)]
     found = clearest(named or hung)
     return found and found._replace(things=(*found.things, base))
 
 
 def _hangs_over(thing: Seen, base: Seen) -> bool:
-    over = all(thing.low[i] < base.high[i] + 0.15 and thing.high[i] > base.low[i] - 0.15 for i in (0, 1))
-    return over and thing.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2])
+    # of deep furniture only the front is seen, so that the wall behind it begins some way off
+    return gap(thing, base) < _TO_WALL_M and thing.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2])
 
 
 def _on_walls(scene: Scene, room: str) -> list[Seen]:
@@ -173,7 +184,7 @@ def _exists(scene: Scene, asked: Asked) -> Found | None:
 
 
 SPATIAL: dict[str, Callable[[Scene, Asked], Found | None]] = {
-    "carried": _carried, "coloured": _coloured, "above": _above, "on_wall": _on_wall, "between": _between,
-    "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer, "count": _count,
-    "count_at": _count_at, "seats": _seats, "enough": _enough, "exists": _exists,
+    "carried": _carried, "offered": _holds, "set": _holds, "coloured": _coloured, "above": _above, "on_wall": _on_wall,
+    "between": _between, "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer,
+    "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "exists": _exists,
 }

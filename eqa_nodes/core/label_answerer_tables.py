@@ -23,7 +23,7 @@ heat boil water tea | kettle, stove, microwave | with
 make brew coffee espresso | coffee machine, coffee maker | with
 toast bread | toaster | with
 heat warm up leftovers food dinner meal | microwave, oven, stove | with
-cook meal soup | stove, oven, microwave | on
+cook meal soup | cooking pot, stove, oven | on
 bake cake bread roast | oven, stove | in
 cut chop vegetables | cutting board, knife block | on
 keep cold cool milk food store drinks fresh | refrigerator | in
@@ -38,20 +38,41 @@ bath relax hot bathtub soak | bathtub | in
 shower | shower | in
 brush teeth | toothbrush, sink | with
 see look appearance hair self | mirror | in
-check weigh weight | scale, bathroom scale | on
+check weigh weight self | bathroom scale, scale | on
 clean vacuum sweep floor dust | vacuum cleaner, broom, mop | with
 throw away rubbish trash garbage waste | trash can, bin | in
+find date day month | calendar | with
+find country world capital | globe | with
+pack journey trip travel | suitcase, backpack | with
+cut mow grass lawn | lawn mower | with
+ride work school | bicycle | on
+smooth press shirt wrinkles | iron | with
+draw plan write all | whiteboard | on
+feed baby child table | high chair | in
+carry water | bucket, watering can | in
+make music | piano, guitar | with
+practise boxing box punch | punching bag | at
+put away tidy toys | toy box, toy chest | in
+watch fish | aquarium | at
+repair fix mend broken | workbench, toolbox | at
+put wet umbrella | umbrella stand | in
+store bottle wine | wine rack | in
+dog cat pet sleep | pet bed, dog bed | in
+file papers documents | filing cabinet | in
+hang up shirt dress | clothes rack, wardrobe | in
+clean dirty plates dishes without washing | dishwasher | in
 tell time hour late | clock, wall clock, alarm clock, grandfather clock | with
 cool air hot room breeze | fan, ceiling fan, air conditioner | with
 warm air room heat cold | fireplace, heater, radiator, stove | with
 warm feet fire cosy | fireplace | at
 light room bright dark | floor lamp, lamp, table lamp, desk lamp, ceiling lamp, ceiling light | with
-read light | floor lamp, desk lamp, table lamp | with
+read light dark | floor lamp, desk lamp, table lamp, wall lamp, ceiling lamp | with
 cover warm self cold blanket | blanket | with
 print letter document paper | printer | with
-work type computer homework study | desk, computer, laptop | at
+work computer homework study | desk, computer, laptop | at
+type letter text | laptop, keyboard, computer | with
 listen news music | radio, speaker, television | to
-watch television movie news film | television, monitor | on
+watch television movie news film | television, monitor, laptop | on
 play piano practise | piano, upright piano, grand piano | at
 play guitar practise | guitar | with
 find something read book novel | bookshelf, bookcase | in
@@ -61,7 +82,7 @@ reach high shelf climb | ladder, step ladder, step stool | with
 hang coat jacket | coat rack, coat stand, wardrobe, hook | on
 put wet shoes boots | shoe rack | on
 keep store clothes dress | wardrobe, dresser, chest of drawers | in
-go run jog leaving | treadmill | on
+run jog leaving | treadmill | on
 do cycling cycle pedal leaving | exercise bike | on
 work out exercise train muscles | treadmill, exercise bike, weight bench, dumbbells, yoga mat | on
 lift weights strength | weight bench, dumbbells | on
@@ -83,11 +104,17 @@ HINTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # topic -> (answe
                    ("the cello", ("cello",)), ("the drums", ("drum", "drums", "drum kit"))),
     "sport": (("running", ("treadmill",)), ("cycling", ("exercise bike", "bicycle")), ("basketball", ("basketball",)),
               ("football", ("football", "soccer ball")), ("yoga", ("yoga mat",)), ("skateboarding", ("skateboard",)),
-              ("weight training", ("dumbbell", "dumbbells", "barbell", "weight bench", "kettlebell")),
+              ("boxing", ("punching bag",)),
+              ("weight training", ("dumbbell", "dumbbells", "dumbbell rack", "barbell", "weight bench", "kettlebell")),
               ("tennis", ("tennis racket",)), ("golf", ("golf bag",))),
     "hobby": (("painting", ("easel",)), ("astronomy", ("telescope",)), ("photography", ("camera", "tripod")),
               ("chess", ("chess board", "chess set", "chessboard")), ("sewing", ("sewing machine",))),
 }
+_CHILD = ("high chair", "crib", "cot", "toy box", "toy car", "toy train", "building blocks", "dollhouse", "teddy bear")
+SIGNS = {"pet": ("pet bed", *(kind for _, kinds in HINTS["pet"] for kind in kinds)),  # topic -> what gives it away
+         "child": _CHILD, "baby": _CHILD, "toddler": _CHILD}
+OFFERS = {"read": ("book", "magazine", "newspaper", "notebook"), "drink": ("cup", "glass", "wine glass", "bottle"),
+          "eat": ("cereal box", "bread", "cake", "pizza", "banana", "apple", "sandwich", "cookie jar")}
 SEATS = ("sofa", "armchair", "bench", "ottoman", "chair", "office chair", "bar stool")
 
 _USUAL_COLOUR = {
