@@ -1,0 +1,101 @@
+"""The graph, the nodes' rows, settings, launch files, parameter files and executables say the same."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, SERVICES, TOPICS, TRANSFORMS, nodes_of
+from eqa_nodes.parameters import defaults_of, read_file
+from eqa_nodes.settings import SETTINGS, merged
+
+ROOT = Path(__file__).resolve().parents[2]
+LATE = {"clock", "diagnostics", "episode", "taken", "tf_static"}  # written or heard by the base classes, or by ROS itself
+
+
+def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
+    published = {key for spec in NODES.values() for key in spec.publishes} | LATE
+    for name, spec in NODES.items():
+        wanted = set(spec.subscribes + spec.frames)
+        assert wanted <= published, f"{name} hears {wanted - published}, which nobody publishes"
+        assert wanted | set(spec.publishes) <= TOPICS.keys()
+
+
+def test_every_call_has_exactly_one_server() -> None:
+    serving = [key for spec in NODES.values() for key in spec.serves]
+    assert sorted(serving) == sorted(SERVICES.keys() | ACTIONS.keys())
+    for name, spec in NODES.items():
+        assert set(spec.calls) <= set(serving), name
+
+
+def test_nothing_in_the_tables_is_unused() -> None:
+    used = {key for spec in NODES.values() for key in spec.publishes + spec.subscribes + spec.frames} | LATE | set(TRANSFORMS)
+    assert used >= TOPICS.keys()
+    names = [wire.name for table in (TOPICS, SERVICES, ACTIONS) for wire in table.values()]
+    assert len(names) == len(set(names))
+
+
+def test_observers_can_be_reset() -> None:
+    assert all(f"reset_{name}" in NODES[name].serves for name in OBSERVERS)
+
+
+def test_robot_graph_has_no_simulator() -> None:
+    assert "bridge" in nodes_of("sim") and "bridge" not in nodes_of("robot")
+
+
+def test_every_node_has_settings_module_and_executable() -> None:
+    assert SETTINGS.keys() == NODES.keys()
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    shipped = set(re.findall(r"resource/nodes/(\w+)", setup["options.data_files"]["lib/eqa_nodes"]))
+    assert shipped == NODES.keys()
+    for spec in NODES.values():
+        module, _, cls = spec.target.partition(":")
+        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+        names = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        assert {cls, "main"} <= names
+
+
+def test_shipped_parameter_files_fit_the_nodes() -> None:
+    files = sorted((ROOT / "launch" / "params").glob("*.yaml"))
+    assert files
+    for file in files:
+        read_file(file, SETTINGS)
+
+
+def test_launch_file_sets_parameters_that_exist() -> None:
+    tree = ast.parse((ROOT / "launch" / "sim.launch.py").read_text())
+    chosen = next(node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "CHOSEN")
+    for node, values in zip(chosen.keys, chosen.values, strict=True):
+        known = defaults_of(SETTINGS[node.value])
+        assert {key.value for key in values.keys} <= known.keys(), node.value
+
+
+@pytest.mark.parametrize(("body", "complaint"), [
+    ({"mapper": {"ros__parameters": {"map": {"voxel": 0.1}}}}, "map.voxel.*map.voxel_m"),
+    ({"maper": {"ros__parameters": {}}}, "maper.*mapper"),
+    ({"mapper": {"ros__parameters": {"map.voxel_m": "small"}}}, "map.voxel_m is 'small'"),
+    ({"mapper": {"ros__parameters": {"map.voxel_m": True}}}, "map.voxel_m is True"),
+    ({"mapper": {"map.voxel_m": 0.1}}, "ros__parameters"),
+    ({"mapper": {"ros__parameters": {"map.voxel_m": -1.0}}}, "must be positive"),
+])
+def test_wrong_parameter_files_are_named_errors(tmp_path: Path, body: object, complaint: str) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(yaml.safe_dump(body))
+    with pytest.raises(ConfigError, match=complaint):
+        read_file(file, SETTINGS)
+
+
+def test_later_parameters_win_and_wildcards_reach_every_node(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("/**:\n  ros__parameters: {node.test_delay_s: 1}\nmapper:\n  ros__parameters: {map.voxel_m: 0.2}\n")
+    result = merged(file, {"mapper": {"map.voxel_m": 0.05}})
+    assert result["mapper"]["map.voxel_m"] == 0.05
+    assert {values["node.test_delay_s"] for values in result.values()} == {1}
+    assert result.keys() == SETTINGS.keys()

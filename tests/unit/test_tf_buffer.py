@@ -1,0 +1,84 @@
+"""Transforms by stamp: exact at samples, interpolated between, an error outside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.core.errors import BadFrame, BadPose
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, pose2_of
+from eqa_nodes.ros.tf_buffer import KEEP_NS, TfBuffer, compose, interpolate
+
+SECOND = 1_000_000_000
+angles = st.floats(-math.pi, math.pi)
+places = st.floats(-50, 50)
+poses = st.builds(Pose2, places, places, angles)
+
+
+@given(poses, poses)
+def test_composing_is_multiplying_matrices(a: Pose2, b: Pose2) -> None:
+    ta, tb = a.transform(0.3), compose(b.transform(), camera_mount(1.2, 0.3))
+    assert np.allclose(compose(ta, tb).matrix(), ta.matrix() @ tb.matrix(), atol=1e-9)
+
+
+@given(poses)
+def test_composing_with_identity_changes_no_bit(a: Pose2) -> None:
+    t = a.transform(0.1)
+    assert compose(Transform.identity(), t) == t
+    assert compose(t, Transform.identity()) == t
+
+
+@given(poses, poses, st.floats(0, 1))
+def test_interpolation_is_a_rigid_transform_between_its_ends(a: Pose2, b: Pose2, share: float) -> None:
+    middle = interpolate(a.transform(), b.transform(), share)
+    middle.matrix()
+    total = abs(math.remainder(b.yaw - a.yaw, 2 * math.pi))
+    part = abs(math.remainder(pose2_of(middle).yaw - a.yaw, 2 * math.pi))
+    if total < 3.1:  # half a turn has two shortest ways
+        assert part == pytest.approx(share * total, abs=1e-6)
+
+
+def test_chain_is_looked_up_at_the_stamp() -> None:
+    tf = TfBuffer()
+    tf.put("map", "odom", 0, Pose2(1, 0, 0).transform(), static=True)
+    for k in range(3):
+        tf.put("odom", "base_link", k * SECOND, Pose2(k, 0, 0).transform())
+    tf.put("base_link", "camera", 0, camera_mount(1.0), static=True)
+    assert tf.lookup("map", "base_link", SECOND).xyz == (2, 0, 0)
+    assert tf.lookup("map", "base_link", 3 * SECOND // 2).xyz == pytest.approx((2.5, 0, 0))
+    assert tf.lookup("map", "camera", SECOND).xyz == pytest.approx((2, 0, 1))
+
+
+def test_what_is_missing_is_said() -> None:
+    tf = TfBuffer()
+    with pytest.raises(BadFrame, match="no transform of 'base_link'.*nothing"):
+        tf.lookup("map", "base_link", 5)
+    tf.put("map", "base_link", SECOND, Pose2(0, 0, 0).transform())
+    with pytest.raises(BadFrame, match="at 2.000 s: there is 1.000 s to 1.000 s"):
+        tf.lookup("map", "base_link", 2 * SECOND)
+
+
+def test_loops_and_garbage_are_refused() -> None:
+    tf = TfBuffer()
+    tf.put("a", "b", 0, Transform.identity(), static=True)
+    tf.put("b", "a", 0, Transform.identity(), static=True)
+    with pytest.raises(BadFrame, match="loop"):
+        tf.lookup("map", "b", 0)
+    with pytest.raises(BadPose):
+        tf.put("map", "c", 0, Transform((math.nan, 0, 0), (0, 0, 0, 1)))
+    with pytest.raises(BadPose):
+        tf.put("map", "c", 0, Transform((0, 0, 0), (0, 0, 0, 0)))
+
+
+def test_memory_is_bounded_and_late_samples_are_sorted_in() -> None:
+    tf = TfBuffer()
+    for k in (5, 3, 4, 5):
+        tf.put("map", "base_link", k * SECOND, Pose2(k, 0, 0).transform())
+    assert tf.lookup("map", "base_link", 7 * SECOND // 2).xyz[0] == pytest.approx(3.5)
+    tf.put("map", "base_link", 5 * SECOND + KEEP_NS, Pose2(0, 0, 0).transform())
+    with pytest.raises(BadFrame):
+        tf.lookup("map", "base_link", 3 * SECOND)
