@@ -11,7 +11,8 @@ from eqa_nodes.core.label_answerer_tables import OFFERS
 from eqa_nodes.core.language import canonical, same, with_article
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
-_NEXT_TO_M, _BESIDE_M, _AT_TABLE_M, _TO_WALL_M = 0.8, 0.8, 0.75, 0.5  # gaps measured on visible parts, which end a little inside
+# Gaps are measured between visible parts, which end a little inside the things.
+_NEXT_TO_M, _BESIDE_M, _AT_TABLE_M, _TO_WALL_M = 0.8, 0.8, 0.75, 0.5
 
 
 def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[Seen]]:
