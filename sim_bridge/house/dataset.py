@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -64,16 +65,16 @@ def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = Fals
         raise ConfigError(unknown("split", split, SPLITS))
     seeds = np.random.default_rng(seed).permutation(SPLITS[split])
     used: dict[str, Counter[str]] = {category: Counter() for category in CATEGORIES}
-    left = n
-    for k, house_seed in enumerate(seeds):
-        source = _Source(int(house_seed), split, include_seen)
-        for category in (*CATEGORIES[k % 7:], *CATEGORIES[:k % 7]):
-            if left <= 0:
-                return
-            question = source.next(category, used[category])
-            if question is not None:
-                left -= 1
-                yield question
+    found = (question for k, house_seed in enumerate(seeds) for question in _one_of_each(
+        _Source(int(house_seed), split, include_seen), (*CATEGORIES[k % 7:], *CATEGORIES[:k % 7]), used))
+    yield from islice(found, max(n, 0))
+
+
+def _one_of_each(source: _Source, order: Sequence[str], used: dict[str, Counter[str]]) -> Iterator[HouseQuestion]:
+    for category in order:
+        question = source.next(category, used[category])
+        if question is not None:
+            yield question
 
 
 def questions_of(seed: int, per_category: int = 3, include_seen: bool = False) -> list[HouseQuestion]:

@@ -86,6 +86,10 @@ class Facts:
     def __init__(self, house: House) -> None:
         self.house = house
         self.things = sorted(house.things, key=lambda t: t.id)
+        self._inside: dict[int, list[Thing]] = {}
+        for thing in self.things:
+            self._inside.setdefault(thing.room, []).append(thing)
+        self._names: dict[int, str | None] = {}
 
     def pick(self, options: Sequence[T], *key: object) -> T:
         """Choose among phrasings by a checksum of the house and the key: stable, and varied between houses."""
@@ -112,12 +116,13 @@ class Facts:
         kinds = {r.id: r.kind for r in self.house.rooms}
         return room in kinds and list(kinds.values()).count(kinds[room]) == 1
 
-    def _kind_of_room(self, thing: Thing) -> str:
+    def kind_of_room(self, thing: Thing) -> str:
+        """Return the kind of the thing's room."""
         return next(r.kind for r in self.house.rooms if r.id == thing.room)
 
     def inside(self, room: int, *kinds: str) -> list[Thing]:
         """Return the things of a room (of these kinds)."""
-        return [t for t in self.things if t.room == room and (not kinds or t.kind in kinds)]
+        return [t for t in self._inside.get(room, ()) if not kinds or t.kind in kinds]
 
     def of(self, *kinds: str) -> list[Thing]:
         """Return the things of these kinds in the whole house."""
@@ -143,10 +148,15 @@ class Facts:
 
     def name(self, thing: Thing) -> str | None:
         """Return a noun phrase that fits this thing only, with its room where that can be told; else None."""
+        if thing.id not in self._names:
+            self._names[thing.id] = self._name(thing)
+        return self._names[thing.id]
+
+    def _name(self, thing: Thing) -> str | None:
         if thing.kind in lexicon.DOORS:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
-        if self.alone(thing, self.things) and (not self.plain(thing.room) or self._kind_of_room(thing) in thing.kind):
+        if self.alone(thing, self.things) and (not self.plain(thing.room) or self.kind_of_room(thing) in thing.kind):
             return f"the {say(thing)}"  # whoever sees only pictures cannot tell the second bedroom from the main one
         if room and self.alone(thing, fellows):
             return f"the {say(thing)} in {room}"

@@ -120,15 +120,16 @@ class Grounding:
             if thing.id == candidate.front and facing < _FRONT_COS:
                 return math.inf
             cost += 0.3 * (1 - facing) / len(targets)
+            cost += 0.0 if self._in_image(pose, thing, 0.0) and self._in_image(pose, thing, 1.0) else 0.5
         return round(cost, 6)
 
-    def _in_image(self, pose: Pose2, thing: Thing) -> bool:
-        """Return whether the middle of the thing projects well inside the image."""
+    def _in_image(self, pose: Pose2, thing: Thing, part: float = 0.5) -> bool:
+        """Return whether the middle of the thing (part 0: of its bottom, 1: of its top) lies well inside the image."""
         camera = self.robot.camera
         dx, dy = thing.position[0] - pose.x, thing.position[1] - pose.y
         forward = math.cos(pose.yaw) * dx + math.sin(pose.yaw) * dy
         left = math.cos(pose.yaw) * dy - math.sin(pose.yaw) * dx
-        up = thing.position[2] + thing.size[2] / 2 - camera.height_m
+        up = thing.position[2] + thing.size[2] * part - camera.height_m
         tilt = math.radians(camera.tilt_down_deg)
         depth = forward * math.cos(tilt) - up * math.sin(tilt)
         height = forward * math.sin(tilt) + up * math.cos(tilt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from sim_bridge.house.scene import Thing
 
 SPOKEN = {"television": "TV", "tv stand": "TV stand", "refrigerator": "fridge", "ceiling lamp": "ceiling light"}
@@ -11,7 +13,7 @@ ALSO = {
     "water bottle": "bottle", "detergent bottle": "bottle", "potted plant": "plant", "house plant": "plant",
     "cactus": "plant", "picture frame": "photo", "coffee machine": "coffee maker", "building blocks": "blocks",
     "cardboard box": "box", "teddy bear": "stuffed animal", "painting": "picture", "cereal box": "cereal",
-    "vase": "flowers", "soap dispenser": "soap", "knife block": "knives", "toy car": "car",
+    "soap dispenser": "soap", "knife block": "knives", "toy car": "car",
     "toothbrush cup": "toothbrushes", "tv stand": "cabinet", "wall lamp": "lamp", "floor lamp": "lamp",
     "table lamp": "lamp", "desk lamp": "lamp", "office chair": "chair", "bathroom scale": "scale",
     "toolbox": "tool box",
@@ -38,6 +40,12 @@ _ALIKE = (
     ("soap dispenser", "bottle"), ("book", "cereal box"), ("broom", "vacuum cleaner"), ("front door", "door"),
     ("bench", "coffee table"),
 )
+# Things that show unlabelled ones of another kind: plates in a dish rack, spines in a bookshelf.
+_SHOWS = {"dish rack": ("plate",), "wine rack": ("bottle",), "bookshelf": ("book",), "sofa": ("cushion",),
+          "drying rack": ("towel",), "pantry shelf": ("jar", "cereal box", "bottle"), "coat rack": ("hat", "backpack"),
+          "wardrobe": ("hat",), "clothes rack": ("hat",), "display cabinet": ("plate", "vase", "mug"),
+          "knife block": ("cutting board",), "metal shelf": ("cardboard box", "toolbox"), "shoe rack": ("shoes",),
+          "spice rack": ("jar",), "bathroom shelf": ("towel",)}
 _PLAIN_NAMES = frozenset(("pet bed", "high chair", "weight bench"))  # never meant by the last word alone
 _GROUPS: dict[str, set[str]] = {}
 for _group in _ALIKE:
@@ -45,10 +53,11 @@ for _group in _ALIKE:
         _GROUPS.setdefault(_kind, set()).update(_group)
 
 
+@cache
 def confusable(kind: str, other: str) -> bool:
     """Return whether a person could mean `other` by the name `kind`: same, more special, or looking alike."""
     special = other not in _PLAIN_NAMES and kind not in _PLAIN_NAMES
-    return (kind == other or other in _GROUPS.get(kind, ())
+    return (kind == other or other in _GROUPS.get(kind, ()) or kind in _SHOWS.get(other, ())
             or (special and (other.endswith(" " + kind) or kind.endswith(" " + other))))
 
 
@@ -68,9 +77,20 @@ OBVIOUS = frozenset((
     "knife block", "workbench", "treadmill", "dumbbell rack", "weight bench", "lawn mower",
 ))
 # Surfaces that carry unlabelled things of their own (pillows, spines of books): what is on them is not asked.
-CLUTTERED = frozenset(("bed", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink"))
+CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink"))
 COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
-SHY = ("window", "wall cabinet", "range hood", "toilet paper", "shower")  # colour or material says nothing
+# Several colours at once, or one that everybody knows.
+COLOUR_UNCLEAR = frozenset((
+    "window", "wall cabinet", "range hood", "toilet paper", "shower", "ceiling lamp", "toilet", "bathtub", "dish rack",
+    "potted plant", "house plant", "cactus", "television", "globe", "aquarium", "painting", "mirror", "wall clock",
+    "bathroom sink", "kitchen counter", "kitchen island", "kitchen sink", "tire", "whiteboard", "calendar",
+    "building blocks",
+))
+MATERIAL_VARIES = frozenset((
+    "sofa", "armchair", "ottoman", "bar stool", "side table", "office chair", "vase", "chair", "coffee table", "desk",
+    "trash can", "fireplace", "basket", "laundry basket", "filing cabinet", "wine rack", "bucket", "weight bench",
+    "ladder", "bench", "high chair", "cardboard box", "toolbox", "bookshelf", "metal shelf", "stool",
+))
 
 BEDS = ("bed",)
 CHAIRS = ("chair",)

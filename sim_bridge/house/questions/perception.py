@@ -23,7 +23,7 @@ def recognition(facts: Facts) -> Iterator[Candidate]:
         yield from _carried(facts, base, name)
         yield from _coloured(facts, base, name)
         above = facts.above(base)
-        if len(above) == 1 and base.relation == "floor":
+        if len(above) == 1 and base in facts.standing(base.room):
             asks = ("What is hanging on the wall above {}?", "What is on the wall above {}?")
             ask = facts.pick(asks, "above", base.id)
             yield _which(ask.format(name), above, (base.id,))
@@ -91,14 +91,15 @@ def attribute(facts: Facts) -> Iterator[Candidate]:
     """Yield questions about colours and materials."""
     for thing in facts.things:
         name = facts.name(thing)
-        if name is None or thing.kind in lexicon.SHY:
+        if name is None:
             continue
         cover = lexicon.COVERED.get(thing.kind, "")
-        if thing.colour and not (cover and any(t.kind == cover for t in facts.carried(thing))):
+        hidden = cover and any(t.kind == cover for t in facts.carried(thing))
+        if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
             shown = f"the {cover} on {name}" if cover else name
             yield Candidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
                             lexicon.NEAR_COLOURS.get(thing.colour, ()))
-        if thing.material:
+        if thing.kind in lexicon.MATERIAL_VARIES and thing.material:
             asks = (f"What {be(thing.kind, False)} {name} made of?",
                     f"What material {be(thing.kind, False)} {name} made of?")
             yield Candidate(ATTRIBUTE, facts.pick(asks, "material", thing.id), thing.material, (thing.id,))
@@ -121,7 +122,7 @@ def _shared_colours(facts: Facts) -> Iterator[Candidate]:
             things = facts.inside(room, kind)
             colours = {t.colour for t in things}
             others = [t for t in facts.inside(room) if t.kind != kind]
-            named = kind not in (*lexicon.COVERED, *lexicon.SHY) and facts.alone(things[0], others)
+            named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(things[0], others)
             if named and len(things) > 1 and len(colours) == 1 and things[0].colour:
                 yield Candidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
                                 tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)

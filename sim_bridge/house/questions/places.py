@@ -25,7 +25,7 @@ def localization(facts: Facts) -> Iterator[Candidate]:
         verb = be(thing.kind, False)
         yield Candidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
                         _other_words(facts, thing, room), need=1 + len(_anchor(thing)))
-        if facts.coin("which room", thing.id):
+        if facts.coin("which room", thing.id) and facts.plain(thing.room):
             owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
             asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
             yield Candidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
@@ -46,7 +46,10 @@ def _anchor(thing: Thing) -> tuple[int, ...]:
 
 def _other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
-    base = facts.support(thing)
+    base, kind = facts.support(thing), facts.kind_of_room(thing)
+    if not facts.plain(thing.room):  # what a picture shows is a bedroom, not which
+        place = facts.place(thing) or ""
+        return (place.replace(room, f"the {kind}"),)
     if base is not None and thing.relation in ("on", "in", "under"):
         short = (f"{thing.relation} the {say(base)}",) if facts.alone(base, facts.things) else ()
         return (*short, f"{room}, {thing.relation} the {say(base)}")
@@ -80,7 +83,7 @@ def _counts(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
     for kind in heads(inside):
         things = [t for t in inside if t.kind == kind]
         others = [t for t in inside if t.kind != kind]
-        least = 1 if facts.pick((True, False, False), "one", room, kind) else 2
+        least = 1 if facts.pick((True, *(False,) * 5), "one", room, kind) else 2
         if kind in lexicon.OPENINGS or is_plural(kind) or not facts.alone(things[0], others):
             continue
         if least <= len(things) <= _MOST_COUNTED and kind not in lexicon.ALWAYS_ONE:

@@ -18,10 +18,10 @@ def functional(facts: Facts) -> Iterator[Candidate]:
     """Yield questions for the thing, the place or the room that a purpose needs."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
-            tools = facts.inside(room, *use.kinds)
-            if not tools:
+            tools = facts.inside(room, *use.kinds, *use.also)
+            tools.sort(key=lambda t: ((*use.kinds, *use.also).index(t.kind), t.id))
+            if not tools or tools[0].kind in use.also:
                 continue
-            tools.sort(key=lambda t: (use.kinds.index(t.kind), t.id))
             names = list(dict.fromkeys(say(t) for t in tools))
             yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {names[0]}",
                             (tools[0].id,), tuple(f"the {name}" for name in names[1:]))
@@ -35,11 +35,12 @@ def _activity(facts: Facts, use: uses.Use) -> Iterator[Candidate]:
     if len(found) != 1 or (room := facts.room(found[0])) is None:
         return
     thing = found[0]
-    if facts.pick((True, True, False), "activity", use.purpose):
+    if facts.pick((True, True, False), "activity", use.purpose) or not facts.plain(thing.room):
         ask = facts.pick(("Where can I {}?", "Where could I {}?"), "where", use.purpose)
         whole = f"{use.prep} the {say(thing)} in {room}"
         yield Candidate(FUNCTIONAL, ask.format(use.purpose), whole, (thing.id,),
-                        (f"the {say(thing)} in {room}", f"{use.prep} the {say(thing)}", f"in {room}"))
+                        (f"the {say(thing)} in {room}", f"{use.prep} the {say(thing)}", f"in {room}",
+                         f"{use.prep} the {say(thing)} in the {facts.kind_of_room(thing)}"))
     else:
         yield Candidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
                         (f"{room}, to the {say(thing)}",))
@@ -116,18 +117,18 @@ def _dining(facts: Facts) -> Iterator[Candidate]:
 
 def _waste(facts: Facts) -> Iterator[Candidate]:
     for thing in facts.things:
-        room = facts.room(thing)
-        if room is None or not facts.alone(thing, facts.inside(thing.room)):
+        name = facts.name(thing)
+        if name is None:
             continue
         if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
-            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by the {say(thing)} in {room}?",
+            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by {name}?",
                             _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
         if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
             wasted = _yes(thing.state != "off")
-            yield Candidate(KNOWLEDGE, f"Is water being wasted at the {say(thing)} in {room}?", wasted,
+            yield Candidate(KNOWLEDGE, f"Is water being wasted at {name}?", wasted,
                             (thing.id,), front=thing.id)
         if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
-            yield Candidate(KNOWLEDGE, f"Will the food in the {say(thing)} in {room} stay cold?",
+            yield Candidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
 

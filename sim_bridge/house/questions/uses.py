@@ -6,19 +6,21 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """What people want to do, and the kinds of things made for it, the most direct first; prep: how they use them."""
+    """What people want to do, and the kinds of things made for it, the most direct first; prep: how they
+    use them; also: what would do as well, but is not asked for."""
 
     purpose: str
     kinds: tuple[str, ...]
     prep: str = "at"
+    also: tuple[str, ...] = ()
 
 
 TOOLS = (  # What can I use to ... in the room?
-    Use("heat water", ("kettle", "oven", "microwave")),
+    Use("heat water", ("kettle",), also=("oven", "microwave")),
     Use("make coffee", ("coffee machine",)),
     Use("toast bread", ("toaster",)),
     Use("warm up leftovers", ("microwave", "oven")),
-    Use("cook soup", ("cooking pot",)),
+    Use("cook soup", ("cooking pot",), also=("oven",)),
     Use("clean the floor", ("vacuum cleaner", "broom")),
     Use("tell the time", ("wall clock", "alarm clock")),
     Use("find out the date", ("calendar",)),
@@ -26,7 +28,8 @@ TOOLS = (  # What can I use to ... in the room?
     Use("warm up the room", ("fireplace",)),
     Use("throw away some rubbish", ("trash can",)),
     Use("see how I look", ("mirror",)),
-    Use("read in the dark", ("floor lamp", "table lamp", "desk lamp", "wall lamp", "ceiling lamp", "pendant lamp")),
+    Use("read in the dark", ("floor lamp", "desk lamp", "table lamp", "wall lamp"),
+        also=("ceiling lamp", "pendant lamp")),
     Use("print a letter", ("printer",)),
     Use("watch a film", ("television", "laptop", "computer monitor")),
     Use("listen to music", ("speaker",)),
@@ -34,7 +37,7 @@ TOOLS = (  # What can I use to ... in the room?
     Use("dry my hands", ("towel",)),
     Use("reach something high up", ("ladder",)),
     Use("weigh myself", ("bathroom scale",)),
-    Use("find a country", ("globe",)),
+    Use("find a country", ("globe",), also=("laptop",)),
     Use("pack for a journey", ("suitcase", "backpack")),
     Use("cut the grass", ("lawn mower",)),
     Use("ride to work", ("bicycle",)),
