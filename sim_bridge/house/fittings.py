@@ -86,7 +86,9 @@ def _solid(thing: Thing) -> Thing:
 
 def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> Thing:
     low, high = span(opening)
-    state = "open" if dice.chance(0.3) and opening.z0 > 0.8 else "closed"
+    sash = zone(opening, f, 0.8, 0.3)
+    may_open = opening.z0 > 0.8 and not any(sash.meets(b) for b in [*f.hard, *f.blocks])
+    state = "open" if dice.chance(0.35) and may_open else "closed"
     blank = f.blank("window", depth=0.1, width=high - low, height=opening.z1 - opening.z0, state=state)
     middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
     thing = f.put(blank, Spot(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")

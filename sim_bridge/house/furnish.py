@@ -86,6 +86,7 @@ class RoomFurnisher:
         self.blocks: list[Block] = []
         self.hard: list[Block] = []
         self.soft: list[Block] = []
+        self.quota = 99  # how many more things may stand on the floor
         self.style: dict[str, str] = {}  # colours shared by the cabinets of the room
         self._surfaces: dict[int, list[tuple[Surface, list[Block]]]] = {}
 
@@ -146,13 +147,14 @@ class RoomFurnisher:
 
     def settle(self, blank: Blank, spot: Spot, front: float = 0.0, exempt: Sequence[int] = ()) -> Thing | None:
         """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
-        if not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
+        if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None
         if front:
             zone = self._front(blank, spot, front)
             if not self.inside(zone) or any(zone.meets(b) for b in self.blocks if b.owner not in exempt):
                 return None
         thing = self.put(blank, spot)
+        self.quota -= 1
         if front:
             self.soft.append(self._front(blank, spot, front, thing.id))
         return thing

@@ -17,6 +17,7 @@ from sim_bridge.house import (  # noqa: F401  (each enters its kinds)
     kinds_storage,
     kinds_utility,
 )
+from sim_bridge.house.arrange import furnish_room
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.fittings import fit_openings
 from sim_bridge.house.furnish import Ids, RoomFurnisher
@@ -35,12 +36,10 @@ from sim_bridge.house.furnish_service import (
 from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
 from sim_bridge.house.scene import House, Thing
-from sim_bridge.house.walkable import CELL_M, Floor, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, floor_of, stands_in_way
 
 TRAIN_SEEDS = range(0, 1000)
 TEST_SEEDS = range(1000, 2000)
-ROBOT_RADIUS_M = 0.18
-RADIUS_M = 0.24  # the robot's radius and a margin for grids coarser than ours
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
 RECIPES = {"living room": living_room, "dining room": dining_room, "bedroom": bedroom, "study": study, "kitchen": kitchen,
@@ -60,7 +59,7 @@ def generate_house(seed: int) -> House:
     furnishers = [RoomFurnisher(room, dice, ids, WALL_HEIGHT_M) for room in rooms]
     openings = fit_openings(dice, holes, furnishers)
     for furnisher in furnishers:
-        RECIPES[furnisher.room.kind](furnisher)
+        furnish_room(furnisher, openings, RECIPES[furnisher.room.kind])
     things = [t for f in furnishers for t in f.things]
     house = House(seed, rooms, openings, things, Pose2(0.0, 0.0, 0.0), WALL_HEIGHT_M, WALL_M)
     floor = _clear_ways(house)
@@ -113,9 +112,10 @@ def _clear_ways(house: House) -> Floor:
 def _culprit(house: House, blocked: list[int]) -> Thing:
     """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
     movable = [t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))]
-    near = [t for t in movable if t.room in blocked] or movable
+    about = {r for o in house.openings for r in o.rooms if set(o.rooms) & set(blocked)}
+    near = [t for t in movable if t.room in about] or movable
     ranked = sorted(near, key=lambda t: (t.kind == "door", t.kind in ESSENTIAL, -t.id))
-    for thing in ranked[:12]:
+    for thing in [*ranked[:16], *(t for t in ranked[16:] if t.kind == "door")]:
         rest = replace(house, things=[t for t in house.things if t is not thing])
         floor = floor_of(rest)
         if len(shut_off(rest, floor)) < len(blocked):

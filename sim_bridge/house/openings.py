@@ -138,9 +138,9 @@ def _join(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = 
 
 def _swings_into(cells: list[Cell], wall: Wall) -> int:
     """The leaf opens into the room rather than into the hallway, and into the larger one of two rooms."""
-    def dislike(i: int) -> tuple[bool, float]:
+    def dislike(i: int) -> tuple[int, float]:
         cell = cells[i]
-        return cell.kind in ("hallway", "entryway"), -(cell.x1 - cell.x0) * (cell.y1 - cell.y0)
+        return ("entryway", "hallway").index(cell.kind) + 1 if cell.kind in ("entryway", "hallway") else 0, -(cell.x1 - cell.x0) * (cell.y1 - cell.y0)
     return min((wall.a, wall.b), key=dislike)
 
 

@@ -12,6 +12,7 @@ from sim_bridge.house.scene import House, Thing
 
 CELL_M = 0.05
 BODY_Z = (0.02, 1.3)
+RADIUS_M = 0.24  # the robot's 0.18 m and a margin for grids coarser than ours
 
 
 class Floor(NamedTuple):

@@ -1,0 +1,98 @@
+"""Furnishes a room several times over and keeps the arrangement in which a robot gets about best."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage
+
+from eqa_nodes.core.geometry import Pose2
+from sim_bridge.house.furnish import RoomFurnisher
+from sim_bridge.house.scene import House, Opening
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, extents, floor_of, stands_in_way
+
+QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # things on the floor per attempt: a room too tight for much gets less
+ARM_M = 0.75  # a thing counts as within reach when the robot gets this near to it
+ESSENTIAL: dict[str, tuple[str, ...]] = {
+    "living room": ("sofa", "television", "coffee table"), "dining room": ("dining table", "chair"), "bedroom": ("bed", "wardrobe"),
+    "study": ("desk", "bookshelf"), "kitchen": ("refrigerator", "oven", "kitchen sink", "kitchen counter"),
+    "bathroom": ("toilet", "bathroom sink"), "laundry room": ("washing machine",), "garage": ("workbench", "bicycle"),
+    "workout room": ("dumbbell rack",), "pantry": ("pantry shelf",), "closet": ("clothes rack",), "entryway": ("shoe rack",),
+}
+
+
+class Merit(NamedTuple):
+    """How good an arrangement is; compared field by field."""
+
+    connected: bool  # all ways into the room meet inside it, and most of its free floor is reached from them
+    essentials: int
+    within_reach: int  # minus the things that the robot does not get near
+    things: int
+
+
+def furnish_room(furnisher: RoomFurnisher, openings: Sequence[Opening], recipe: Callable[[RoomFurnisher], None]) -> None:
+    """Apply the recipe until the room is connected, complete and within reach; else keep the best of some attempts."""
+    empty = _state(furnisher)
+    best: tuple[Merit, dict[str, object]] | None = None
+    doors = [o for o in openings if o.kind != "window" and furnisher.room.id in o.rooms]
+    needed = ESSENTIAL.get(furnisher.room.kind, ())
+    for quota in QUOTAS:
+        furnisher.__dict__.update(_copied(empty))
+        furnisher.quota = quota
+        recipe(furnisher)
+        merit = _merit(furnisher, doors, needed)
+        if best is None or merit > best[0]:
+            best = (merit, _state(furnisher))
+        if merit[:3] == (True, len(needed), 0) or (quota < 6 and best[0].connected):
+            break
+    assert best is not None
+    furnisher.__dict__.update(best[1])
+    furnisher.ids.last = max(furnisher.ids.last, max((t.id for t in furnisher.things), default=0))
+
+
+def _state(furnisher: RoomFurnisher) -> dict[str, object]:
+    """Return what furnishing changes."""
+    return _copied({k: v for k, v in furnisher.__dict__.items() if isinstance(v, (list, dict))})
+
+
+def _copied(state: dict[str, object]) -> dict[str, object]:
+    return {k: copy.copy(v) for k, v in state.items()}
+
+
+def _merit(furnisher: RoomFurnisher, doors: Sequence[Opening], needed: Sequence[str]) -> Merit:
+    room = furnisher.room
+    floor = floor_of(House(0, [room], list(doors), furnisher.things, Pose2(0.0, 0.0, 0.0)))
+    reached = floor.roam(RADIUS_M)
+    standing = (floor.room == room.id) & (floor.clearance_m >= RADIUS_M)
+    connected = int((reached & standing).sum()) >= 0.65 * int(standing.sum()) > 0
+    closed = {t.id for t in furnisher.things if t.kind in ("door", "front door") and t.state == "closed"}
+    for door in doors:
+        if door.thing not in closed and -1 not in door.rooms:
+            connected = connected and _enters(floor, reached, door)
+    kinds = {t.kind for t in furnisher.things}
+    return Merit(connected, sum(k in kinds for k in needed), -out_of_reach(furnisher, floor, reached), len(furnisher.things))
+
+
+def _enters(floor: Floor, reached: np.ndarray, door: Opening) -> bool:
+    """Return whether the reached floor comes up to a door."""
+    row, column = floor.cell((door.x0 + door.x1) / 2, (door.y0 + door.y1) / 2)
+    near = int(0.45 / CELL_M)
+    return bool(reached[max(0, row - near):row + near + 1, max(0, column - near):column + near + 1].any())
+
+
+def out_of_reach(furnisher: RoomFurnisher, floor: Floor, reached: np.ndarray) -> int:
+    """Return how many things on the floor the robot does not get near."""
+    if not reached.any():
+        return len(furnisher.things)
+    distance = ndimage.distance_transform_edt(~reached) * CELL_M
+    count = 0
+    for thing in furnisher.things:
+        if thing.relation == "floor" and stands_in_way(thing):
+            x0, y0, x1, y1 = extents(thing)
+            (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
+            count += float(distance[max(r0, 0):r1 + 1, max(c0, 0):c1 + 1].min(initial=math.inf)) > ARM_M
+    return count
