@@ -86,7 +86,7 @@ def pixels_of(image: Image, allowed: Sequence[str]) -> np.ndarray:
         raise BadFrame(f"image of {image.width} x {image.height} {image.encoding} has {len(image.data)} bytes, step {image.step}")
     order = ">" if image.is_bigendian else "<"
     rows = np.frombuffer(image.data, np.uint8).reshape(image.height, image.step)[:, :row]
-    pixels = np.ascontiguousarray(rows).view(np.dtype(dtype).newbyteorder(order))
+    pixels = np.ascontiguousarray(rows).view(np.dtype(dtype).newbyteorder(order)).astype(dtype, copy=False)
     return pixels.reshape(image.height, image.width, 3) if channels == 3 else pixels
 
 

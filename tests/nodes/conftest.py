@@ -1,0 +1,72 @@
+"""Nodes are tested on real rclpy, each test in a ROS domain of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install 'eqa-nodes[ros]', or source a ROS distribution")
+pytest.importorskip("eqa_interfaces", reason="eqa_interfaces is not built: make setup, or colcon build in ros2_ws")
+
+
+class Ros:
+    """A context in a domain of its own; `add` spins a node in a thread until the test ends."""
+
+    def __init__(self, domain: int) -> None:
+        from rclpy.context import Context
+
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self._threads: list[threading.Thread] = []
+
+    def add(self, make: Callable[..., Any], **parameters: Any) -> Any:
+        """Make a node of the graph with parameter overrides and spin it."""
+        from rclpy.parameter import Parameter
+
+        from eqa_nodes.ros.node import executor_of
+
+        overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+        node = make(context=self.context, parameter_overrides=overrides)
+        self.spin(executor_of(node))
+        return node
+
+    def spin(self, executor: Any) -> None:
+        """Spin an executor in a thread."""
+        from eqa_nodes.ros.node import spin
+
+        thread = threading.Thread(target=spin, args=(executor,), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def plain(self, name: str) -> Any:
+        """Make and spin a node of the test's own."""
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.node import Node
+
+        node = Node(name, context=self.context)
+        executor = SingleThreadedExecutor(context=self.context)
+        executor.add_node(node)
+        self.spin(executor)
+        return node
+
+    def close(self) -> None:
+        """End everything."""
+        rclpy.try_shutdown(context=self.context)
+        for thread in self._threads:
+            thread.join(3.0)
+
+
+@pytest.fixture
+def ros() -> Iterator[Ros]:
+    """A ROS context nobody else hears."""
+    from eqa_nodes.ros.environment import free_domain
+
+    with free_domain() as domain:
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        context = Ros(domain)
+        yield context
+        context.close()

@@ -1,0 +1,125 @@
+"""The bridge is lock-step: an action ends when every observer has taken in what it showed, or with a named error."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from eqa_interfaces.msg import Episode
+from eqa_interfaces.srv import Act, ResetEpisode
+from sensor_msgs.msg import Image
+from std_msgs.msg import Header
+
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.graph import SERVICES, TOPICS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.messages import qos
+from eqa_nodes.ros.node import wait_for
+from sim_bridge.bridge_node import BridgeNode
+
+SMALL = {"robot__camera__width": 32, "robot__camera__height": 24}
+
+
+class Driver:
+    """A client of the bridge, and an observer that acknowledges depth images when told to."""
+
+    def __init__(self, ros: Any, **parameters: Any) -> None:
+        ros.add(BridgeNode, observers=["watcher"], repeat_s=0.2, taken_deadline_s=1.5, **SMALL, **parameters)
+        self.node = ros.plain("watcher")
+        self.acknowledge, self.delay_s, self.seen = True, 0.0, []
+        self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
+        self.node.create_subscription(Image, TOPICS["depth"].name, self._on_depth, qos("frame"))
+        self._act = self.node.create_client(Act, SERVICES["act"].name)
+        self._reset = self.node.create_client(ResetEpisode, SERVICES["reset_simulator"].name)
+        assert self._act.wait_for_service(10.0) and self._reset.wait_for_service(10.0)
+
+    def _on_depth(self, image: Image) -> None:
+        self.seen.append(convert.ns_of(image.header.stamp))
+        time.sleep(self.delay_s)
+        if self.acknowledge:
+            self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
+
+    def reset(self, scene: str = "toy:room", **fields: Any) -> Any:
+        return wait_for(self._reset.call_async(ResetEpisode.Request(episode=Episode(scene=scene, episode_id="e", **fields))), 10, "")
+
+    def act(self, action: int) -> Any:
+        return wait_for(self._act.call_async(Act.Request(action=action)), 10, "act")
+
+
+@pytest.fixture
+def driver(ros: Any) -> Driver:
+    return Driver(ros)
+
+
+def test_nothing_is_shown_before_the_first_observe(driver: Driver) -> None:
+    assert driver.act(Act.Request.STATUS).error_code == ErrorCode.SIMULATOR
+    begun = driver.reset()
+    assert begun.error_code == 0 and not driver.seen
+    shown = driver.act(Act.Request.OBSERVE)
+    assert shown.steps == 0 and driver.seen[-1] == convert.ns_of(shown.stamp) == convert.ns_of(begun.episode.header.stamp)
+
+
+def test_an_action_waits_for_its_observer(driver: Driver) -> None:
+    driver.reset()
+    driver.act(Act.Request.OBSERVE)
+    driver.delay_s = 0.15
+    before = time.monotonic()
+    response = driver.act(Act.Request.TURN_LEFT)
+    assert time.monotonic() - before >= 0.15 and response.steps == 1
+    assert convert.ns_of(response.stamp) == driver.seen[-1]
+
+
+def test_an_observer_that_missed_a_message_is_shown_again(driver: Driver) -> None:
+    driver.reset()
+    driver.act(Act.Request.OBSERVE)
+    driver.acknowledge = False
+    threading.Timer(0.5, lambda: setattr(driver, "acknowledge", True)).start()
+    response = driver.act(Act.Request.MOVE_FORWARD)
+    stamp = convert.ns_of(response.stamp)
+    assert response.error_code == 0 and response.steps == 1 and driver.seen.count(stamp) >= 2
+
+
+def test_an_observer_that_is_gone_is_named(driver: Driver) -> None:
+    driver.reset()
+    driver.acknowledge = False
+    response = driver.act(Act.Request.OBSERVE)
+    assert response.error_code == ErrorCode.NODE_LOST and "watcher did not take in" in response.error_message
+
+
+@pytest.mark.parametrize(("request_", "code", "complaint"), [
+    ({"scene": "castle:1"}, ErrorCode.UNKNOWN_SCENE, "castle:1.*house"),
+    ({"scene": "toy:cellar"}, ErrorCode.UNKNOWN_SCENE, "cellar.*flat.*room"),
+    ({"use_start": True, "start": convert.pose_msg(Pose2(0.1, 0.1, 0.0).transform())}, ErrorCode.BAD_POSE, "free floor"),
+    ({"use_start": True, "start": convert.pose_msg(Pose2(float("nan"), 0.0, 0.0).transform())}, ErrorCode.BAD_POSE, "nan")])
+def test_bad_episodes_are_named_errors(driver: Driver, request_: dict[str, Any], code: ErrorCode, complaint: str) -> None:
+    import re
+
+    response = driver.reset(**request_)
+    assert response.error_code == code and re.search(complaint, response.error_message)
+
+
+def test_the_episode_ends_at_its_step_limit(driver: Driver) -> None:
+    driver.reset(max_steps=1)
+    driver.act(Act.Request.OBSERVE)
+    assert driver.act(Act.Request.TURN_LEFT).error_code == 0
+    over = driver.act(Act.Request.TURN_LEFT)
+    assert over.error_code == ErrorCode.SIMULATOR and "over after 1 steps" in over.error_message
+
+
+def test_stamps_never_go_back_over_episodes(driver: Driver) -> None:
+    stamps = []
+    for _ in range(2):
+        stamps.append(convert.ns_of(driver.reset().episode.header.stamp))
+        driver.act(Act.Request.OBSERVE)
+        stamps.append(convert.ns_of(driver.act(Act.Request.TURN_RIGHT).stamp))
+    assert stamps == sorted(set(stamps))
+
+
+def test_a_misspelt_parameter_is_an_error(ros: Any) -> None:
+    from eqa_nodes.core.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="repeat.*repeat_s"):
+        ros.add(BridgeNode, repeat=1.0)
