@@ -102,7 +102,7 @@ def read_samples(path: Path) -> list[Sample]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise StorageError(f"cannot read the questions of the run: {error}") from error
+        raise StorageError(f"{path.parent} holds no run: {error}") from error
     for number, line in enumerate(lines, 1):
         try:
             samples.append(decode(Sample, json.loads(line)))

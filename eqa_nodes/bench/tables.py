@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from eqa_nodes.bench.metrics import Summary
 from eqa_nodes.bench.scores import Row, Scores
@@ -58,7 +59,7 @@ _WIDE = 120  # characters that the whole table needs
 
 
 class ScoreTable:
-    """The table for a terminal: in one piece where that fits, else marks above costs. Its footnotes go below it."""
+    """The table for a terminal: in one piece where that fits, else marks above costs; then its footnotes."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
@@ -70,6 +71,8 @@ class ScoreTable:
         else:
             yield self._part(COLUMNS[:_COSTS], title)
             yield self._part((COLUMNS[0], *COLUMNS[_COSTS:]), "")
+        for note in footnotes(self._scores):
+            yield Text(f" {note}", style="dim")
 
     def _part(self, columns: Sequence[Column], title: str) -> Table:
         table = Table(title=title or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")

@@ -292,4 +292,5 @@ def test_terminal_table_shows_every_cell_at_any_width(tmp_path: Path, width: int
     console.print(tables.rich_table(scores))
     shown = console.export_text()
     assert "…" not in shown
+    assert "privileged: LabelAnswerer" in shown
     assert all(cell in shown for row in tables.json_table(scores) for cell in list(row.values())[1:])
