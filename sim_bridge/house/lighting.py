@@ -17,6 +17,7 @@ from sim_bridge.house.render import LightMap, RayScene, for_bands
 from sim_bridge.house.scene import House, Opening, Room
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
+SHARE_M = 0.12  # samples of one thing that are closer than this and face the same way share their light
 GATHER, BOUNCES = 32, 3  # directions per sample, reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
@@ -26,12 +27,16 @@ BAND = 2048  # samples per piece of work
 
 
 class Samples(NamedTuple):
-    """Where light is measured: points and unit normals (m, 3) float32; grid as in LightMap."""
+    """Where light is measured: points and unit normals (k, 3) float32, the quad (k,) of each; grid as in LightMap.
+
+    member: (m,) which of the k samples stands for each value of the light map: neighbours on one thing share theirs.
+    """
 
     points: np.ndarray
     normals: np.ndarray
     quad: np.ndarray
     grid: np.ndarray
+    member: np.ndarray
 
 
 def samples_of(mesh: QuadMesh) -> Samples:
@@ -51,8 +56,20 @@ def samples_of(mesh: QuadMesh) -> Samples:
     points, normals = (sum(x[quad, corner] * weight for corner, weight in enumerate(weights))
                        for x in (c, mesh.normals.astype(np.float64)))
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
-    return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad,
-                   np.stack([first, *cells], axis=1).astype(np.int32))
+    chosen, member = _shared(points, normals, mesh.instance[quad])
+    points, normals, grid = points[chosen], normals[chosen], np.stack([first, *cells], axis=1).astype(np.int32)
+    return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad[chosen], grid, member)
+
+
+def _shared(points: np.ndarray, normals: np.ndarray, instance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which samples are kept (k,), and (m,) the kept one for each: one per thing, SHARE_M cube and direction."""
+    cube = np.floor((points - points.min(axis=0)) / SHARE_M).astype(np.int64)
+    facing = np.rint(normals * 2.0).astype(np.int64) + 2
+    key = instance.astype(np.int64)
+    for column, span in zip((*cube.T, *facing.T), (1024, 1024, 128, 5, 5, 5), strict=True):
+        key = key * span + column
+    _, chosen, member = np.unique(key, return_index=True, return_inverse=True)
+    return chosen, member
 
 
 def bake(house: House, mesh: QuadMesh) -> LightMap:
@@ -70,7 +87,8 @@ def bake(house: House, mesh: QuadMesh) -> LightMap:
         for lamp in _lamps(house, room):
             direct[here] += _lamp(scene, here, lamp)
     light, openness = _reflected(scene, direct)
-    return LightMap(_exposed(house, light, openness, rooms, samples, mesh).astype(np.float32), samples.grid)
+    values = _exposed(house, light, openness, rooms, mesh.instance[samples.quad] == 0)
+    return LightMap(values.astype(np.float32)[samples.member], samples.grid)
 
 
 class _Scene(NamedTuple):
@@ -226,14 +244,13 @@ def _sample_hit(scene: _Scene, record: dict[str, np.ndarray]) -> np.ndarray:
     first, across, up = scene.samples.grid[quad].T
     column = np.rint(np.clip(s, 0, 1) * across).astype(np.int64)
     row = np.rint(np.clip(t, 0, 1) * up).astype(np.int64)
-    return np.where(triangle >= 0, first + row * (across + 1) + column, -1)
+    return np.where(triangle >= 0, scene.samples.member[first + row * (across + 1) + column], -1)
 
 
-def _exposed(house: House, light: np.ndarray, openness: np.ndarray, rooms: np.ndarray, samples: Samples,
-             mesh: QuadMesh) -> np.ndarray:
+def _exposed(house: House, light: np.ndarray, openness: np.ndarray, rooms: np.ndarray,
+             building: np.ndarray) -> np.ndarray:
     """Return the light scaled room by room, as an eye adapts, over a faint ambient that keeps dark rooms visible."""
     out = np.empty_like(light)
-    building = mesh.instance[samples.quad] == 0
     for number in range(len(house.rooms)):
         here = rooms == number
         ambient = openness[here, None] * np.array([0.050, 0.049, 0.046])

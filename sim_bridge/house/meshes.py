@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -73,11 +73,17 @@ def _surface(thing: Thing, part: Part, in_window: bool) -> Surface:
     return Surface(part.colour, "window" if pane else part.texture, thing.id, part.glow, pane=pane)
 
 
+@lru_cache(maxsize=4096)
+def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
+    """Return a primitive around the origin, kept because houses repeat legs, handles and books."""
+    if shape not in SHAPES:
+        raise ConfigError(unknown("shape", shape, SHAPES))
+    return SHAPES[shape](np.asarray(size, float))
+
+
 def _placed(thing: Thing, part: Part) -> Patch:
     """Return a part in the map frame. Raises ConfigError for an unknown shape."""
-    if part.shape not in SHAPES:
-        raise ConfigError(unknown(f"shape of a part of {thing.kind!r}:", part.shape, SHAPES))
-    patch = SHAPES[part.shape](np.asarray(part.size, float))
+    patch = _solid(part.shape, part.size)
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
     corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))

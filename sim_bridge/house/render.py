@@ -54,7 +54,7 @@ def intrinsics_of(camera: Camera) -> Intrinsics:
 
 
 @lru_cache(maxsize=8)
-def _optical_rays(k: Intrinsics) -> np.ndarray:
+def optical_rays(k: Intrinsics) -> np.ndarray:
     """Return (H * W, 3) float32 ray directions in the optical frame, z component 1: ray length is then z-depth."""
     u, v = np.meshgrid((np.arange(k.width) + 0.5 - k.cx) / k.fx, (np.arange(k.height) + 0.5 - k.cy) / k.fy)
     return np.stack([u, v, np.ones_like(u)], -1).reshape(-1, 3).astype(np.float32)
@@ -95,7 +95,7 @@ class Renderer:
     def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
         k = intrinsics_of(camera)
-        optical = _optical_rays(k)
+        optical = optical_rays(k)
         out = Image(np.empty((k.height * k.width, 3), np.uint8), np.empty(k.height * k.width, np.float32),
                     np.empty(k.height * k.width, np.uint16))
         rotation = np.ascontiguousarray(map_from_camera[:3, :3], np.float32)
@@ -114,7 +114,7 @@ class Renderer:
 
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
-    directions = _optical_rays(intrinsics_of(camera)) @ map_from_camera[:3, :3].astype(np.float32).T
+    directions = optical_rays(intrinsics_of(camera)) @ map_from_camera[:3, :3].astype(np.float32).T
     hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
     near = (hit["primID"] >= 0) & (hit["tfar"] <= camera.max_range_m)
     ids, pixels = np.unique(mesh.instance[hit["primID"][near] >> 1], return_counts=True)

@@ -23,7 +23,8 @@ def two_rooms() -> House:
 
 
 def _things() -> list[Thing]:
-    legs = [Part("box", (x, y, 0.35), (0.06, 0.06, 0.70), "#7a4f2d", "wood") for x in (-0.55, 0.55) for y in (-0.35, 0.35)]
+    legs = [Part("box", (x, y, 0.35), (0.06, 0.06, 0.70), "#7a4f2d", "wood")
+            for x in (-0.55, 0.55) for y in (-0.35, 0.35)]
     table = [Part("box", (0, 0, 0.72), (1.2, 0.8, 0.04), "#8a5a33", "wood"), *legs]
     sofa = [Part("box", (0, 0, 0.22), (0.9, 1.9, 0.44), "green", "fabric"),
             Part("box", (-0.35, 0, 0.6), (0.2, 1.9, 0.5), "green", "fabric"),
@@ -41,8 +42,8 @@ def _things() -> list[Thing]:
               parts=fridge),
         Thing(5, "painting", 0, (2.5, 0.02, 1.3), 3.14159 / 2, (0.04, 0.9, 0.6), relation="wall", solid=False,
               parts=[Part("box", (0, 0, 0.3), (0.04, 0.9, 0.6), "white", "painting")]),
-        Thing(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on", solid=False,
-              parts=[Part("bowl", (0, 0, 0.05), (0.3, 0.3, 0.1), "blue", "plain")]),
+        Thing(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on",
+              solid=False, parts=[Part("bowl", (0, 0, 0.05), (0.3, 0.3, 0.1), "blue", "plain")]),
         Thing(7, "rug", 0, (2.6, 2.0, 0.0), 0.0, (2.4, 1.6, 0.01), "red", "fabric", solid=False,
               parts=[Part("box", (0, 0, 0.005), (2.4, 1.6, 0.01), "red", "rug")]),
         Thing(8, "plant", 0, (4.5, 3.5, 0.0), 0.0, (0.5, 0.5, 1.1), "green", "leaves",

@@ -181,7 +181,7 @@ def test_the_exported_mesh_has_the_same_depth(tmp_path: Path) -> None:
     triangles = np.concatenate([m.triangles for m in scene.dump()]) @ Y_UP_FROM_Z_UP  # back to z up
     pose = Pose2(1.6, 2.0, 0.3)
     optical = pose.transform().matrix() @ camera_mount(CAMERA.height_m, math.radians(CAMERA.tilt_down_deg)).matrix()
-    rays = render._optical_rays(intrinsics_of(CAMERA)) @ optical[:3, :3].T.astype(np.float32)
+    rays = render.optical_rays(intrinsics_of(CAMERA)) @ optical[:3, :3].T.astype(np.float32)
     hit = RayScene(triangles).hits(np.tile(optical[:3, 3].astype(np.float32), (len(rays), 1)), rays)
     ours = look(WORLD, pose).depth_m.ravel()
     both = (ours > 0) & (hit["primID"] >= 0)
