@@ -6,8 +6,9 @@ import base64
 import hashlib
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -30,15 +31,27 @@ REPORT = "report.html"
 EMBED_UP_TO = 40  # episodes; above that images lie beside the page, which a browser then loads one by one
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
+_OUTLINES = 6  # things outlined in an evidence image
+
+
+class Outline(NamedTuple):
+    """A thing in a picture: its name, and left, top, width and height as percentages of the picture."""
+
+    name: str
+    left: float
+    top: float
+    width: float
+    height: float
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer."""
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, with what it shows outlined."""
 
     src: str
     caption: str
     proves: bool
+    outlines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     evidence = None
     if first is not None:
         evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
+        evidence = replace(evidence, outlines=_outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     return Card(number, sample, prediction, score, trace, drawn, evidence, strip, trouble)
 
@@ -124,6 +138,17 @@ def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
 def _caption(view: Keyframe, begin_ns: int) -> str:
     where = view.region or view.caption
     return f"{(view.stamp_ns - begin_ns) / 1e9:.0f} s" + (f" · {where}" if where else "")
+
+
+def _outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
+    """Return where the labelled things are that the note of the evidence names, largest first."""
+    named = [part.strip() for part in note.split(",")]
+    shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))
+    with Image.open(io.BytesIO(view.jpeg)) as image:
+        wide, high = image.size
+    return tuple(Outline(s.label.kind, 100 * s.bbox[0] / wide, 100 * s.bbox[1] / high,
+                         100 * (s.bbox[2] - s.bbox[0]) / wide, 100 * (s.bbox[3] - s.bbox[1]) / high)
+                 for s in shown[:_OUTLINES])
 
 
 class _Images:

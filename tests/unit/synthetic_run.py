@@ -16,7 +16,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier, GridMap, Keyframe, Receipt
+from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier, GridMap, Keyframe, Label, Receipt, Sighting
 
 RESOLUTION_M = 0.1
 WALLS = ((0, 0, 9, 0), (0, 6, 9, 6), (0, 0, 0, 6), (9, 0, 9, 6), (4, 0, 4, 2.2), (4, 3.4, 4, 6), (4, 4, 6, 4),
@@ -68,7 +68,9 @@ def trace(question: str, answer: Answer | None) -> EpisodeTrace:
     """Return a whole episode."""
     poses = path()
     at = [poses[round(k * (len(poses) - 1) / (len(VIEWS) - 1))] for k in range(len(VIEWS))]
-    keyframes = [Keyframe(k, stamp, pose.transform(), jpeg(k, name), region=name)
+    desk = Sighting(Label(5, "desk", "study", {"color": "green"}), 17_600, (360, 240, 520, 350), (7.5, 5.5, 0.4),
+                    (1.2, 0.6, 0.8))
+    keyframes = [Keyframe(k, stamp, pose.transform(), jpeg(k, name), (desk,), region=name)
                  for k, ((stamp, pose), name) in enumerate(zip(at, VIEWS, strict=True))]
     goals = [Pose2(*WAY[2], 0.8), Pose2(*WAY[4], 0.0), Pose2(*WAY[6], 1.2)]
     reasons = ["largest frontier nearby (2.1 m wide, 2.4 m away)", "a kitchen may have a cup: door seen to the east",
@@ -95,7 +97,7 @@ def samples() -> list[Sample]:
 def answers() -> dict[str, EpisodeResult | Exception]:
     """Return what the scripted robot does."""
     end = path()[-1][1]
-    proof = (Evidence(6, trace("", None).keyframes[6].stamp_ns, end, "blue cup on the desk"),)
+    proof = (Evidence(6, trace("", None).keyframes[6].stamp_ns, end, "cup, desk"),)
     receipt = Receipt(40, 10.0, 12.5, 3, 1200, 40, ("LabelAnswerer",))
     cup = Answer("on the desk", 0.82, evidence=proof, receipt=receipt)
     chairs = Answer("There are 4 chairs", 0.9, evidence=proof, receipt=receipt)
