@@ -101,17 +101,19 @@ class _Source:
         place = world(seed)
         self._seed, self._split, self._include_seen = seed, split, include_seen
         self._grounding = Grounding(place.house, place)
+        self._asked: Counter[int] = Counter()
         self._left = {category: dict(enumerate(items)) for category, items in candidates(place.house).items()}
 
     def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
         """Return a question not yet returned, with the answer and phrasing least used so far; None: all are gone."""
         left = self._left[category]
         for _ in range(min(_TRIES, len(left))):
-            number = min(left, key=lambda i: (sum(used[key] for key in _keys(left[i])), self._shuffle(category, i)))
+            number = min(left, key=lambda i: (self._staleness(left[i], used), self._shuffle(category, i)))
             candidate = left.pop(number)
             question = self._question(number, candidate)
             if question is not None:
                 used.update(_keys(candidate))
+                self._asked.update(candidate.targets[:1])
                 return question
         return None
 
@@ -119,11 +121,16 @@ class _Source:
         grounded = self._grounding.ground(candidate, self._include_seen)
         if grounded is None:
             return None
+        others = tuple(dict.fromkeys(text for text in candidate.alternatives if text != candidate.answer))
         name = f"house-{self._seed}-{_SHORT[candidate.category]}-{number}"
         return HouseQuestion(
             name, f"house:{self._seed}", self._split, candidate.category, candidate.question, candidate.answer,
-            candidate.alternatives, candidate.targets, grounded.view, grounded.start,
+            others, candidate.targets, grounded.view, grounded.start,
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
+
+    def _staleness(self, candidate: Candidate, used: Counter[str]) -> int:
+        """How often the answer, the phrasing, and (in this house) the thing have come already."""
+        return sum(used[key] for key in _keys(candidate)) + 3 * self._asked[candidate.targets[0]]
 
     def _shuffle(self, category: str, number: int) -> int:
         return zlib.crc32(f"{self._seed} {category} {number}".encode())

@@ -6,15 +6,19 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 
 import pytest
 
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.language import plural
+from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, questions_of, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
 from sim_bridge.house.scene import House, Opening, Part, Room, Thing
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.simulator import HouseWorld, world
 from sim_bridge.simulator import Camera
 
 Size = tuple[float, float, float]
@@ -88,7 +92,8 @@ def test_a_second_lamp_silences_questions_about_the_first() -> None:
 def test_colourless_and_stateless_things_are_not_asked_about() -> None:
     lamp = thing(30, "floor lamp", 0, 3.5, 2.0)
     house = home(lamp)
-    assert answers_about(house, "attribute recognition", 30) == {} == answers_about(house, "object state recognition", 30)
+    assert answers_about(house, "attribute recognition", 30) == {}
+    assert answers_about(house, "object state recognition", 30) == {}
 
 
 def test_what_is_on_and_above() -> None:
@@ -166,13 +171,15 @@ def most_seen(place: HouseWorld, start: Pose2) -> Counter[int]:
 def test_views_show_the_target_and_starts_do_not() -> None:
     place = HouseWorld(home())
     grounding = Grounding(place.house, place)
+    seen: dict[Pose2, Counter[int]] = {}
     for candidate in [c for items in candidates(place.house).values() for c in items[:2]]:
         found = grounding.ground(candidate)
         assert found is not None
         assert found.needs_exploration
         sizes = sorted((pixels(place, found.view)[t] for t in candidate.targets), reverse=True)
         assert sizes[candidate.need - 1] >= 0.8 * VIEW_PIXELS
-        assert all(most_seen(place, found.start)[t] < 1.5 * SEEN_PIXELS for t in candidate.targets)
+        seen[found.start] = seen.get(found.start) or most_seen(place, found.start)
+        assert all(seen[found.start][t] < 1.5 * SEEN_PIXELS for t in candidate.targets)
         assert found.l_metres >= found.start.distance(found.view) - 1e-6
         assert found.l_steps >= found.l_metres / 0.25 * 0.9
 
@@ -195,3 +202,95 @@ def test_a_target_in_a_box_is_dropped() -> None:
     place = HouseWorld(home(*walls, lid))
     laptop = Candidate("object localization", "Where is my laptop?", "on the desk in the study", (5, 4), need=2)
     assert Grounding(place.house, place).find_view(laptop) is None
+
+
+@lru_cache(maxsize=1)
+def sample() -> list[HouseQuestion]:
+    """Three houses of the test split."""
+    return list(house_questions("test", 21))
+
+
+def test_the_same_arguments_give_the_same_questions() -> None:
+    first = sample()[:7]
+    assert list(house_questions("test", 7)) == first
+    assert [q.id for q in house_questions("test", 7, seed=1)] != [q.id for q in first]
+
+
+def test_every_category_comes_equally_often() -> None:
+    assert Counter(q.category for q in sample()) == Counter(dict.fromkeys(CATEGORIES, 3))
+    assert len({q.id for q in sample()}) == len({(q.scene, q.question) for q in sample()}) == 21
+
+
+def test_houses_yield_enough_for_five_hundred_questions() -> None:
+    """At this rate, one question of each category from a house, 500 questions take 72 houses of a split's 1000."""
+    assert len({q.scene for q in sample()}) == 3
+    assert all(len(seeds) == 1000 for seeds in SPLITS.values())
+
+
+def test_splits_do_not_share_houses() -> None:
+    train, test = ({f"house:{seed}" for seed in SPLITS[split]} for split in ("train", "test"))
+    assert train.isdisjoint(test)
+    assert {q.scene for q in sample()} <= test
+    assert {q.split for q in sample()} == {"test"}
+    assert all(q.scene in train for q in house_questions("train", 2))
+
+
+def test_unknown_splits_and_seeds_are_named() -> None:
+    with pytest.raises(ConfigError, match="known are test, train"):
+        next(house_questions("validation", 1))
+    with pytest.raises(ConfigError, match="2000"):
+        questions_of(2000)
+
+
+def test_truth_of_generated_questions() -> None:
+    """States, colours and counts, read from the scene graph by other means than the writers'."""
+    for question in sample():
+        house = world(int(question.scene[6:])).house
+        target = house.thing(question.targets[0])
+        if question.category == "attribute recognition":
+            assert question.answer in (target.colour, target.material)
+        if question.category == "object state recognition" and question.answer not in ("yes", "no"):
+            assert question.answer == target.state
+        if question.category == "object state recognition" and question.answer in ("yes", "no"):
+            opposite = {"closed": "open", "off": "on", "out": "lit", "unlit": "lit", "empty": "full", "unmade": "made"}
+            word = question.question.rstrip("?").split()[-1]
+            if word in (*opposite, *opposite.values(), "running") and "turned off" not in question.question:
+                assert (question.answer == "yes") == (word == target.state)
+        if found := re.match(r"How many (.+?) are (?:there )?in the (.+)\?", question.question):
+            rooms = {room.id for room in house.rooms if found[2] in (room.kind, room.name)}
+            assert question.answer == str(sum(plural(t.kind) == found[1] and t.room in rooms for t in house.things))
+
+
+def test_generated_views_starts_and_lengths() -> None:
+    for question in sample()[:14:2]:
+        place = world(int(question.scene[6:]))
+        assert question.needs_exploration
+        assert place.free(*question.start[:2])
+        assert place.free(*question.target_view[:2])
+        assert most_seen(place, question.start)[question.targets[0]] < 1.5 * SEEN_PIXELS
+        assert pixels(place, question.target_view)[question.targets[0]] >= 0.5 * VIEW_PIXELS
+        assert question.l_metres >= question.start.distance(question.target_view) - 1e-6
+        assert question.l_steps >= question.l_metres / 0.25 * 0.9
+
+
+def test_seen_targets_are_marked() -> None:
+    seen = list(house_questions("test", 7, include_seen=True))
+    assert not all(q.needs_exploration for q in seen)
+    assert {q.start for q in seen} == {world(int(seen[0].scene[6:])).house.start}
+
+
+def test_openeqa_records() -> None:
+    keys = {"question", "answer", "category", "question_id", "episode_history"}
+    records = to_openeqa(sample())
+    assert all(keys <= set(record) <= keys | {"extra_answers"} for record in records)
+    assert [record["question_id"] for record in records] == [q.id for q in sample()]
+
+
+@pytest.mark.slow
+def test_answers_of_many_questions_cannot_be_guessed() -> None:
+    """The most frequent answer of a category is not worth guessing."""
+    many = list(house_questions("test", 140, seed=3))
+    for category in CATEGORIES:
+        answers = Counter(q.answer for q in many if q.category == category)
+        assert answers.total() == 20
+        assert answers.most_common(1)[0][1] <= 8, (category, answers)

@@ -213,7 +213,7 @@ class Facts:
     def standing(self, room: int) -> list[Thing]:
         """Return the furniture of a room: what stands on its floor and rises from it."""
         return [t for t in self.inside(room)
-                if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
+                if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in (*lexicon.OPENINGS, *lexicon.BUILT_IN)]
 
     def local(self, base: Thing, other: Thing) -> tuple[float, float]:
         """Return the other's centre in the base's frame: x to its front, y to its left, metres."""

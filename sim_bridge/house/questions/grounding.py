@@ -22,6 +22,7 @@ _HEADINGS = 12
 _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
 _FRONT_COS = 0.45  # within about 63 degrees of straight in front
+_NEAREST_M = 0.8
 _MARGIN = 0.06  # of the image: targets lie further inside
 
 
@@ -109,7 +110,7 @@ class Grounding:
             room = self.house.room_at(pose.x, pose.y)
             if room is None or room.id not in rooms or not self.world.free(pose.x, pose.y, self.robot):
                 continue
-            if all(self._in_image(pose, t) for t in targets):
+            if all(self._in_image(pose, t) and _clear_of(pose, t) for t in targets):
                 found.append((self._cost(pose, candidate, targets, ring), len(found), pose))
         return [pose for cost, _, pose in sorted(found) if cost < math.inf]
 
@@ -152,6 +153,10 @@ class Grounding:
 
     def _draw(self, *key: object) -> int:
         return zlib.crc32(repr((self.house.seed, key)).encode())
+
+
+def _clear_of(pose: Pose2, thing: Thing) -> bool:
+    return math.hypot(pose.x - thing.position[0], pose.y - thing.position[1]) > _NEAREST_M
 
 
 def _facing(thing: Thing, pose: Pose2) -> float:
