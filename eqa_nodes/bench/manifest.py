@@ -25,7 +25,8 @@ _SAME = ("dataset", "dataset_sha256", "seed", "model", "config")  # what a resum
 class Manifest:
     """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
 
-    config: every setting of the run as plain JSON. sessions: how often the run was started (2 = resumed once).
+    config: every setting of the run as plain JSON. sessions: how often the run was started (2 = resumed once);
+    earlier_commits: those that it was started from before this one.
     """
 
     dataset: str
@@ -44,6 +45,7 @@ class Manifest:
     started: str = ""
     finished: str = ""
     sessions: int = 1
+    earlier_commits: Sequence[str] = field(default_factory=list)
     judge: str = ""
     judge_sha256: str = ""
 
@@ -65,6 +67,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
             raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
                               "or choose a new directory")
         now.started, now.sessions = before.started, before.sessions + 1
+        now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != commit else [])]
     write_json(out / MANIFEST, now)
     return now
 

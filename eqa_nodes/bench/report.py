@@ -46,7 +46,7 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, with what it shows outlined."""
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its things outlined."""
 
     src: str
     caption: str

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from eqa_nodes.bench import tables
+from eqa_nodes.bench import manifest, tables
 from eqa_nodes.bench.codec import decode, dumps, read_json
 from eqa_nodes.bench.judges import Mark, OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest
@@ -164,6 +164,15 @@ def test_another_run_in_the_same_directory_is_refused(tmp_path: Path) -> None:
         run_benchmark([replace(asked[0], answer="a mug"), asked[1]], runner, tmp_path, seed=1)
 
 
+def test_a_run_resumed_from_another_commit_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, runner = plain(1)
+    for commit in ("aaa", "aaa", "bbb"):
+        monkeypatch.setattr(manifest, "git_state", lambda commit=commit: (commit, False))
+        run_benchmark(asked, runner, tmp_path)
+    last = read_manifest(tmp_path)
+    assert (last.commit, last.earlier_commits, last.sessions) == ("bbb", ["aaa"], 3)
+
+
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     asked, runner = plain(1)
     with PredictionWriter(tmp_path), pytest.raises(StorageError, match="another run"):
@@ -220,10 +229,10 @@ def test_score_files(tmp_path: Path) -> None:
     assert scores.privileged == ("LabelAnswerer",)
     assert read_json(out / "predictions.json")[1] == {"question_id": "q-2", "answer": "There are 4 chairs"}
     assert read_json(out / "openeqa_scores.json") == {"q-1": 3, "q-2": 5, "q-3": 1}
-    manifest = read_manifest(out)
-    assert (manifest.judge, manifest.judge_sha256) == ("offline", OfflineJudge().version)
-    assert manifest.dataset_sha256 == dataset_hash(samples())
-    assert manifest.config == {"policy": "frontier"}
+    ended = read_manifest(out)
+    assert (ended.judge, ended.judge_sha256) == ("offline", OfflineJudge().version)
+    assert ended.dataset_sha256 == dataset_hash(samples())
+    assert ended.config == {"policy": "frontier"}
 
 
 def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -130,6 +130,19 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.Monk
         open_dataset("express", folder=tmp_path)
 
 
+def test_house() -> None:
+    one, = open_dataset("house", limit=1, seed=3)
+    assert one == open_dataset("house", limit=1, seed=3)[0] != open_dataset("house", limit=1, seed=4)[0]
+    assert one.start
+    assert one.target
+    assert one.reference_metres
+    assert one.simulator == "house"
+    assert one.scene.startswith("house:")
+    assert one.metadata["split"] == "test"
+    with pytest.raises(ConfigError, match="train"):
+        open_dataset("house", split="val")
+
+
 def test_samples_are_checked() -> None:
     with pytest.raises(ConfigError, match="twice"):
         check_samples([Sample("a", "What?", "x"), Sample("a", "Where?", "y")])
