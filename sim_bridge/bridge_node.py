@@ -1,4 +1,4 @@
-"""A simulator on ROS topics. It advances only by atomic actions, and each waits until every observer has taken in what it showed.
+"""A simulator on ROS topics. It advances only by atomic actions; each waits until every observer has taken in its view.
 
 That wait is all of lock-step: when `act` returns, nothing in the graph is older than the observation it returned.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 from rosgraph_msgs.msg import Clock
@@ -30,6 +31,7 @@ class BridgeNode(EqaNode):
         self._simulator: Simulator | None = None
         self._step: Step | None = None
         self._max_steps = 0
+        self._offset_ns = 0
         self._one_at_a_time = threading.Lock()
         self._taken: dict[str, int] = {}
         self._heard = threading.Condition()
@@ -50,7 +52,11 @@ class BridgeNode(EqaNode):
             asked = request.episode
             self._simulator = self._pool.get(asked.scene)
             start = pose2_of(convert.pose_of(asked.start)) if asked.use_start else None
-            self._step = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
+            first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
+            newest = self._step.frame.stamp_ns if self._step is not None else 0
+            # Each simulator has its own clock; on the wire time goes on, also when the next scene is another simulator's.
+            self._offset_ns = max(0, newest + 1 - first.frame.stamp_ns)
+            self._step = self._stamped(first)
             self._max_steps = asked.max_steps
             asked.header = convert.header(self._step.frame.stamp_ns)
         response.episode = asked
@@ -70,8 +76,11 @@ class BridgeNode(EqaNode):
     def _advance(self, action: Action, step: Step) -> Step:
         if self._max_steps and step.steps >= self._max_steps:
             raise SimulatorError(f"the episode is over after {self._max_steps} steps")
-        self._step = self._simulator.act(action)
+        self._step = self._stamped(self._simulator.act(action))
         return self._step
+
+    def _stamped(self, step: Step) -> Step:
+        return replace(step, frame=replace(step.frame, stamp_ns=step.frame.stamp_ns + self._offset_ns))
 
     def _current(self) -> Step:
         if self._step is None:

@@ -1,0 +1,105 @@
+"""The same seed gives the same poses, goals and answers: in process, in one process of nodes, in a process a node,
+with delays in the nodes, and on a machine that is busy with something else."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.core.types import Limits
+from eqa_nodes.in_graph import GraphRunner
+from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.settings import Parameters, merged
+from sim_bridge.simulator import Robot
+
+LIMITS = Limits(steps=60)
+SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
+           Sample("house", "What color is the sofa in the living room?", "", scene="house:1001", seed=4)]
+
+
+class Course(NamedTuple):
+    """What must be equal. Stamps count from the first observation."""
+
+    poses: tuple[Any, ...]
+    decisions: tuple[Any, ...]
+    keyframes: tuple[int, ...]
+    answer: tuple[Any, ...]
+
+
+def course(result: EpisodeResult) -> Course:
+    trace, answer = result.trace, result.answer
+    start = trace.poses[0][0]
+    assert answer.error == 0, answer.message
+    return Course(
+        tuple((stamp - start, pose) for stamp, pose in trace.poses),
+        tuple((d.stamp_ns - start, d.goal, d.reason, d.candidates) for d in trace.decisions),
+        tuple(k.id for k in trace.keyframes),
+        (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
+         answer.receipt.steps, answer.receipt.metres, answer.receipt.calls, result.final_pose))
+
+
+def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
+    robot = Robot()
+    robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
+    own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}
+    return merged(None, robot_parameters(robot), own, extra or {})
+
+
+def courses(runner: EpisodeRunner) -> list[Course]:
+    with closing(runner):
+        return [course(runner.run(sample)) for sample in SAMPLES]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> list[Course]:
+    found = courses(InProcessRunner(parameters(tmp_path_factory.mktemp("reference")), LIMITS))
+    assert all(len(c.poses) > 20 and len(c.decisions) > 1 and c.keyframes for c in found), "too short to compare"
+    return found
+
+
+def busy() -> None:
+    while True:
+        pass
+
+
+@contextmanager
+def loaded_machine() -> Iterator[None]:
+    workers = [multiprocessing.Process(target=busy, daemon=True) for _ in range(2 * multiprocessing.cpu_count())]
+    for worker in workers:
+        worker.start()
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.join()
+
+
+def test_in_process_twice(reference: list[Course], tmp_path: Path) -> None:
+    assert courses(InProcessRunner(parameters(tmp_path), LIMITS)) == reference
+
+
+def test_one_process_of_nodes(reference: list[Course], tmp_path: Path) -> None:
+    assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) == reference
+
+
+def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: Path) -> None:
+    with loaded_machine():
+        assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)) == reference
+
+
+@pytest.mark.parametrize("slow", ["mapper", "memory", "explorer", "navigator", "answerer", "recorder", "agent", "bridge"])
+def test_a_slow_node(reference: list[Course], tmp_path: Path, slow: str) -> None:
+    delayed = parameters(tmp_path, {slow: {"node.test_delay_s": 0.03}})
+    runner = GraphRunner(tmp_path, delayed, LIMITS)
+    with closing(runner):
+        assert course(runner.run(SAMPLES[0])) == reference[0]
