@@ -54,6 +54,7 @@ BEDROOM = (
 )
 BATHROOM = (
     thing(60, "bathtub", "bathroom", (5.0, 8.0, 0.3), (0.8, 1.7, 0.6), colour="white"),
+    thing(62, "pet bed", "bathroom", (5.6, 9.3, 0.1), (0.6, 0.5, 0.2), colour="gray"),
     thing(61, "washing machine", "bathroom", (4.2, 9.2, 0.45), (0.6, 0.6, 0.9), colour="white", state="off"),
 )
 HOME = (

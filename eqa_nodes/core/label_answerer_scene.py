@@ -147,12 +147,15 @@ class Scene:
             return sum(0.0 if same_room(door.room, room) else _off(box, door.middle) if box else _UNSEEN_M
                        for room, box in zip(rooms, boxes))
 
-        mine = [d for d in doors if any(same_room(d.room, room) for room in rooms)] or ([] if ref.other_room else doors)
+        mine = [door for door in doors if any(same_room(door.room, room) for room in rooms)]
+        if not mine and not ref.other_room:
+            mine = [door for door in doors if off(door) <= _UNSEEN_M]  # labelled by the room on its other side
         ranked = sorted(mine, key=lambda door: (off(door), door.instance))
-        if not ranked or off(ranked[0]) > _UNSEEN_M:
+        if not ranked:
             return None
         rivals = [door for door in ranked[1:] if off(door) - off(ranked[0]) < 0.8]
-        sure = 0.6 if rivals or (ref.other_room and None in boxes) else 1.0
+        unseen = None in boxes and (ref.other_room or not same_room(ranked[0].room, ref.room))
+        sure = 0.6 if rivals or unseen or off(ranked[0]) > 1.5 else 1.0
         return ranked[0], ranked[0].clarity * sure
 
 

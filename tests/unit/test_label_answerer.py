@@ -67,6 +67,12 @@ def ask(text: str, **more: object) -> Answer:
     ("Is there any fruit left in the fruit bowl?", "no"),
     ("Will the food in the refrigerator in the kitchen stay cold?", "no"),
     ("Is water being wasted in the kitchen?", "yes"),
+    ("Is electricity being wasted by the floor lamp in the living room?", "no"),
+    ("Is there anything to read on the coffee table?", "yes"),
+    ("Is there anything to drink from on the coffee table in the living room?", "no"),
+    ("Is the kitchen table set for a meal?", "no"),
+    ("What color is the blanket on the bed in the bedroom?", "blue"),
+    ("Do I have a pet?", "yes"),
     ("Is there a kettle in the kitchen?", "yes"),
 ])
 def test_phrasings(question: str, answer: str) -> None:
@@ -74,6 +80,23 @@ def test_phrasings(question: str, answer: str) -> None:
     assert (got.text, got.abstained) == (answer, False)
     assert got.confidence > 0.3
     assert got.evidence
+
+
+def test_things_of_a_kind_are_counted_in_lists() -> None:
+    plates = [thing(i, "plate", "den", (0.1 * i, 0, 0.8), (0.2, 0.2, 0.02), relation="on", support="desk")
+              for i in (1, 2)]
+    mug = thing(3, "mug", "den", (0.5, 0, 0.8), (0.1, 0.1, 0.1), relation="on", support="desk")
+    desk = thing(4, "desk", "den", (0, 0, 0.4), (1.4, 0.7, 0.75))
+    item = Recalled(view(1, Pose2(0, -2, 1.57), desk, mug, *plates), 1.0, "")
+    assert LabelAnswerer().answer(Question("What is on the desk?"), (item,)).text == "a mug and two plates"
+
+
+def test_a_door_between_rooms_is_told_by_what_was_seen_of_both() -> None:
+    question = Question("Is the door between the bedroom and the bathroom open?")
+    one_side, both = ITEMS[2:3], ITEMS[2:]
+    unsure, sure = LabelAnswerer().answer(question, one_side), LabelAnswerer().answer(question, both)
+    assert unsure.confidence < 0.7 < sure.confidence
+    assert sure.text == "yes"
 
 
 def test_evidence_is_the_view_with_most_pixels_of_the_target() -> None:
