@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
+_LETTERED = re.compile(r"\s*\(?([A-Za-z])(?:[).:]|\s*$)")
 
 
 def check_question(text: str) -> str:
@@ -30,18 +32,21 @@ def check_question(text: str) -> str:
 
 
 def match_choice(text: str, choices: Sequence[str]) -> int | None:
-    """Return the index of the choice that a reply means: its letter ("B", "B) red") or its words; None for neither."""
+    """Return the index of the choice that a reply means: its words, its letter ("B", "B) red"), or None.
+
+    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk in the study" for "the desk".
+    """
     wanted = canonical(text)
     exact = [i for i, choice in enumerate(choices) if canonical(choice) == wanted]
     if exact:
         return exact[0]
-    letter = text.strip().strip("().: ")[:1].upper()
-    rest = text.strip().lstrip("(")[1:2]
-    if letter and not rest.isalnum() and 0 <= ord(letter) - ord("A") < len(choices):
-        return ord(letter) - ord("A")
-    words = set(wanted.split())
-    held = [i for i, choice in enumerate(choices) if words and words & set(canonical(choice).split()) == words]
-    return held[0] if len(held) == 1 else None
+    if (letter := _LETTERED.match(text)) and ord(letter[1].upper()) - ord("A") < len(choices):
+        return ord(letter[1].upper()) - ord("A")
+    words, options = set(wanted.split()), [set(canonical(choice).split()) for choice in choices]
+    for part in ([words and words <= option for option in options], [option and option <= words for option in options]):
+        if sum(map(bool, part)) == 1:
+            return next(i for i, fits in enumerate(part) if fits)
+    return None
 
 
 def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, ...]:

@@ -176,6 +176,8 @@ def test_a_count_is_sure_only_when_the_room_was_looked_over() -> None:
     ("Is the TV on?", ("Yes, it is on", "No, it is off"), "Yes, it is on"),
     ("How many chairs are there in the kitchen?", ("two", "three", "four"), "four"),
     ("In which room is the phone?", ("Kitchen", "Bedroom"), "Bedroom"),
+    ("What is on the wall above the sofa?", ("A mirror", "A painting", "A clock"), "A painting"),
+    ("Where is my phone?", ("On the kitchen table", "On the nightstand"), "On the nightstand"),
 ])
 def test_choices(question: str, choices: tuple[str, ...], answer: str) -> None:
     assert ask(question, choices=choices).text == answer
@@ -189,7 +191,7 @@ def test_a_wrong_menu_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(("text", "index"), [("B", 1), ("b)", 1), ("(C) blue", 2), ("grey", 1), ("Gray.", 1), ("a", 0),
-                                             ("blue one", None), ("", None), ("D", None)])
+                                             ("blue one", 2), ("a lamp", None), ("red or gray", None), ("", None), ("D", None)])
 def test_match_choice(text: str, index: int | None) -> None:
     assert match_choice(text, ("red", "gray", "blue")) == index
 
