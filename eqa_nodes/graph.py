@@ -9,6 +9,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+
+class Qos(NamedTuple):
+    """Quality of service in rosbag2's words."""
+
+    reliability: str = "reliable"  # reliable | best_effort
+    durability: str = "volatile"  # volatile | transient_local
+    depth: int = 10
+    history: str = "keep_last"  # keep_last | keep_all
+
+
+# frame: some slack, lock-step keeps one image in flight. event: small messages that must not be lost.
+KINDS = {"frame": Qos(), "latched": Qos(durability="transient_local", depth=1), "event": Qos(depth=100), "clock": Qos()}
+
+
 class Topic(NamedTuple):
     """Name on the wire, message type, and kind of quality of service: frame | latched | event | clock."""
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import NodeLost, SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.types import Action
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, run_node
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
@@ -43,7 +44,7 @@ class BridgeNode(EqaNode):
 
     def _on_taken(self, header: Any) -> None:
         with self._heard:
-            self._taken[header.frame_id] = convert.ns_of(header.stamp)
+            self._taken[header.frame_id] = messages.ns_of(header.stamp)
             self._heard.notify_all()
 
     def _reset(self, request: Any, response: Any) -> Any:
@@ -51,7 +52,7 @@ class BridgeNode(EqaNode):
         with self._one_at_a_time:
             asked = request.episode
             self._simulator = self._pool.get(asked.scene)
-            start = pose2_of(convert.pose_of(asked.start)) if asked.use_start else None
+            start = pose2_of(messages.pose_of(asked.start)) if asked.use_start else None
             first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
             newest = self._step.frame.stamp_ns if self._step is not None else 0
             # Each simulator has its own clock; on the wire time goes on, also when the next scene is another simulator's.

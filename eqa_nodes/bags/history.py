@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bags import messages
+from eqa_nodes import messages
 from eqa_nodes.bags.reader import Bag, Poses, open_bag
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.frames import check_frame
@@ -38,7 +38,7 @@ class EpisodeHistory:
             self._parts = ("color", "depth") + (("labels",) if "labels" in opened.keys else ())
             self.labels: Mapping[int, Label] = {}
             for _, _, message in opened.read(("label_table",)):
-                self.labels = {**self.labels, **messages.labels_of(message)}
+                self.labels = {**self.labels, **messages.label_table_of(message)}
 
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames in the order of their completion."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rosbags.highlevel import AnyReader, AnyReaderError
 from rosbags.interfaces import Connection
 
-from eqa_nodes.bags import messages
+from eqa_nodes import messages
 from eqa_nodes.core.errors import BadPose, StorageError
 from eqa_nodes.core.geometry import Transform
 from eqa_nodes.graph import TOPICS
@@ -103,10 +103,10 @@ class Poses:
         self._parents: dict[str, str] = {}
         for key, _, message in bag.read(("tf", "tf_static")):
             for t in message.transforms:
-                self._put(t.header, t.child_frame_id, t.transform.translation, t.transform.rotation, key == "tf_static")
+                self._put(t.header, t.child_frame_id, messages.transform_of(t), key == "tf_static")
         if base not in self._parents:
             for _, _, message in bag.read(("odom",)):
-                self._put(message.header, base, message.pose.pose.position, message.pose.pose.orientation, False)
+                self._put(message.header, base, messages.pose_of(message.pose.pose), False)
         self.fixed = "map" if "map" in self._parents.values() else "odom"
         if self.fixed not in self._parents.values():
             raise StorageError(f"bag {bag.path} does not say where the robot was: it has no transforms from map or "
@@ -121,10 +121,10 @@ class Poses:
         """Return base_from_camera of an optical frame. Raises BadFrame when it is not known."""
         return self._buffer.lookup(self._base, _name(frame), stamp_ns)
 
-    def _put(self, header: Any, child: str, translation: Any, rotation: Any, static: bool) -> None:
+    def _put(self, header: Any, child: str, transform: Transform, static: bool) -> None:
         parent, child, stamp_ns = _name(header.frame_id), _name(child), messages.ns_of(header.stamp)
         try:
-            self._buffer.put(parent, child, stamp_ns, messages.transform_of(translation, rotation), static)
+            self._buffer.put(parent, child, stamp_ns, transform, static)
         except BadPose:
             self.invalid[child] += 1
             return

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bags import messages
+from eqa_nodes import messages
 from eqa_nodes.bags.reader import Poses, open_bag
-from eqa_nodes.bench.codec import decode
+from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision

@@ -18,24 +18,13 @@ from mcap.writer import CompressionType, Writer
 
 from eqa_nodes.bags.definitions import definition, type_hash
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.graph import KINDS, Qos
 
 FLUSH_S = 1.0  # what a killed recorder loses at most
 FREE_BYTES = 500_000_000
 _CHUNK_BYTES = 4 << 20
 _CHECK_BYTES = 32 << 20  # written between two looks at the free space
 _UNLIMITED = {"sec": 9223372036, "nsec": 854775807}
-
-
-class Qos(NamedTuple):
-    """Quality of service that a topic was offered with, in rosbag2's words."""
-
-    reliability: str = "reliable"  # reliable | best_effort
-    durability: str = "volatile"  # volatile | transient_local
-    depth: int = 10
-    history: str = "keep_last"  # keep_last | keep_all
-
-
-KINDS = {"frame": Qos(), "latched": Qos(durability="transient_local", depth=1), "event": Qos(depth=100), "clock": Qos()}
 
 
 class BagTopic(NamedTuple):

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import eqa_nodes
-from eqa_nodes.bench.codec import decode, read_json, write_json
 from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import ConfigError
 
 MANIFEST = "manifest.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from eqa_nodes.bench.codec import decode, dumps
+from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer

@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from PIL import Image, UnidentifiedImageError
 
-from eqa_nodes.bench.codec import write_bytes
 from eqa_nodes.bench.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import Prediction, read_predictions
@@ -23,6 +22,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.scores import SCORES, QuestionScore, Scores, read_scores
 from eqa_nodes.bench.tables import COLUMNS, footnotes
 from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Keyframe

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.codec import dumps
 from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.samples import Sample, check_runnable, check_samples, write_samples
 from eqa_nodes.bench.traces import save_trace
+from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace

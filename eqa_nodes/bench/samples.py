@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from eqa_nodes.bench.codec import decode, dumps, write_bytes
+from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Limits, Question

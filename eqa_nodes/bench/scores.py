@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.bench import metrics
-from eqa_nodes.bench.codec import decode, read_json, write_json
 from eqa_nodes.bench.judges import Judge, Mark
 from eqa_nodes.bench.manifest import finish_manifest
 from eqa_nodes.bench.metrics import Summary
@@ -17,6 +16,7 @@ from eqa_nodes.bench.predictions import Prediction, read_predictions
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.types import Answer
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bench.codec import decode, dumps, write_bytes
+from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import GridMap

@@ -9,12 +9,12 @@ from rclpy.action import ActionServer, CancelResponse
 from std_msgs.msg import String
 
 from eqa_nodes.core.agent import Agent, Progress
-from eqa_nodes.bench.codec import dumps
+from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types import Limits, Question
 from eqa_nodes.graph import ACTIONS, OBSERVERS
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, call, run_node
 from eqa_nodes.ros.ports import connect
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from eqa_nodes import messages
 from eqa_nodes.answerers import make_answerer
-from eqa_nodes.core.types import Question, Receipt, Recalled
+from eqa_nodes.core.types import Question, Recalled, Receipt
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode, run_node
 
@@ -24,7 +25,7 @@ class AnswererNode(EqaNode):
     def _assess(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()
         try:
-            assessments = self.answerer.assess(_question(request), [convert.keyframe_of(v) for v in request.views])
+            assessments = self.answerer.assess(_question(request), [messages.keyframe_of(v) for v in request.views])
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         response.assessments = [convert.assessment_msg(a, request.question_id) for a in assessments]
@@ -34,7 +35,7 @@ class AnswererNode(EqaNode):
 
     def _answer(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()
-        views = [Recalled(convert.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
+        views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
         try:
             convert.fill_answer(response, self.answerer.answer(_question(request), views))
         finally:

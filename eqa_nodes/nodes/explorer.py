@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eqa_nodes import messages
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types import Question
@@ -24,15 +25,15 @@ class ExplorerNode(EqaNode):
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:
-        seen = self.newest.at(convert.ns_of(request.header.stamp), self.config.map_deadline_s)
+        seen = self.newest.at(messages.ns_of(request.header.stamp), self.config.map_deadline_s)
         if request.new_question:
             self.policy.reset(request.seed)
-        grid = convert.grid_of(seen["map"], seen["explored"])
+        grid = messages.grid_of(seen["map"], seen["explored"])
         decision = self.policy.decide(
             Question(request.question, request.question_id, seed=request.seed),
-            pose2_of(convert.pose_of(seen["odom"].pose.pose)), grid,
-            [convert.frontier_of(f) for f in seen["frontiers"].frontiers],
-            [convert.assessment_of(a) for a in request.assessments])
+            pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid,
+            [messages.frontier_of(f) for f in seen["frontiers"].frontiers],
+            [messages.assessment_of(a) for a in request.assessments])
         response.has_goal = decision.goal is not None
         if decision.goal is not None:
             response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
@@ -60,7 +61,7 @@ class MemoryNode(ObserverNode):
 
 def _query(request: Any) -> RecallQuery:
     near = (request.near.x, request.near.y, request.radius) if request.use_near else None
-    return RecallQuery(request.text, request.limit, convert.ns_of(request.after), convert.ns_of(request.before), near)
+    return RecallQuery(request.text, request.limit, messages.ns_of(request.after), messages.ns_of(request.before), near)
 
 
 def main() -> int:

@@ -7,13 +7,13 @@ from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
-from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode, call, run_node
 
@@ -37,7 +37,7 @@ class NavigatorNode(EqaNode):
         self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose)
         self.hear("map", lambda message: self._newest.put("map", message))
         deadline = self.config.leg_deadline_s
-        self._action("navigate_to_pose", lambda goal: self.navigator.go_to(convert.goal_of(goal.pose), deadline))
+        self._action("navigate_to_pose", lambda goal: self.navigator.go_to(messages.goal_of(goal.pose), deadline))
         self._action("spin", lambda goal: self.navigator.look_around(deadline))
 
     def _action(self, key: str, drive: Any) -> None:
@@ -74,14 +74,14 @@ class NavigatorNode(EqaNode):
         self._last = call(self._act, _ACT(action=action), self.config.node.call_deadline_s)
 
     def _view(self) -> GridMap:
-        newest = self._newest.at(convert.ns_of(self._last.stamp), self.config.map_deadline_s)
-        return convert.grid_of(newest["map"])
+        newest = self._newest.at(messages.ns_of(self._last.stamp), self.config.map_deadline_s)
+        return messages.grid_of(newest["map"])
 
     def _pose(self) -> Pose2:
-        return pose2_of(convert.pose_of(self._last.pose))
+        return pose2_of(messages.pose_of(self._last.pose))
 
     def _now(self) -> float:
-        return convert.ns_of(self._last.stamp) / 1e9
+        return messages.ns_of(self._last.stamp) / 1e9
 
 
 def main() -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bags.writer import BagTopic, BagWriter
+from rclpy.clock import Clock, ClockType
+
+from eqa_nodes import messages
+from eqa_nodes.bags.writer import FLUSH_S, BagTopic, BagWriter
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.graph import TOPICS
-from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import EpisodeNode
 
@@ -24,6 +26,7 @@ class RecorderNode(EpisodeNode):
         self._parts: dict[int, set[str]] = {}
         for key in self.spec.subscribes:
             self.hear(key, lambda data, key=key: self._record(key, data), raw=True)
+        self.create_timer(FLUSH_S, self._flush, callback_group=self.data_group, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def begin(self, episode: Any, late: bool) -> None:
         if self._bag is not None:
@@ -46,7 +49,7 @@ class RecorderNode(EpisodeNode):
     def _record(self, key: str, data: bytes) -> None:
         if self._bag is None:
             return
-        stamp = convert.stamp_in(data) if TOPICS[key].qos == "frame" else self.last_ns
+        stamp = messages.stamp_in(data) if TOPICS[key].qos == "frame" else self.last_ns
         if key in OBSERVATION and stamp < self.starts_ns:
             return
         if key in OBSERVATION and stamp <= self.last_ns:  # asked for again
@@ -58,6 +61,14 @@ class RecorderNode(EpisodeNode):
             self.count(str(error))
         if key in OBSERVATION:
             self._complete(key, stamp)
+
+    def _flush(self) -> None:
+        """Bring what came in to the disk, also when nothing comes after it."""
+        if self._bag is not None:
+            try:
+                self._bag.flush()
+            except StorageError as error:
+                self.count(str(error))
 
     def _complete(self, key: str, stamp: int) -> None:
         have = self._parts.setdefault(stamp, set())

@@ -15,12 +15,13 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.types import Answer, Limits, Question
 from eqa_nodes.graph import ACTIONS, SERVICES
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import call, spin, wait_for
 
 ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
@@ -60,7 +61,7 @@ class GraphClient:
         if start is not None:
             episode.use_start, episode.start = True, convert.pose_msg(start.transform())
         response = self._call("reset_episode", 120.0, episode=episode)
-        return convert.ns_of(response.episode.header.stamp)
+        return messages.ns_of(response.episode.header.stamp)
 
     def ask(self, question: Question, listener: Callable[[Any], None] = lambda feedback: None,
             deadline_s: float = ASK_WALL_S) -> Answer:
@@ -76,17 +77,17 @@ class GraphClient:
             raise
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
-        return convert.answer_of(result.result)
+        return messages.answer_of(result.result)
 
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""
-        return convert.answer_of(self._call("answer_question", 300.0, question=question.text, question_id=question.id,
+        return messages.answer_of(self._call("answer_question", 300.0, question=question.text, question_id=question.id,
                                             choices=list(question.choices), force_guess=True))
 
     def pose(self) -> Pose2:
         """Return the robot's pose."""
         act = interface(SERVICES["act"].type).Request
-        return pose2_of(convert.pose_of(self._call("act", 20.0, action=act.STATUS).pose))
+        return pose2_of(messages.pose_of(self._call("act", 20.0, action=act.STATUS).pose))
 
     def end_episode(self) -> None:
         """Close the bag of the episode."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.ros import convert
@@ -31,7 +32,7 @@ class FrameAssembler:
 
     def put(self, part: str, message: Any) -> None:
         """Take in one camera message."""
-        stamp = convert.ns_of(message.header.stamp)
+        stamp = messages.ns_of(message.header.stamp)
         self._waiting.setdefault(stamp, {})[part] = message
         if len(self._waiting) > PENDING:
             oldest = min(self._waiting)
@@ -40,7 +41,7 @@ class FrameAssembler:
 
     def put_table(self, message: Any) -> None:
         """Take in the table of labels."""
-        self._table = (convert.ns_of(message.header.stamp), convert.label_table_of(message))
+        self._table = (messages.ns_of(message.header.stamp), messages.label_table_of(message))
         self.retry()
 
     def clear(self) -> None:
@@ -80,11 +81,11 @@ class FrameAssembler:
         return (self._tf.lookup(convert.MAP, convert.BASE, stamp), self._tf.lookup(convert.BASE, camera, stamp))
 
     def _frame(self, stamp: int, have: Mapping[str, Any]) -> Frame:
-        depth = convert.depth_of(have["depth"])
-        rgb = convert.rgb_of(have["color"]) if "color" in have else np.broadcast_to(np.uint8(0), (*depth.shape, 3))
-        labels = convert.pixels_of(have["labels"], ("16UC1",)) if "labels" in have else None
+        depth = messages.depth_of(have["depth"])
+        rgb = messages.rgb_of(have["color"]) if "color" in have else np.broadcast_to(np.uint8(0), (*depth.shape, 3))
+        labels = messages.pixels_of(have["labels"]) if "labels" in have else None
         map_from_base, base_from_camera = self._poses(stamp, have)
-        return Frame(stamp, rgb, depth, convert.intrinsics_of(have["camera_info"]), map_from_base, base_from_camera, labels)
+        return Frame(stamp, rgb, depth, messages.intrinsics_of(have["camera_info"]), map_from_base, base_from_camera, labels)
 
     def _drop(self, stamp: int, reason: str) -> None:
         del self._waiting[stamp]

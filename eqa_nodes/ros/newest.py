@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import StaleData
-from eqa_nodes.ros import convert
 
 
 class Newest:
@@ -31,4 +31,4 @@ class Newest:
                             f"within {deadline_s:g} s")
 
     def _older(self, stamp_ns: int) -> list[str]:
-        return [k for k, m in self._messages.items() if m is None or convert.ns_of(m.header.stamp) < stamp_ns]
+        return [k for k, m in self._messages.items() if m is None or messages.ns_of(m.header.stamp) < stamp_ns]

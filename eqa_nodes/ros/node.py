@@ -20,9 +20,9 @@ from rclpy.node import Node
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
-from eqa_nodes.ros import convert
 from eqa_nodes.parameters import ROS_OWN, build, leaves
-from eqa_nodes.ros.messages import interface, qos
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.settings import SETTINGS
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.frames import FrameAssembler
-from eqa_nodes.ros.messages import qos
+from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -54,7 +55,7 @@ class EpisodeNode(EqaNode):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
-        self.starts_ns, self.last_ns = convert.ns_of(episode.header.stamp), -1
+        self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)
         self.episode = episode if episode.episode_id else None
 
@@ -81,7 +82,7 @@ class ObserverNode(EpisodeNode):
         raise NotImplementedError
 
     def _put(self, part: str, message: Any) -> None:
-        stamp = convert.ns_of(message.header.stamp)
+        stamp = messages.ns_of(message.header.stamp)
         if self.episode is None or stamp < self.starts_ns:
             return
         if stamp == self.last_ns:
@@ -97,7 +98,7 @@ class ObserverNode(EpisodeNode):
     def _transforms(self, message: Any, static: bool) -> None:
         for t in message.transforms:
             try:
-                self.tf.put(t.header.frame_id, t.child_frame_id, convert.ns_of(t.header.stamp), convert.transform_of(t), static)
+                self.tf.put(t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp), messages.transform_of(t), static)
             except EqaError as error:
                 self.count(str(error))
         self.frames.retry()

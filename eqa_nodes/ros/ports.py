@@ -9,6 +9,7 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
+from eqa_nodes import messages
 from eqa_nodes.core.agent import Ports
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.geometry import Pose2, pose2_of
@@ -27,7 +28,7 @@ from eqa_nodes.core.types import (
 )
 from eqa_nodes.nodes.navigator import NAV_CODES
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import interface
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, call, wait_for
 
 DRIVE_WALL_S = 600.0  # a drive that has not ended after this is called off: its node is stuck
@@ -50,7 +51,7 @@ class BridgeOdometry:
 
     def last(self) -> tuple[int, Pose2]:
         status = self.status()
-        return convert.ns_of(status.stamp), pose2_of(convert.pose_of(status.pose))
+        return messages.ns_of(status.stamp), pose2_of(messages.pose_of(status.pose))
 
 
 class RosMemory:
@@ -66,12 +67,12 @@ class RosMemory:
             x, y, request.radius = query.near
             request.use_near, request.near = True, Point(x=x, y=y)
         response = call(self._client, request, self._deadline)
-        frames = [convert.keyframe_of(k) for k in response.keyframes]
+        frames = [messages.keyframe_of(k) for k in response.keyframes]
         return [Recalled(k, score, why) for k, score, why in zip(frames, response.scores, response.reasons)]
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         request = interface("eqa_interfaces/srv/Recall").Request(since_keyframe=keyframe_id, in_order=True)
-        return [convert.keyframe_of(k) for k in call(self._client, request, self._deadline).keyframes]
+        return [messages.keyframe_of(k) for k in call(self._client, request, self._deadline).keyframes]
 
 
 class RosExplorer:
@@ -89,8 +90,8 @@ class RosExplorer:
         request.header.stamp = self._odometry.status().stamp
         response = call(self._client, request, self._deadline)
         self._asked = question
-        goal = convert.goal_of(response.goal) if response.has_goal else None
-        return Decision(goal, response.reason, tuple(convert.candidate_of(c) for c in response.candidates), response.explored)
+        goal = messages.goal_of(response.goal) if response.has_goal else None
+        return Decision(goal, response.reason, tuple(messages.candidate_of(c) for c in response.candidates), response.explored)
 
 
 class RosAnswerer:
@@ -109,13 +110,13 @@ class RosAnswerer:
             question=question.text, question_id=question.id, choices=list(question.choices),
             views=[convert.keyframe_msg(v) for v in views])
         response = self._call(self._assess, request)
-        return [convert.assessment_of(a) for a in response.assessments]
+        return [messages.assessment_of(a) for a in response.assessments]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         request = interface("eqa_interfaces/srv/AnswerQuestion").Request(
             question=question.text, question_id=question.id, choices=list(question.choices), force_guess=question.force_guess,
             views=[convert.keyframe_msg(i.keyframe) for i in items], scores=[float(i.score) for i in items])
-        return convert.answer_of(self._call(self._answer, request))
+        return messages.answer_of(self._call(self._answer, request))
 
     def _call(self, client: Any, request: Any) -> Any:
         if not client.wait_for_service(timeout_sec=10.0):

@@ -12,11 +12,12 @@ from eqa_interfaces.srv import Act, ResetEpisode
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
+from eqa_nodes import messages
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.graph import SERVICES, TOPICS
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.messages import qos
+from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.node import wait_for
 from sim_bridge.bridge_node import BridgeNode
 
@@ -37,7 +38,7 @@ class Driver:
         assert self._act.wait_for_service(10.0) and self._reset.wait_for_service(10.0)
 
     def _on_depth(self, image: Image) -> None:
-        self.seen.append(convert.ns_of(image.header.stamp))
+        self.seen.append(messages.ns_of(image.header.stamp))
         time.sleep(self.delay_s)
         if self.acknowledge:
             self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
@@ -59,7 +60,7 @@ def test_nothing_is_shown_before_the_first_observe(driver: Driver) -> None:
     begun = driver.reset()
     assert begun.error_code == 0 and not driver.seen
     shown = driver.act(Act.Request.OBSERVE)
-    assert shown.steps == 0 and driver.seen[-1] == convert.ns_of(shown.stamp) == convert.ns_of(begun.episode.header.stamp)
+    assert shown.steps == 0 and driver.seen[-1] == messages.ns_of(shown.stamp) == messages.ns_of(begun.episode.header.stamp)
 
 
 def test_an_action_waits_for_its_observer(driver: Driver) -> None:
@@ -69,7 +70,7 @@ def test_an_action_waits_for_its_observer(driver: Driver) -> None:
     before = time.monotonic()
     response = driver.act(Act.Request.TURN_LEFT)
     assert time.monotonic() - before >= 0.15 and response.steps == 1
-    assert convert.ns_of(response.stamp) == driver.seen[-1]
+    assert messages.ns_of(response.stamp) == driver.seen[-1]
 
 
 def test_an_observer_that_missed_a_message_is_shown_again(driver: Driver) -> None:
@@ -78,7 +79,7 @@ def test_an_observer_that_missed_a_message_is_shown_again(driver: Driver) -> Non
     driver.acknowledge = False
     threading.Timer(0.5, lambda: setattr(driver, "acknowledge", True)).start()
     response = driver.act(Act.Request.MOVE_FORWARD)
-    stamp = convert.ns_of(response.stamp)
+    stamp = messages.ns_of(response.stamp)
     assert response.error_code == 0 and response.steps == 1 and driver.seen.count(stamp) >= 2
 
 
@@ -112,9 +113,9 @@ def test_the_episode_ends_at_its_step_limit(driver: Driver) -> None:
 def test_stamps_never_go_back_over_episodes(driver: Driver) -> None:
     stamps = []
     for _ in range(2):
-        stamps.append(convert.ns_of(driver.reset().episode.header.stamp))
+        stamps.append(messages.ns_of(driver.reset().episode.header.stamp))
         driver.act(Act.Request.OBSERVE)
-        stamps.append(convert.ns_of(driver.act(Act.Request.TURN_RIGHT).stamp))
+        stamps.append(messages.ns_of(driver.act(Act.Request.TURN_RIGHT).stamp))
     assert stamps == sorted(set(stamps))
 
 

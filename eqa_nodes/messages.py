@@ -1,15 +1,31 @@
-"""Recorded messages -> core values, for bags read without ROS. Fields as the bag's own definitions name them."""
+"""Messages -> core values, by the messages' field names: the same for rclpy's classes and for bags read without ROS.
+
+The other direction is eqa_nodes/ros/convert.py; there and back is exact, so the graph computes what the core does.
+"""
 
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Frontier, GridMap, Intrinsics, Keyframe, Label, Sighting
+from eqa_nodes.core.errors import BadFrame, ErrorCode
+from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.types import (
+    Answer,
+    Candidate,
+    Evidence,
+    Frontier,
+    GridMap,
+    Intrinsics,
+    Keyframe,
+    Label,
+    Receipt,
+    Sighting,
+    ViewAssessment,
+)
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
 
@@ -17,6 +33,12 @@ _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "32FC1": ("f4", 1), "16UC1": (
 def ns_of(stamp: Any) -> int:
     """Nanoseconds of a builtin_interfaces/Time."""
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def stamp_in(data: bytes) -> int:
+    """Return the stamp in ns of a serialized message that begins with a header (little-endian CDR)."""
+    seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
 def stamp_of(message: Any) -> int:
@@ -63,10 +85,23 @@ def intrinsics_of(info: Any) -> Intrinsics:
     return Intrinsics(int(info.width), int(info.height), k[0], k[4], k[2] + 0.5, k[5] + 0.5)
 
 
-def transform_of(translation: Any, rotation: Any) -> Transform:
-    """Return a transform (or a pose's position and orientation)."""
-    return Transform((float(translation.x), float(translation.y), float(translation.z)),
-                     (float(rotation.x), float(rotation.y), float(rotation.z), float(rotation.w)))
+def transform_of(message: Any) -> Transform:
+    """Return the transform of a geometry_msgs/TransformStamped."""
+    return _transform(message.transform.translation, message.transform.rotation)
+
+
+def pose_of(pose: Any) -> Transform:
+    """Return map_from_base of a geometry_msgs/Pose."""
+    return _transform(pose.position, pose.orientation)
+
+
+def goal_of(message: Any) -> Pose2:
+    """Return the floor pose of a geometry_msgs/PoseStamped."""
+    return pose2_of(pose_of(message.pose))
+
+
+def _transform(t: Any, q: Any) -> Transform:
+    return Transform((float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
 
 
 def grid_of(occupancy: Any, explored: Any | None) -> GridMap:
@@ -80,22 +115,34 @@ def grid_of(occupancy: Any, explored: Any | None) -> GridMap:
     return GridMap(stamp_of(occupancy), round(float(occupancy.info.resolution), 6), origin, cells, seen)
 
 
+def frontier_of(f: Any) -> Frontier:
+    """Return the frontier of an eqa_interfaces/Frontier."""
+    return Frontier(float(f.position.x), float(f.position.y), float(f.heading), float(f.length))
+
+
 def frontiers_of(message: Any) -> tuple[Frontier, ...]:
     """Return the frontiers of an eqa_interfaces/FrontierArray."""
-    return tuple(Frontier(float(f.position.x), float(f.position.y), float(f.heading), float(f.length))
-                 for f in message.frontiers)
+    return tuple(map(frontier_of, message.frontiers))
 
 
+def candidate_of(m: Any) -> Candidate:
+    """Return the candidate of an eqa_interfaces/Candidate."""
+    return Candidate(float(m.position.x), float(m.position.y), float(m.weight), str(m.label))
 
-def labels_of(message: Any) -> dict[int, Label]:
+
+def assessment_of(m: Any) -> ViewAssessment:
+    """Return the assessment of an eqa_interfaces/ViewAssessment."""
+    return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region), str(m.note))
+
+
+def label_table_of(message: Any) -> dict[int, Label]:
     """Return the table of an eqa_interfaces/LabelArray."""
     return {int(label.instance_id): _label(label) for label in message.labels}
 
 
 def keyframe_of(message: Any) -> Keyframe:
     """Return the keyframe of an eqa_interfaces/Keyframe."""
-    pose = transform_of(message.pose.position, message.pose.orientation)
-    return Keyframe(int(message.keyframe_id), stamp_of(message), pose, bytes(message.image.data),
+    return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
                     tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region))
 
 
@@ -104,6 +151,19 @@ def _sighting(s: Any) -> Sighting:
     return Sighting(_label(s.label), int(s.pixels), (left, top, right, bottom),
                     (float(s.center.x), float(s.center.y), float(s.center.z)),
                     (float(s.size.x), float(s.size.y), float(s.size.z)))
+
+
+def receipt_of(m: Any) -> Receipt:
+    """Return the receipt of an eqa_interfaces/Receipt."""
+    return Receipt(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), int(m.tokens_in), int(m.tokens_out),
+                   tuple(m.privileged))
+
+
+def answer_of(m: Any) -> Answer:
+    """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
+    evidence = tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note)) for e in m.evidence)
+    return Answer(m.answer, m.confidence, m.abstained, evidence, receipt_of(m.receipt), ErrorCode(m.error_code),
+                  m.error_message)
 
 
 def _label(label: Any) -> Label:

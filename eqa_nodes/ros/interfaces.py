@@ -9,9 +9,7 @@ from typing import Any
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from eqa_nodes.core.errors import ConfigError
-
-# frame: 10 images of slack; lock-step keeps one in flight. event: small messages that must not be lost.
-DEPTHS = {"frame": 10, "latched": 1, "event": 100, "clock": 10}
+from eqa_nodes.graph import KINDS
 
 
 @cache
@@ -26,7 +24,8 @@ def interface(type_name: str) -> Any:
 
 def qos(kind: str, reliable: bool = True) -> QoSProfile:
     """Return the profile of a topic kind; reliable False: best effort, as camera drivers publish."""
+    own = KINDS[kind]
     return QoSProfile(
-        depth=DEPTHS[kind], history=HistoryPolicy.KEEP_LAST,
+        depth=own.depth, history=HistoryPolicy.KEEP_LAST,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if kind == "latched" else DurabilityPolicy.VOLATILE)
+        durability=DurabilityPolicy[own.durability.upper()])
