@@ -34,7 +34,7 @@ def check_question(text: str) -> str:
 def match_choice(text: str, choices: Sequence[str]) -> int | None:
     """Return the index of the choice that a reply means: its words, its letter ("B", "B) red"), or None.
 
-    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk in the study" for "the desk".
+    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the desk".
     """
     wanted = canonical(text)
     exact = [i for i, choice in enumerate(choices) if canonical(choice) == wanted]
@@ -43,7 +43,8 @@ def match_choice(text: str, choices: Sequence[str]) -> int | None:
     if (letter := _LETTERED.match(text)) and ord(letter[1].upper()) - ord("A") < len(choices):
         return ord(letter[1].upper()) - ord("A")
     words, options = set(wanted.split()), [set(canonical(choice).split()) for choice in choices]
-    for part in ([words and words <= option for option in options], [option and option <= words for option in options]):
+    for part in ([words and words <= option for option in options],
+                 [option and option <= words for option in options]):
         if sum(map(bool, part)) == 1:
             return next(i for i, fits in enumerate(part) if fits)
     return None

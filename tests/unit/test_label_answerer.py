@@ -191,7 +191,8 @@ def test_a_wrong_menu_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(("text", "index"), [("B", 1), ("b)", 1), ("(C) blue", 2), ("grey", 1), ("Gray.", 1), ("a", 0),
-                                             ("blue one", 2), ("a lamp", None), ("red or gray", None), ("", None), ("D", None)])
+                                             ("blue one", 2), ("a lamp", None), ("red or gray", None), ("", None),
+                                             ("D", None)])
 def test_match_choice(text: str, index: int | None) -> None:
     assert match_choice(text, ("red", "gray", "blue")) == index
 
