@@ -127,7 +127,7 @@ class GridWorld:
         self._clock_ns += round(self._require_robot().step_s * 1e9)
 
     def _move(self, robot: Robot) -> bool:
-        """Go forward in small steps; where one is blocked, slide along x or y. Returns whether anything was in the way."""
+        """Go forward in small steps; where one is blocked, slide along x or y. Return whether something was there."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
         x, y, collided = self._pose.x, self._pose.y, False
@@ -195,7 +195,8 @@ def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
     palette = np.array([[150, 120, 90], [220, 220, 210], [200, 60, 60], [60, 120, 200], [70, 170, 80], [210, 170, 50],
                         [150, 80, 180], [60, 180, 180]], np.float32)
     shade = np.clip(1.0 - depth / 12.0, 0.2, 1.0)
-    return (palette[np.minimum(labels, 1) + np.where(labels > 1, (labels - 2) % 6 + 1, 0)] * shade[..., None]).astype(np.uint8)
+    hue = np.minimum(labels, 1) + np.where(labels > 1, (labels - 2) % 6 + 1, 0)
+    return (palette[hue] * shade[..., None]).astype(np.uint8)
 
 
 @numba.njit(cache=True)

@@ -10,20 +10,20 @@ from scipy import ndimage
 from eqa_nodes.core.types import Frontier, GridMap
 
 SPACING_M = 1.5
-MIN_LENGTH_M = 0.3
+MIN_LENGTH_M = 0.2
 MIN_AREA_M2 = 0.5
 _NEIGHBOURS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx]
 
 
 def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: float = MIN_LENGTH_M,
                    min_area_m2: float = MIN_AREA_M2) -> list[Frontier]:
-    """Return the frontiers, one for about every `spacing_m` of border, in the order of their first cell by row and column.
+    """Return the frontiers, one for about every `spacing_m` of border, ordered by their first cell (row, column).
 
-    A frontier cell is free, explored, and has at least 3 of its 8 neighbours unexplored and not occupied: a straight border
-    gives exactly 3, so single unseen cells behind a chair leg do not count. explore-eqa's rule asks for 3 or 4; more than 4 are
-    taken here too, because the tip of an explored tongue is a border like any other. Borders shorter than `min_length_m`
-    are slits that no robot can look into, and unexplored patches smaller than `min_area_m2` the shadows of furniture: both
-    are left out, so that exploration finishes.
+    A frontier cell is free, explored, and has at least 3 of its 8 neighbours unexplored and not occupied: a straight
+    border gives exactly 3, so single unseen cells behind a chair leg do not count. explore-eqa's rule asks for 3 or 4;
+    more are taken here too, because the tip of an explored tongue is a border like any other. Borders shorter than
+    `min_length_m` (the two cells at a border's ends do not count) are slits that no robot can look into, and unexplored
+    patches smaller than `min_area_m2` the shadows of furniture: both are left out, so that exploration finishes.
     """
     open_cells = _patches(~grid.explored & (grid.cells != 100), min_area_m2 / grid.resolution_m ** 2)
     count, pull_x, pull_y = _pull(open_cells)
@@ -49,7 +49,7 @@ def _patches(mask: np.ndarray, min_cells: float) -> np.ndarray:
 
 
 def _pull(open_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for every cell how many of its 8 neighbours are open, and the sum of the directions to them (columns, rows)."""
+    """Return for every cell how many of its 8 neighbours are open, and the sum of the directions to them (x, y)."""
     padded = np.pad(open_cells, 1, constant_values=True).astype(np.int8)
     rows, columns = open_cells.shape
     count, pull_x, pull_y = (np.zeros((rows, columns), np.int8) for _ in range(3))
@@ -62,7 +62,7 @@ def _pull(open_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _spread(iy: np.ndarray, ix: np.ndarray, spacing: float) -> list[np.ndarray]:
-    """Split the cells of one border among seeds `spacing` cells apart (farthest-point sampling); return index arrays."""
+    """Split the cells of a border among seeds `spacing` cells apart (farthest-point sampling); return index arrays."""
     nearest = np.hypot(iy - iy[0], ix - ix[0])
     owner = np.zeros(len(iy), np.int64)
     n_seeds = 1

@@ -96,11 +96,11 @@ class Mapper:
         self._cells = np.zeros((0, 0), np.int8)
 
     def integrate(self, frame: Frame) -> None:
-        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or not newer than the last."""
+        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
         try:
             check_frame(frame)
             if frame.stamp_ns <= self._stamp_ns:
-                raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames must arrive in order")
+                raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames come in order")
             layout = self._layout or self._first_layout(frame)
             view = self._view(frame)
             window = self._reserve(layout, view, frame.intrinsics)
@@ -117,7 +117,8 @@ class Mapper:
         """Return a snapshot of the 2D map. Raises StaleData before the first frame."""
         layout = self._require_layout()
         voxel = self.config.voxel_m
-        return GridMap(self._stamp_ns, voxel, (layout.gx * voxel, layout.gy * voxel), self._cells.copy(), self._explored.copy())
+        origin = (layout.gx * voxel, layout.gy * voxel)
+        return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy())
 
     def frontiers(self) -> list[Frontier]:
         """Return the frontiers of the present map. Raises StaleData before the first frame."""
@@ -143,7 +144,7 @@ class Mapper:
         return self._layout
 
     def _first_layout(self, frame: Frame) -> voxels.Layout:
-        """Place the volume. A layer boundary lies at obstacle_min_m, and so the floor inside a layer, not on its face."""
+        """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
         c, (x, y, floor) = self.config, frame.map_from_base.xyz
         below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
         z0 = floor + c.obstacle_min_m - below * c.voxel_m
@@ -191,7 +192,7 @@ class Mapper:
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 
     def _stand(self, frame: Frame, first: bool) -> None:
-        """The robot is its own proof: what it stands on is clear of obstacles; so is, by assumption, the start's surrounding."""
+        """Where the robot stands nothing else does; nor, by assumption, round its start."""
         c, layout, pose = self.config, self._require_layout(), frame.pose
         reach = c.clearance_m if first else c.robot_radius_m
         span = math.ceil(reach / c.voxel_m) + 1
@@ -203,14 +204,14 @@ class Mapper:
                 if distance > reach:
                     continue
                 self._clear[iy, ix] = self._explored[iy, ix] = True
-                if distance + c.voxel_m * math.sqrt(0.5) <= c.robot_radius_m:  # wholly under the robot, not the wall beside it
+                if distance + c.voxel_m * math.sqrt(0.5) <= c.robot_radius_m:  # wholly under it, not the wall beside it
                     column = self._voxels[iy, ix, layout.band0:layout.band1]
                     np.minimum(column, 0, out=column)
                 self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)
 
 
 def view_box(view: voxels.View, k: Intrinsics, margin_m: float) -> np.ndarray:
-    """Return the box (x0, y0, x1, y1), map frame, metres, of what the view can reach and `margin_m` round the camera."""
+    """Return the box (x0, y0, x1, y1), map frame, metres, of what a view can reach and `margin_m` round the camera."""
     corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
     axis = view.rotation[:2, 2]
     rays = corners @ view.rotation[:2].T

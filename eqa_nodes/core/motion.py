@@ -1,8 +1,8 @@
 """The cheapest sequence of atomic actions: hybrid A* over position and heading, guided by the cost-to-go on the grid.
 
-Dolgov et al., "Practical Search Techniques in Path Planning for Autonomous Driving" (2008): states keep their continuous
-position, one per bin of position and heading. Here the moves are the robot's own atomic actions, so that the plan has the
-length that an A-EQA scorer counts, instead of a path that turn quantisation then makes longer.
+Dolgov et al., "Practical Search Techniques in Path Planning for Autonomous Driving" (2008): states keep their
+continuous position, one per bin of position and heading. Here the moves are the robot's own atomic actions, so that the
+plan has the length that an A-EQA scorer counts, instead of a path that turn quantisation then makes longer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Steps(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Costs on the grid: cost of a metre and cost-to-go (rows, columns) float64, inf = forbidden; origin and cell in metres."""
+    """Cost of a metre and cost-to-go, both (rows, columns) float64, inf = forbidden; origin and cell in metres."""
 
     cost: np.ndarray
     to_go: np.ndarray
@@ -37,12 +37,11 @@ class Field(NamedTuple):
 
 
 @numba.njit(cache=True)
-def search(field: Field, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float, tolerance: float,
-           barred: np.ndarray, barred_m: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return actions (n,) int8 and the positions after each (n, 2), to within `tolerance` metres of the goal or the horizon.
+def search(field: Field, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
+           tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return actions (n,) int8 and the positions after each (n, 2), metres, map frame.
 
-    barred: (m, 3) x, y, yaw of moves that were blocked: within barred_m of such a place the same heading is not tried
-    again. Empty arrays: no sequence of actions leads nearer.
+    They end within `tolerance` metres of the goal, or HORIZON_M nearer to it. Empty arrays: no sequence leads nearer.
     """
     size = int(np.ceil(2 * (HORIZON_M + _MARGIN_M) / field.cell_m)) + 1
     corner_x, corner_y = x - 0.5 * size * field.cell_m, y - 0.5 * size * field.cell_m
@@ -64,8 +63,6 @@ def search(field: Field, steps: Steps, x: float, y: float, yaw: float, goal_x: f
             tx, ty, turned, price = nx, ny, heading, 1.0
             if action == FORWARD:
                 angle = yaw + heading * steps.turn_rad
-                if _is_barred(barred, barred_m, nx, ny, angle):
-                    continue
                 tx, ty = nx + steps.move_m * np.cos(angle), ny + steps.move_m * np.sin(angle)
                 price = _price(field, nx, ny, tx, ty)
             else:
@@ -99,14 +96,6 @@ def _price(field: Field, ax: float, ay: float, bx: float, by: float) -> float:
     for i in range(1, n + 1):
         total += _at(field, field.cost, ax + (bx - ax) * i / n, ay + (by - ay) * i / n)
     return max(total / n, 1.0)
-
-
-@numba.njit(cache=True)
-def _is_barred(barred: np.ndarray, barred_m: float, x: float, y: float, angle: float) -> bool:
-    for i in range(len(barred)):
-        if (np.hypot(barred[i, 0] - x, barred[i, 1] - y) <= barred_m and np.cos(barred[i, 2] - angle) > 0.9):
-            return True
-    return False
 
 
 @numba.njit(cache=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +13,12 @@ import numpy as np
 from eqa_nodes.core import motion
 from eqa_nodes.core.errors import BadPose, ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import centre_of, cost_field, index_of, snap, weights
+from eqa_nodes.core.planning import Point, cell_at, centre_of, cost_field, index_of, snap, weights
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
 _STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
+_BUMP_M = 0.02  # a move that ends so much short of where it should met something
 
 
 class ActOutcome(NamedTuple):
@@ -73,7 +74,7 @@ class AtomicNavigator:
 
     act: carries out one action and returns when the map holds its observation; what it raises passes through.
     view: the map of the last observation. pose: the pose of the last observation.
-    now: seconds of the clock that deadlines are meant in: the observations' stamps, so that a slow machine drives the same.
+    now: seconds of the clock that deadlines are meant in: the observations' stamps, so that slow machines drive alike.
     """
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
@@ -134,7 +135,7 @@ class _Drive:
         self._act, self._view, self._config, self._check = act, view, config, check
         self.pose, self.used = pose, 0
         self._limit = math.inf
-        self._barred: list[Pose2] = []
+        self._bumps: list[tuple[float, float]] = []
 
     def do(self, action: Action) -> ActOutcome:
         """Carry out one action, unless the drive has to end."""
@@ -154,15 +155,15 @@ class _Drive:
         while True:
             self._check()
             place, actions, positions = self._plan(goal)
-            if math.hypot(place[0] - self.pose.x, place[1] - self.pose.y) <= self._config.tolerance_m:
+            if math.hypot(place.x - self.pose.x, place.y - self.pose.y) <= self._config.tolerance_m:
                 return
             if len(actions) == 0:
-                raise _Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._barred)} times")
+                raise _Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
             self._follow(actions, positions)
 
-    def _plan(self, goal: Pose2) -> tuple[tuple[float, float], np.ndarray, np.ndarray]:
+    def _plan(self, goal: Pose2) -> tuple[Point, np.ndarray, np.ndarray]:
         """Return where to go, and the actions and positions towards it on the newest map."""
-        c, grid = self._config, self._view()
+        c, grid = self._config, self._map()
         try:
             start = index_of(grid, self.pose.x, self.pose.y)
             cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
@@ -171,27 +172,52 @@ class _Drive:
         near = cost_field(cost, start, grid.resolution_m)
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
-            raise _Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on the present map")
-        place = (goal.x, goal.y) if cell == _cell(grid, goal) else tuple(centre_of(grid, *cell))
+            raise _Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
+        place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
         field = motion.Field(cost, cost_field(cost, cell, grid.resolution_m), *grid.origin, grid.resolution_m)
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
-        barred = np.array(self._barred, np.float64).reshape(-1, 3)
-        actions, positions = motion.search(field, c.steps, *self.pose, *place, c.tolerance_m, barred, c.move_m / 2)
+        here = self.pose
+        actions, positions = motion.search(field, c.steps, here.x, here.y, here.yaw, place.x, place.y, c.tolerance_m)
         return place, actions, positions
 
     def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:
         """Carry the plan out, until its end or until it meets something that it did not expect."""
         for i, number in enumerate(actions.tolist()):
             if self.used >= self._limit:
-                raise _Ended(NavCode.BLOCKED, f"still at {_at(self.pose)} after {self.used} actions: something is in the way")
+                raise _Ended(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
             before = self.pose
             outcome = self.do(_ACTIONS[number])
-            if outcome.collided and before.distance(self.pose) < 0.5 * self._config.move_m:
-                self._barred.append(before)
+            if outcome.collided:
+                self._feel(before)
             strayed = math.hypot(self.pose.x - positions[i, 0], self.pose.y - positions[i, 1]) > _STRAYED_M
-            if outcome.collided or strayed or not passable(self._view(), positions[i + 1:], self._config.radius_m):
+            if outcome.collided or strayed or not passable(self._map(), positions[i + 1:], self._config.radius_m):
                 return
+
+    def _feel(self, before: Pose2) -> None:
+        """Remember what a blocked move touched: the missing part of the move points at it, also when the robot slid."""
+        move = self._config.move_m
+        short_x = before.x + move * math.cos(before.yaw) - self.pose.x
+        short_y = before.y + move * math.sin(before.yaw) - self.pose.y
+        short = math.hypot(short_x, short_y)
+        if short > _BUMP_M:
+            reach = self._config.radius_m + _BUMP_M
+            self._bumps.append((self.pose.x + reach * short_x / short, self.pose.y + reach * short_y / short))
+
+    def _map(self) -> GridMap:
+        """Return the newest map with what was felt and cannot be seen."""
+        grid = self._view()
+        return with_obstacles(grid, self._bumps) if self._bumps else grid
+
+
+def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:
+    """Return a copy of the map with the cells whose centres lie within one cell of the places (x, y) occupied."""
+    cells = grid.cells.copy()
+    rows, columns = np.ogrid[:cells.shape[0], :cells.shape[1]]
+    for x, y in places:
+        fx, fy = (x - grid.origin[0]) / grid.resolution_m - 0.5, (y - grid.origin[1]) / grid.resolution_m - 0.5
+        cells[(rows - fy) ** 2 + (columns - fx) ** 2 <= 1.0] = 100
+    return replace(grid, cells=cells)
 
 
 def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
@@ -204,13 +230,6 @@ def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
         if np.any(np.hypot(rows + y0 - iy, columns + x0 - ix) * grid.resolution_m < radius_m):
             return False
     return True
-
-
-def _cell(grid: GridMap, pose: Pose2) -> tuple[int, int] | None:
-    try:
-        return index_of(grid, pose.x, pose.y)
-    except BadPose:
-        return None
 
 
 def _at(pose: Pose2) -> str:

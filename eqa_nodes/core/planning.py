@@ -1,4 +1,4 @@
-"""Path planning on the occupancy grid: what the robot's centre may cross, how far everything is, and the way to a goal."""
+"""Path planning on the occupancy grid: where the robot's centre may go, how far everything is, the way to a goal."""
 
 from __future__ import annotations
 
@@ -33,15 +33,21 @@ class Point(NamedTuple):
     y: float
 
 
+def cell_at(grid: GridMap, x: float, y: float) -> tuple[int, int] | None:
+    """Return (row, column) of the cell that holds a point, None for a point off the map or not finite."""
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return None
+    iy, ix = math.floor((y - grid.origin[1]) / grid.resolution_m), math.floor((x - grid.origin[0]) / grid.resolution_m)
+    return (iy, ix) if 0 <= iy < grid.cells.shape[0] and 0 <= ix < grid.cells.shape[1] else None
+
+
 def index_of(grid: GridMap, x: float, y: float) -> tuple[int, int]:
-    """Return (row, column) of the cell that holds a point. Raises BadPose when the point is not finite or off the map."""
-    if math.isfinite(x) and math.isfinite(y):
-        iy = math.floor((y - grid.origin[1]) / grid.resolution_m)
-        ix = math.floor((x - grid.origin[0]) / grid.resolution_m)
-        if 0 <= iy < grid.cells.shape[0] and 0 <= ix < grid.cells.shape[1]:
-            return iy, ix
-    raise BadPose(f"({x}, {y}) is not on the map, which begins at {grid.origin} and has {grid.cells.shape} cells "
-                  f"of {grid.resolution_m} m")
+    """Return (row, column) of the cell that holds a point. Raises BadPose for a point off the map or not finite."""
+    cell = cell_at(grid, x, y)
+    if cell is None:
+        raise BadPose(f"({x}, {y}) is not on the map, which begins at {grid.origin} and has {grid.cells.shape} cells "
+                      f"of {grid.resolution_m} m")
+    return cell
 
 
 def centre_of(grid: GridMap, iy: int, ix: int) -> Point:
@@ -52,12 +58,14 @@ def centre_of(grid: GridMap, iy: int, ix: int) -> Point:
 def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
     """Return the cost of a metre for the robot's centre in each cell: (rows, columns) float64, inf = forbidden.
 
-    Forbidden: cells nearer than `radius_m` to an occupied one (centre to centre), and unknown cells unless allowed. Beyond
-    that the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. Round a start that is itself forbidden, cells that are not
-    occupied are open at the cost ESCAPE, so that the robot can get out.
+    Forbidden: cells nearer than `radius_m` to an occupied one (centre to centre), and unknown cells unless allowed.
+    Beyond that the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. Round a start that is itself forbidden, cells
+    that are not occupied are open at the cost ESCAPE, so that the robot can get out.
     """
     occupied = grid.cells == 100
-    gap = ndimage.distance_transform_edt(~occupied) * grid.resolution_m if occupied.any() else np.full(occupied.shape, np.inf)
+    gap = ndimage.distance_transform_edt(~occupied) * grid.resolution_m
+    if not occupied.any():
+        gap.fill(np.inf)
     cost = 1.0 + SQUEEZE * np.maximum(0.0, 1.0 - (gap - radius_m) / COMFORT_M)
     cost[gap < radius_m] = np.inf
     if not allow_unknown:
@@ -65,10 +73,9 @@ def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = 
     iy, ix = index_of(grid, start.x, start.y)
     if np.isinf(cost[iy, ix]):
         reach = math.ceil(ESCAPE_M / grid.resolution_m)
-        near = np.s_[max(0, iy - reach):iy + reach + 1, max(0, ix - reach):ix + reach + 1]
-        rows, columns = np.ogrid[near]
-        shut = np.isinf(cost[near]) & ~occupied[near] & ((rows - iy) ** 2 + (columns - ix) ** 2 <= reach ** 2)
-        cost[near][shut] = ESCAPE
+        rows, columns = np.indices(cost.shape, sparse=True)
+        near = (rows - iy) ** 2 + (columns - ix) ** 2 <= reach ** 2
+        cost[near & np.isinf(cost) & ~occupied] = ESCAPE
         cost[iy, ix] = ESCAPE
     return cost
 
@@ -80,12 +87,15 @@ def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: 
 
 
 def cost_field(cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> np.ndarray:
-    """Return the least cost (metres times weight) of a path between `source` and each cell (Dijkstra, 16 directions)."""
+    """Return the least cost (metres times weight) of a path from `source` to each cell (Dijkstra, 16 directions)."""
     return _dijkstra(np.ascontiguousarray(cost, np.float64), source[0], source[1], resolution_m, _MOVES)
 
 
 def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: float = SNAP_M) -> tuple[int, int] | None:
     """Return the reachable cell (finite in `field`) nearest to a point, or None when none lies within the tolerance."""
+    own = cell_at(grid, x, y)
+    if own is not None and np.isfinite(field[own]):
+        return own
     reach = tolerance_m / grid.resolution_m
     fx, fy = (x - grid.origin[0]) / grid.resolution_m - 0.5, (y - grid.origin[1]) / grid.resolution_m - 0.5
     y0, y1 = max(0, math.floor(fy - reach)), min(field.shape[0], math.ceil(fy + reach) + 1)
@@ -95,7 +105,7 @@ def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: floa
     rows, columns = np.ogrid[y0:y1, x0:x1]
     distance = np.where(np.isfinite(field[y0:y1, x0:x1]), np.hypot(rows - fy, columns - fx), np.inf)
     best = int(distance.argmin())
-    if not distance.flat[best] <= max(reach, math.sqrt(0.5)):  # the cell that holds the point always counts
+    if distance.flat[best] > reach:
         return None
     return y0 + best // (x1 - x0), x0 + best % (x1 - x0)
 
@@ -185,7 +195,7 @@ def _descend(cost: np.ndarray, field: np.ndarray, iy: int, ix: int, resolution: 
 
 @numba.njit(cache=True)
 def _line_cost(cost: np.ndarray, ay: int, ax: int, by: int, bx: int) -> float:
-    """Return the cost, in cells, of the straight line between two cell centres; inf when it crosses a forbidden cell."""
+    """Return the cost, in cells, of the straight line between two cell centres; inf across a forbidden cell."""
     length = np.hypot(float(by - ay), float(bx - ax))
     n = max(1, int(np.ceil(length * 4)))
     total = 0.0

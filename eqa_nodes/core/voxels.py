@@ -1,7 +1,7 @@
-"""Compiled kernels of the voxel map. Each touches only a window of the volume, so its cost does not grow with the house.
+"""Compiled kernels of the voxel map. Each touches only a window of the volume: its cost does not grow with the house.
 
-Volume arrays are indexed [iy, ix, layer]; (gx, gy) is the global cell of index [0, 0], a cell being voxel_m wide and starting
-at a multiple of it. Camera axes are optical. Updates are integers and sequential: the same frames give the same bits.
+Volume arrays are indexed [iy, ix, layer]; (gx, gy) is the global cell of index [0, 0], a cell being voxel_m wide and
+starting at a multiple of it. Camera axes are optical. Updates are integers and sequential: same frames, same bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Window(NamedTuple):
 
 
 class View(NamedTuple):
-    """A pinhole camera in the map: rotation (3, 3) and position (3,) of map_from_camera, intrinsics in pixels, range in metres."""
+    """A camera in the map: rotation (3, 3) and position (3,) of map_from_camera, intrinsics in pixels, range in m."""
 
     rotation: np.ndarray
     position: np.ndarray
@@ -36,7 +36,7 @@ class View(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where the volume lies. z0: lower face of layer 0 in metres; floor, low, band0, band1: layer numbers (see Mapper)."""
+    """Where the volume lies. z0: lower face of layer 0, metres; floor, low, band0, band1: layer numbers."""
 
     gx: int
     gy: int
@@ -49,7 +49,7 @@ class Layout(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How a frame changes the map: log-odds steps and bounds, metres, and the central share of the image that explores."""
+    """How a frame changes the map: log-odds steps and bound, metres, the central share of the image that explores."""
 
     enough: int  # points that make a voxel solid
     hit: int
@@ -109,13 +109,14 @@ def sweep(depth: np.ndarray, view: View, layout: Layout, window: Window, rules: 
                 clear[iy, ix] = True
             cells[iy, ix] = project(voxels[iy, ix], layout, clear[iy, ix])
             off_centre = abs(u - 0.5 * depth.shape[1]) / depth.shape[1]
-            if seen and cells[iy, ix] == 0 and distance <= rules.explored_m and off_centre <= 0.5 * rules.explored_width:
+            near = distance <= rules.explored_m
+            if seen and near and cells[iy, ix] == 0 and off_centre <= 0.5 * rules.explored_width:
                 explored[iy, ix] = True
 
 
 @numba.njit(cache=True)
 def project(column: np.ndarray, layout: Layout, clear: bool) -> int:
-    """Return the 2D state of a column: 100 when anything in the robot's way is solid, else 0 when seen clear, else -1."""
+    """Return the 2D state of a column: 100 when something solid is in the robot's way, 0 when seen clear, else -1."""
     for layer in range(layout.band0, layout.band1):
         if column[layer] > 0:
             return 100
@@ -127,8 +128,9 @@ def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: flo
             hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
 
-    The lowest layer inside the image decides: above an occluded one nothing is known of the floor, however much air is seen.
-    Nearer than blind_m the floor lies below the image; there the lowest visible part of the robot's band counts.
+    Floor is known where surface points lie on it, or by the lowest layer inside the image: when that is occluded, air
+    seen above says nothing of the floor. Nearer than blind_m the floor lies below the image; there the lowest visible
+    part of the robot's band counts.
     """
     r = view.rotation
     dz = layout.z0 + 0.5 * layout.voxel_m - view.position[2]
@@ -139,13 +141,17 @@ def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: flo
             if hits[layer] >= rules.enough:
                 column[layer] = min(column[layer] + rules.hit, rules.bound)
         return False, 0.0
-    decided, clear, where = False, False, 0.0
+    decided, clear, where = False, False, -1.0
+    floor_hit, band_hit = False, False
     for layer in range(top + 1):
         rise = layer * layout.voxel_m
         zc = z + rise * r[2, 2]
         surface = hits[layer] >= rules.enough
         if surface:
             column[layer] = min(column[layer] + rules.hit, rules.bound)
+        if hits[layer] > 0:
+            floor_hit |= layout.floor <= layer < layout.band0
+            band_hit |= layout.band0 <= layer < layout.band1
         if zc <= NEAR_M:
             continue
         u = view.fx * (x + rise * r[2, 0]) / zc + view.cx
@@ -160,13 +166,13 @@ def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: flo
             continue
         decided, where = True, u
         if layer == layout.floor:
-            # What is seen there must be floor, neither something in front of it nor the foot of a drop.
+            # What is seen must be this cell's floor: nothing in front of it (a wall's foot), nor the foot of a drop.
             fall = -(dz + rise) * beyond / zc
-            clear = d > 0.0 and beyond > -layout.voxel_m and fall < rules.drop_m
+            clear = d > 0.0 and beyond * distance > -0.5 * layout.voxel_m * zc and fall < rules.drop_m
         else:
             near = distance <= rules.blind_m and layer < layout.band1
             clear = d > 0.0 and beyond > 0.0 and not surface and (layer <= layout.low or near)
-    return clear, where
+    return clear or (floor_hit and not band_hit), where
 
 
 @numba.njit(cache=True)
@@ -177,7 +183,7 @@ def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, f
 
 @numba.njit(cache=True)
 def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: View, width: int) -> bool:
-    """Say whether a column from (x0, y0, z0) to (x1, y1, z1), camera axes, misses the image: both ends beyond one side."""
+    """Say whether a column between two points, camera axes, misses the image: both ends lie beyond one side of it."""
     left, right = -view.cx / view.fx, (width - view.cx) / view.fx
     return ((z0 <= NEAR_M and z1 <= NEAR_M) or (x0 < left * z0 and x1 < left * z1)
             or (x0 > right * z0 and x1 > right * z1))

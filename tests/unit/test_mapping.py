@@ -19,7 +19,8 @@ from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 from tests.data import shared_data
 
-WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", "#......#", "#......#", "#......#", "########")}
+WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
+ORIGIN = Pose2(0.0, 0.0, 0.0)
 SMALL = Robot(camera=Camera(320, 240))
 
 
@@ -30,7 +31,8 @@ def at(grid: GridMap, x: float, y: float) -> int:
     return int(grid.cells[iy, ix]) if inside else -1
 
 
-def tour(scene: str = "room", robot: Robot = SMALL, actions: tuple[Action, ...] = (Action.TURN_LEFT,) * 11) -> list[Frame]:
+def tour(scene: str = "room", robot: Robot = SMALL,
+         actions: tuple[Action, ...] = (Action.TURN_LEFT,) * 11) -> list[Frame]:
     """Return what the robot sees at the start and after each action."""
     world = GridWorld(WORLDS)
     return [world.reset(Episode(scene, robot=robot)).frame, *(world.act(action).frame for action in actions)]
@@ -43,7 +45,7 @@ def mapped(frames: list[Frame], config: MapperConfig | None = None) -> Mapper:
     return mapper
 
 
-def wall_ahead(stamp_ns: int, distance_m: float, pose: Pose2 = Pose2(0.0, 0.0, 0.0)) -> Frame:
+def wall_ahead(stamp_ns: int, distance_m: float, pose: Pose2 = ORIGIN) -> Frame:
     """Return a frame that sees nothing but a wall across the axis, also where the floor would be."""
     k = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
     return Frame(stamp_ns, np.zeros((48, 64, 3), np.uint8), np.full((48, 64), distance_m, np.float32), k,
@@ -91,8 +93,8 @@ def test_a_thin_leg_is_kept_from_every_distance() -> None:
         depth = np.full((480, 640), 8.0, np.float32)
         half = 0.015 / distance * 320  # a leg 3 cm wide, seen over the height of a table
         depth[250:330, round(320.5 - half):round(320.5 + half) + 1] = distance
-        mapper.integrate(Frame(i, np.zeros((480, 640, 3), np.uint8), depth, k, Pose2(5.05 - distance, 0.05, 0.0).transform(),
-                               camera_mount(0.8)))
+        pose = Pose2(5.05 - distance, 0.05, 0.0)
+        mapper.integrate(Frame(i, np.zeros((480, 640, 3), np.uint8), depth, k, pose.transform(), camera_mount(0.8)))
     assert at(mapper.grid(), 5.05, 0.05) == 100
 
 

@@ -20,7 +20,7 @@ def policy_names() -> list[str]:
 
 
 def make_policy(name: str, radius_m: float = 0.18) -> Policy:
-    """Return the policy of this name for a robot of this radius in metres. Raises ConfigError listing the known names."""
+    """Return the policy of this name for a robot of this radius (m). Raises ConfigError listing the known names."""
     if name not in _POLICIES:
         raise ConfigError(unknown("policy", name, _POLICIES))
     module, attribute = _POLICIES[name]

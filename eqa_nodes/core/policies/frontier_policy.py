@@ -1,4 +1,4 @@
-"""Frontier-based exploration without semantics (FBE in EXPRESS-Bench; explore-eqa and Fine-EQA with their semantic terms off)."""
+"""Frontier-based exploration (FBE in EXPRESS-Bench; explore-eqa and Fine-EQA with their semantic terms off)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STUCK_M = 0.05
 
 @dataclass(frozen=True)
 class FrontierWeights:
-    """Scales of the weight; the published values. unexplored_ray_m and unoccupied_ray_m: lengths of the rays, metres."""
+    """Scales of the weight, lengths of the rays, and of a leg in metres; the defaults are the published values."""
 
     unexplored: float = 0.2
     unoccupied: float = 2.0
@@ -44,10 +44,11 @@ class FrontierPolicy:
 
     w = exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m)
 
-    (Ren et al. 2024, "Explore until Confident", and EXPRESS-Bench eq. 7 without visem): unexplored is the share of unexplored
-    cells on a ray of 3 m from the frontier into the unknown, unoccupied the share of cells not occupied on a ray of 1 m,
-    distance the length of the path on the map in metres (published code mixes cells and metres). The target is drawn with
-    probability w / sum(w) (eq. 8). A target that was looked at, or that the robot does not get to, is not drawn again; so
+    (Ren et al. 2024, "Explore until Confident", and EXPRESS-Bench eq. 7 without visem): unexplored is the share of
+    unexplored cells on a ray of 3 m from the frontier into the unknown (here a wall ends the ray: what lies behind it
+    is not to be seen from there), unoccupied the share of cells not occupied on a ray of 1 m, distance the length of
+    the path on the map in metres (published code mixes cells and metres). The target is drawn with probability
+    w / sum(w) (eq. 8). A target that was looked at, or that the robot does not get to, is not drawn again; so
     exploration ends.
     """
 
@@ -70,43 +71,42 @@ class FrontierPolicy:
             field = distance_field(grid, pose, self._radius_m)
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
-        ended = self._review(pose, frontiers)
+        ended = self._review(pose)
         options = self._options(grid, field, frontiers)
-        kept = self._target and next((o for o in options if _same(o.place, self._target.place)), None)
-        if kept is None and options:
-            shares = np.array([o.weight for o in options])
-            self._target = options[int(self._random.choice(len(options), p=shares / shares.sum()))]
-            self._legs = self._allowed_legs(self._target.distance_m)
-        elif kept is not None:
-            self._target = kept
-        else:
-            self._target = None
         candidates = tuple(Candidate(o.place.x, o.place.y, o.weight, "frontier") for o in options)
-        if self._target is None:
+        if not options:
+            self._target = None
             left = f"; {len(frontiers)} cannot be reached or were looked at" if frontiers else ""
             return Decision(None, f"no frontier is left to look at{left}", candidates)
+        target, chosen = self._choose(options)
         self._legs -= 1
-        self._left_from = pose
-        how = f"{ended}, keeping" if kept and ended else ("keeping" if kept else (f"{ended}, chose" if ended else "chose"))
-        reason = (f"{how} the frontier at ({self._target.place.x:.1f}, {self._target.place.y:.1f}), "
-                  f"{self._target.distance_m:.1f} m away, out of {len(options)}")
-        return Decision(self._leg(grid, pose), reason, candidates)
+        self._target, self._left_from = target, pose
+        reason = (f"{ended}{chosen} the frontier at ({target.place.x:.1f}, {target.place.y:.1f}), "
+                  f"{target.distance_m:.1f} m away, out of {len(options)}")
+        return Decision(self._leg(grid, pose, target), reason, candidates)
 
-    def _allowed_legs(self, distance_m: float) -> int:
-        return 3 + 2 * math.ceil(distance_m / self._scales.leg_m)
+    def _choose(self, options: Sequence[_Option]) -> tuple[_Option, str]:
+        """Return the target, and "keeping" while it is still one of the options, else "chose" for a newly drawn one."""
+        kept = self._target and next((o for o in options if _same(o.place, self._target.place)), None)
+        if kept:
+            return kept, "keeping"
+        shares = np.array([o.weight for o in options])
+        drawn = options[int(self._random.choice(len(options), p=shares / shares.sum()))]
+        self._legs = 3 + 2 * math.ceil(drawn.distance_m / self._scales.leg_m)
+        return drawn, "chose"
 
-    def _review(self, pose: Pose2, frontiers: Sequence[Frontier]) -> str:
-        """Strike off the target when it was reached, or when driving there fails. Returns what happened, "" for nothing."""
+    def _review(self, pose: Pose2) -> str:
+        """Strike off the target when it was reached, or when driving there fails. Return what happened, or ""."""
         target, left_from = self._target, self._left_from
         if target is None or left_from is None:
             return ""
         place = target.place
         if pose.distance(place) <= ARRIVED_M and abs(wrap(pose.yaw - place.yaw)) < SAME_WAY_RAD:
-            what = "reached the last target"
+            what = "reached the last target, "
         elif pose.distance(left_from) < STUCK_M and abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M:
-            what = "could not move to the last target"
+            what = "could not move to the last target, "
         elif self._legs <= 0:
-            what = "gave the last target up"
+            what = "gave the last target up, "
         else:
             return ""
         self._done.append(place)
@@ -128,17 +128,16 @@ class FrontierPolicy:
 
     def _weight(self, grid: GridMap, frontier: Frontier, distance_m: float) -> float:
         s = self._scales
-        unexplored = _share_on_ray(grid, ~grid.explored & (grid.cells != 100), frontier, s.unexplored_ray_m)
-        unoccupied = _share_on_ray(grid, grid.cells != 100, frontier, s.unoccupied_ray_m)
-        return math.exp(unexplored / s.unexplored + unoccupied / s.unoccupied - distance_m / s.distance_m)
+        occupied, unexplored = _ray(grid, frontier, s.unexplored_ray_m)
+        unexplored &= ~np.logical_or.accumulate(occupied)
+        near, _ = _ray(grid, frontier, s.unoccupied_ray_m)
+        return math.exp(unexplored.mean() / s.unexplored + (~near).mean() / s.unoccupied - distance_m / s.distance_m)
 
-    def _leg(self, grid: GridMap, pose: Pose2) -> Pose2:
+    def _leg(self, grid: GridMap, pose: Pose2, target: _Option) -> Pose2:
         """Return the target, or the place leg_m metres along the path to it when it is farther."""
-        assert self._target is not None
-        place = self._target.place
-        path = plan(grid, pose, place, self._radius_m)
-        if path is None or self._target.distance_m <= self._scales.leg_m:
-            return place
+        path = plan(grid, pose, target.place, self._radius_m)
+        if path is None or target.distance_m <= self._scales.leg_m:
+            return target.place
         point, heading = along(path, self._scales.leg_m)
         return Pose2(*point, heading)
 
@@ -147,13 +146,14 @@ def _same(a: Pose2, b: Pose2) -> bool:
     return a.distance(b) <= SAME_PLACE_M and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
-def _share_on_ray(grid: GridMap, mask: np.ndarray, frontier: Frontier, length_m: float) -> float:
-    """Return the share of true cells on a ray from the frontier along its heading; what lies off the map counts as true."""
+def _ray(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return which cells from a frontier along its heading are occupied, and which unexplored (beyond the map: all)."""
     n = max(1, round(length_m / grid.resolution_m))
     along_m = (np.arange(n) + 1) * grid.resolution_m
     ix = np.floor((frontier.x + along_m * math.cos(frontier.heading) - grid.origin[0]) / grid.resolution_m).astype(int)
     iy = np.floor((frontier.y + along_m * math.sin(frontier.heading) - grid.origin[1]) / grid.resolution_m).astype(int)
-    on_map = (ix >= 0) & (iy >= 0) & (ix < mask.shape[1]) & (iy < mask.shape[0])
-    true = np.ones(n, bool)
-    true[on_map] = mask[iy[on_map], ix[on_map]]
-    return float(true.mean())
+    on_map = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
+    occupied, unexplored = np.zeros(n, bool), np.ones(n, bool)
+    occupied[on_map] = grid.cells[iy[on_map], ix[on_map]] == 100
+    unexplored[on_map] = ~grid.explored[iy[on_map], ix[on_map]]
+    return occupied, unexplored

@@ -41,5 +41,5 @@ class RandomPolicy:
         iy, ix = (int(i) for i in cells[self._random.integers(len(cells))])
         place = centre_of(grid, iy, ix)
         yaw = float(self._random.uniform(-math.pi, math.pi))
-        return Decision(Pose2(*place, yaw), f"random place {field[iy, ix]:.1f} m away, one of {len(cells)} reachable cells",
-                        (Candidate(*place, 1.0 / len(cells), "random"),))
+        reason = f"random place {field[iy, ix]:.1f} m away, one of {len(cells)} reachable cells"
+        return Decision(Pose2(*place, yaw), reason, (Candidate(*place, 1.0 / len(cells), "random"),))

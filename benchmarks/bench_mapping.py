@@ -1,0 +1,104 @@
+"""Cost of one RGB-D frame in the map, at several sizes of house, against a dense volume that is transformed whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.types import Action, Frame
+from sim_bridge.simulator import Episode
+from sim_bridge.toy import CELL_M, GridWorld
+
+SIZES_M = (10, 20, 40)
+FRAMES = 24
+BASELINE_FRAMES = 5
+
+
+def rows() -> list[dict[str, str | float]]:
+    """Return one row for each size of house: name, median_ms, baseline_ms (the dense volume), ratio, note."""
+    result: list[dict[str, str | float]] = []
+    for size_m in SIZES_M:
+        frames = tour(size_m)
+        ours = median_ms(grown(size_m, frames[0]).integrate, frames)
+        dense = DenseVolume(size_m)
+        baseline = median_ms(dense.integrate, frames[:BASELINE_FRAMES])
+        result.append({"name": f"map one 640x480 frame, house {size_m} m", "median_ms": round(ours, 2),
+                       "baseline_ms": round(baseline, 1), "ratio": round(baseline / ours, 1),
+                       "note": "occupancy, explored floor and 2D projection at 0.1 m; baseline: dense numpy volume"})
+    return result
+
+
+def median_ms(step: Callable[[Frame], None], frames: list[Frame]) -> float:
+    """Return the median time of `step` on a frame in milliseconds; the first, which may compile, does not count."""
+    took = []
+    for frame in frames:
+        begin = time.perf_counter()
+        step(frame)
+        took.append((time.perf_counter() - begin) * 1e3)
+    return float(np.median(took[1:]))
+
+
+def tour(size_m: float) -> list[Frame]:
+    """Return what a robot sees in the middle of a walled hall with boxes every 4 m, turning and driving."""
+    n = round(size_m / CELL_M)
+    marks = [["#" if 0 in (iy, ix) or n - 1 in (iy, ix) else ("T" if iy % 8 == ix % 8 == 4 else ".") for ix in range(n)]
+             for iy in range(n)]
+    marks[n // 2][n // 2] = ">"
+    world = GridWorld({"hall": ["".join(row) for row in marks]})
+    actions = [Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD for i in range(FRAMES)]
+    return [world.reset(Episode("hall")).frame, *(world.act(action).frame for action in actions)]
+
+
+def grown(size_m: float, frame: Frame) -> Mapper:
+    """Return a mapper whose map already spans the house: a view without returns from each corner made it grow."""
+    mapper = Mapper()
+    blind = replace(frame, depth_m=np.zeros_like(frame.depth_m))
+    for i, (x, y) in enumerate(((0.5, 0.5), (size_m - 0.5, 0.5), (size_m - 0.5, size_m - 0.5), (0.5, size_m - 0.5))):
+        mapper.integrate(replace(blind, stamp_ns=i, map_from_base=Pose2(x, y, 0.0).transform()))
+    return mapper
+
+
+class DenseVolume:
+    """The usual way: every frame, all voxels of the house are carried into the camera, then projected down to 2D."""
+
+    def __init__(self, size_m: float) -> None:
+        c = self.config = MapperConfig()
+        n, layers = round(size_m / c.voxel_m), round((c.ceiling_m + c.floor_below_m) / c.voxel_m)
+        axes = [(np.arange(k, dtype=np.float32) + np.float32(0.5)) * np.float32(c.voxel_m) for k in (n, n, layers)]
+        x, y, z = np.meshgrid(*axes, indexing="ij")
+        self.points = np.stack([x.ravel(), y.ravel(), z.ravel() - np.float32(c.floor_below_m)])
+        self.shape = (n, n, layers)
+        self.distance = np.ones(self.points.shape[1], np.float32)
+        self.weight = np.zeros(self.points.shape[1], np.float32)
+        self.explored = np.zeros(self.points.shape[1], bool)
+        self.cells = np.full((n, n), -1, np.int8)
+
+    def integrate(self, frame: Frame) -> None:
+        """Carry one frame into all voxels by truncated signed distance."""
+        c, k = self.config, frame.intrinsics
+        camera_from_map = np.linalg.inv(frame.map_from_camera()).astype(np.float32)
+        x, y, z = camera_from_map[:3, :3] @ self.points + camera_from_map[:3, 3:]
+        z[z <= 0.05] = np.nan
+        u, v = k.fx * x / z + np.float32(k.cx), k.fy * y / z + np.float32(k.cy)
+        seen = np.flatnonzero((u >= 0) & (v >= 0) & (u < k.width) & (v < k.height) & (z < c.range_m))
+        depth = frame.depth_m[v[seen].astype(int), u[seen].astype(int)]
+        gap = depth - z[seen]
+        hit = (depth > 0) & (gap > -5 * c.voxel_m)
+        seen, gap = seen[hit], np.minimum(gap[hit] / (5 * c.voxel_m), 1)
+        self.distance[seen] = (self.distance[seen] * self.weight[seen] + gap) / (self.weight[seen] + 1)
+        self.weight[seen] += 1
+        self.explored[seen[np.abs(u[seen] - k.cx) < 0.25 * k.width]] = True
+        band = np.s_[:, :, round((c.obstacle_min_m + c.floor_below_m) / c.voxel_m):
+                     round((c.robot_height_m + c.floor_below_m) / c.voxel_m)]
+        known, solid = (self.weight > 0).reshape(self.shape)[band], (self.distance < 0.2).reshape(self.shape)[band]
+        self.cells = np.select([(known & solid).any(axis=2), known.any(axis=2)], [100, 0], -1).astype(np.int8)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(f"{row['name']}: {row['median_ms']} ms, dense {row['baseline_ms']} ms, {row['ratio']} times faster")
