@@ -15,10 +15,10 @@ from eqa_nodes.bench.judges import open_judge
 from eqa_nodes.bench.report import write_report
 from eqa_nodes.bench.runner import Progress as Asked
 from eqa_nodes.bench.runner import run_benchmark
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import Sample, check_runnable
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.tables import rich_table
-from eqa_nodes.commands.chain import open_runner, parameters_of, run_folder
+from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.core.agent import Progress as Searching
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode
@@ -61,14 +61,21 @@ def _run(arguments: argparse.Namespace, out: Path) -> int:
     with console.status("choosing questions"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split, limit=arguments.questions,
                                seed=arguments.seed)
+    check_runnable(samples)
     with _Bar(console, samples) as bar:
         bar.say(f"starting the chain ({arguments.through})")
         with closing(open_runner(arguments, out, bar.searching)) as runner:
             summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
-                                    model=arguments.answerer, config=parameters_of(arguments, out),
+                                    model=arguments.answerer, config=_config(arguments, out),
                                     retry_failed=arguments.retry_failed)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}", soft_wrap=True)
     return summary.exit_code
+
+
+def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
+    """Return what decides the results of a run; where it is written does not."""
+    nodes = {node: {k: v for k, v in values.items() if k != "folder"} for node, values in parameters_of(arguments, out).items()}
+    return {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
 
 
 def _score(out: Path, judge: str) -> None:

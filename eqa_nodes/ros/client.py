@@ -34,13 +34,13 @@ class GraphClient:
         os.environ.update({k: v for k, v in environment.items() if k.startswith(("ROS_", "FASTDDS_", "RMW_"))})
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
-        self._node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False)
+        self.node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._executor.add_node(self.node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
         self._thread.start()
-        self._ask = ActionClient(self._node, interface(ACTIONS["ask"].type), ACTIONS["ask"].name)
-        self._clients = {key: self._node.create_client(interface(SERVICES[key].type), SERVICES[key].name)
+        self._ask = ActionClient(self.node, interface(ACTIONS["ask"].type), ACTIONS["ask"].name)
+        self._clients = {key: self.node.create_client(interface(SERVICES[key].type), SERVICES[key].name)
                          for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall")}
 
     def __enter__(self) -> GraphClient:

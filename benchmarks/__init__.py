@@ -1,0 +1,1 @@
+"""Speed and memory, measured with a baseline in the same run: `make bench`."""
