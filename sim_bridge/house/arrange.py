@@ -18,10 +18,18 @@ from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, extents, floor_of
 QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # things on the floor per attempt: a room too tight for much gets less
 ARM_M = 0.75  # a thing counts as within reach when the robot gets this near to it
 ESSENTIAL: dict[str, tuple[str, ...]] = {
-    "living room": ("sofa", "television", "coffee table"), "dining room": ("dining table", "chair"), "bedroom": ("bed", "wardrobe"),
-    "study": ("desk", "bookshelf"), "kitchen": ("refrigerator", "oven", "kitchen sink", "kitchen counter"),
-    "bathroom": ("toilet", "bathroom sink"), "laundry room": ("washing machine",), "garage": ("workbench", "bicycle"),
-    "workout room": ("dumbbell rack",), "pantry": ("pantry shelf",), "closet": ("clothes rack",), "entryway": ("shoe rack",),
+    "living room": ("sofa", "television", "coffee table"),
+    "dining room": ("dining table", "chair"),
+    "bedroom": ("bed", "wardrobe"),
+    "study": ("desk", "bookshelf"),
+    "kitchen": ("refrigerator", "oven", "kitchen sink", "kitchen counter"),
+    "bathroom": ("toilet", "bathroom sink"),
+    "laundry room": ("washing machine",),
+    "garage": ("workbench", "bicycle"),
+    "workout room": ("dumbbell rack",),
+    "pantry": ("pantry shelf",),
+    "closet": ("clothes rack",),
+    "entryway": ("shoe rack",),
 }
 
 
@@ -34,7 +42,9 @@ class Merit(NamedTuple):
     things: int
 
 
-def furnish_room(furnisher: RoomFurnisher, openings: Sequence[Opening], recipe: Callable[[RoomFurnisher], None]) -> None:
+def furnish_room(
+    furnisher: RoomFurnisher, openings: Sequence[Opening], recipe: Callable[[RoomFurnisher], None]
+) -> None:
     """Apply the recipe until the room is connected, complete and within reach; else keep the best of some attempts."""
     empty = _state(furnisher)
     best: tuple[Merit, dict[str, object]] | None = None
@@ -74,14 +84,16 @@ def _merit(furnisher: RoomFurnisher, doors: Sequence[Opening], needed: Sequence[
         if door.thing not in closed and -1 not in door.rooms:
             connected = connected and _enters(floor, reached, door)
     kinds = {t.kind for t in furnisher.things}
-    return Merit(connected, sum(k in kinds for k in needed), -out_of_reach(furnisher, floor, reached), len(furnisher.things))
+    return Merit(
+        connected, sum(k in kinds for k in needed), -out_of_reach(furnisher, floor, reached), len(furnisher.things)
+    )
 
 
 def _enters(floor: Floor, reached: np.ndarray, door: Opening) -> bool:
     """Return whether the reached floor comes up to a door."""
     row, column = floor.cell((door.x0 + door.x1) / 2, (door.y0 + door.y1) / 2)
     near = int(0.45 / CELL_M)
-    return bool(reached[max(0, row - near):row + near + 1, max(0, column - near):column + near + 1].any())
+    return bool(reached[max(0, row - near) : row + near + 1, max(0, column - near) : column + near + 1].any())
 
 
 def out_of_reach(furnisher: RoomFurnisher, floor: Floor, reached: np.ndarray) -> int:
@@ -94,5 +106,5 @@ def out_of_reach(furnisher: RoomFurnisher, floor: Floor, reached: np.ndarray) ->
         if thing.relation == "floor" and stands_in_way(thing):
             x0, y0, x1, y1 = extents(thing)
             (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
-            count += float(distance[max(r0, 0):r1 + 1, max(c0, 0):c1 + 1].min(initial=math.inf)) > ARM_M
+            count += float(distance[max(r0, 0) : r1 + 1, max(c0, 0) : c1 + 1].min(initial=math.inf)) > ARM_M
     return count

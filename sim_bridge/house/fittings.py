@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.furnish import YAW, Blank, Block, RoomFurnisher, Spot, footprint
+from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.openings import Holes, Swing
 from sim_bridge.house.plan import WALL_M
 from sim_bridge.house.scene import Opening, Thing
+from sim_bridge.house.space import YAW, Blank, Block, Spot, footprint
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
 CURTAINED = ("living room", "bedroom", "dining room", "study")
@@ -32,9 +33,12 @@ def zone(opening: Opening, furnisher: RoomFurnisher, depth: float, margin: float
     low, high = span(opening)
     low, high, r = low - margin, high + margin, furnisher.room
     z0 = 0.03 if opening.kind != "window" else opening.z0
-    return {"south": Block(low, r.y0, z0, high, r.y0 + depth, opening.z1), "north": Block(low, r.y1 - depth, z0, high, r.y1, opening.z1),
-            "west": Block(r.x0, low, z0, r.x0 + depth, high, opening.z1), "east": Block(r.x1 - depth, low, z0, r.x1, high, opening.z1),
-            }[side_in(opening, furnisher)]
+    return {
+        "south": Block(low, r.y0, z0, high, r.y0 + depth, opening.z1),
+        "north": Block(low, r.y1 - depth, z0, high, r.y1, opening.z1),
+        "west": Block(r.x0, low, z0, r.x0 + depth, high, opening.z1),
+        "east": Block(r.x1 - depth, low, z0, r.x1, high, opening.z1),
+    }[side_in(opening, furnisher)]
 
 
 def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> list[Opening]:
@@ -45,15 +49,19 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
         closed = holes.swings.get(index, Swing(0, True, "open")).state == "closed"
         for room in opening.rooms:
             if room >= 0:
-                furnishers[room].hard.append(zone(opening, furnishers[room], CLOSED_SPACE_M if closed else DOOR_SPACE_M, 0.0))
-    out = []
+                furnishers[room].hard.append(
+                    zone(opening, furnishers[room], CLOSED_SPACE_M if closed else DOOR_SPACE_M, 0.0)
+                )
+    things: dict[int, Thing | None] = {}
     leaf_colour = dice.pick(("brown", "white", "white", "beige"))
     for index, opening in enumerate(holes.openings):
-        thing = None
         if opening.kind == "window":
-            thing = _window(dice, opening, furnishers[opening.rooms[0]])
-        elif index in holes.swings:
-            thing = _leaf(dice, opening, holes.swings[index], furnishers, leaf_colour)
+            things[index] = _window(dice, opening, furnishers[opening.rooms[0]])
+    for index, swing in holes.swings.items():
+        things[index] = _leaf(dice, holes.openings[index], swing, furnishers, leaf_colour)
+    out = []
+    for index, opening in enumerate(holes.openings):
+        thing = things.get(index)
         kind = "passage" if opening.kind == "door" and thing is None else opening.kind
         out.append(opening._replace(kind=kind, thing=thing.id if thing else 0))
     for opening in out:
@@ -70,7 +78,9 @@ def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurni
     inward = YAW[side]
     if swing.state == "closed":
         name = "front door" if -1 in opening.rooms else "door"
-        blank = f.blank(name, width=high - low, height=opening.z1, state="closed", colour="" if name == "front door" else colour)
+        blank = f.blank(
+            name, width=high - low, height=opening.z1, state="closed", colour="" if name == "front door" else colour
+        )
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
         return _solid(f.put(blank, Spot(*middle, 0.0, inward), "wall"))
     blank = f.blank("door", depth=0.11, width=high - low - 0.06, height=opening.z1 - 0.02, state="open", colour=colour)
@@ -92,10 +102,10 @@ def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> Thing:
     blank = f.blank("window", depth=0.1, width=high - low, height=opening.z1 - opening.z0, state=state)
     middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
     thing = f.put(blank, Spot(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
-    f.blocks.pop()
-    depth = WINDOW_SPACE_M
+    depth, pane = WINDOW_SPACE_M, f.blocks.pop()
     if state == "open":
         f.fit_part(thing, thing.parts)
+        f.blocks.append(zone(opening, f, thing.size[0], 0.0)._replace(owner=pane.owner))
         depth = thing.size[0]
         thing.solid = opening.z0 < 1.3
     f.hard.append(zone(opening, f, depth, 0.0))

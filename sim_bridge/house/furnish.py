@@ -1,163 +1,17 @@
-"""Places things in one room: against walls, around tables, on tops and boards, on walls; nothing overlaps, no opening is blocked.
-
-Two kinds of reserved space keep a room usable: `hard` space in front of doors and windows, which nothing may enter, and
-`soft` space in front of furniture, in which nothing solid may stand.
-"""
+"""Places things in one room: against walls, around tables, on tops and boards, on walls and ceilings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from sim_bridge.house.dice import Dice
-from sim_bridge.house.kinds import KINDS, Kind, Look, Surface
-from sim_bridge.house.scene import Part, Room, Thing
-
-EPS = 1e-4
-# side: yaw of a thing that stands with its back to that wall.
-YAW = {"west": 0.0, "south": math.pi / 2, "east": math.pi, "north": -math.pi / 2}
+from sim_bridge.house.kinds import Surface
+from sim_bridge.house.scene import Part, Thing
+from sim_bridge.house.space import YAW, Blank, RoomSpace, Spot, ahead, footprint
 
 
-class Block(NamedTuple):
-    """An axis-aligned box of space in the house frame; owner: id of the thing it belongs to, 0 = an opening."""
-
-    x0: float
-    y0: float
-    z0: float
-    x1: float
-    y1: float
-    z1: float
-    owner: int = 0
-
-    def meets(self, other: Block) -> bool:
-        """Return whether the two boxes share space."""
-        return (self.x0 < other.x1 - EPS and other.x0 < self.x1 - EPS and self.y0 < other.y1 - EPS and other.y0 < self.y1 - EPS
-                and self.z0 < other.z1 - EPS and other.z0 < self.z1 - EPS)
-
-
-class Blank(NamedTuple):
-    """A thing with its looks decided, not placed yet."""
-
-    kind: Kind
-    look: Look
-
-
-class Spot(NamedTuple):
-    """A place for a thing: origin and yaw in the house frame."""
-
-    x: float
-    y: float
-    z: float
-    yaw: float
-
-
-def footprint(blank: Blank, spot: Spot, owner: int = 0) -> Block:
-    """Return the box that the thing takes at the spot."""
-    c, s = abs(math.cos(spot.yaw)), abs(math.sin(spot.yaw))
-    dx, dy = (blank.look.depth * c + blank.look.width * s) / 2, (blank.look.depth * s + blank.look.width * c) / 2
-    return Block(spot.x - dx, spot.y - dy, spot.z, spot.x + dx, spot.y + dy, spot.z + blank.look.height, owner)
-
-
-def ahead(spot: Spot, forward: float, left: float) -> tuple[float, float]:
-    """Return the point `forward` and `left` metres from the spot in its own frame."""
-    c, s = math.cos(spot.yaw), math.sin(spot.yaw)
-    return spot.x + forward * c - left * s, spot.y + forward * s + left * c
-
-
-class Ids:
-    """Counts instance ids through the whole house."""
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def next(self) -> int:
-        """Return a fresh id."""
-        self.last += 1
-        return self.last
-
-
-class RoomFurnisher:
+class RoomFurnisher(RoomSpace):
     """Furnishes one room. Every placing method returns the Thing, or None where there is no place for it."""
-
-    def __init__(self, room: Room, dice: Dice, ids: Ids, ceiling_m: float) -> None:
-        self.room, self.dice, self.ids, self.ceiling_m = room, dice, ids, ceiling_m
-        self.things: list[Thing] = []
-        self.blocks: list[Block] = []
-        self.hard: list[Block] = []
-        self.soft: list[Block] = []
-        self.quota = 99  # how many more things may stand on the floor
-        self.style: dict[str, str] = {}  # colours shared by the cabinets of the room
-        self._surfaces: dict[int, list[tuple[Surface, list[Block]]]] = {}
-
-    # looks -----------------------------------------------------------------------------------------------------------
-
-    def blank(self, name: str, depth: float = 0.0, width: float = 0.0, height: float = 0.0, colour: str = "",
-              state: str = "", material: str = "") -> Blank:
-        """Decide how a thing of the kind looks; what is given is kept, but for sizes beyond the kind's range."""
-        kind, dice = KINDS[name], self.dice
-        sizes = [min(max(want, low), high) if want else dice.between(low, high)
-                 for want, (low, high) in ((depth, kind.depth), (width, kind.width), (height, kind.height))]
-        state = state or dice.pick(kind.states)
-        material = material or dice.pick(kind.materials)
-        style = self.style.get(material, "")
-        if not colour:
-            colour = style if style in kind.colours and dice.chance(0.6) else dice.pick(kind.colours)
-        swing = kind.swing if state == "open" else 0.0
-        return Blank(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
-
-    def put(self, blank: Blank, spot: Spot, relation: str = "floor", support: int = 0) -> Thing:
-        """Build the thing at the spot, without a check."""
-        look, kind = blank.look, blank.kind
-        parts = kind.build(look)
-        height = round(max(p.centre[2] + p.size[2] / 2 for p in parts), 4)
-        if abs(height - look.height) < 0.03:
-            height = look.height
-        colour = look.colour if look.colour in kind.colours else ""
-        thing = Thing(self.ids.next(), kind.name, self.room.id, (round(spot.x, 4), round(spot.y, 4), round(spot.z, 4)),
-                      round(spot.yaw, 5), (look.depth, look.width, height), colour, look.material, look.state, support, relation,
-                      parts, kind.solid and relation in ("floor", "on", "in", "under"))
-        self.things.append(thing)
-        if look.height > 0.03:
-            self.blocks.append(footprint(blank, spot, thing.id))
-        if kind.surfaces is not None:
-            self._surfaces[thing.id] = [(s, []) for s in kind.surfaces(look)]
-        return thing
-
-    # free space ------------------------------------------------------------------------------------------------------
-
-    def inside(self, block: Block) -> bool:
-        """Return whether the box lies between the room's walls, floor and ceiling."""
-        r = self.room
-        return (block.x0 >= r.x0 - EPS and block.y0 >= r.y0 - EPS and block.x1 <= r.x1 + EPS and block.y1 <= r.y1 + EPS
-                and block.z1 <= self.ceiling_m + EPS)
-
-    def free(self, block: Block, exempt: Sequence[int] = (), soft: bool = True) -> bool:
-        """Return whether a thing may take this space; things and reserves of `exempt` owners do not count."""
-        if not self.inside(block) or any(block.meets(h) for h in self.hard):
-            return False
-        if any(block.meets(b) for b in self.blocks if b.owner not in exempt):
-            return False
-        return not soft or not any(block.meets(s) for s in self.soft if s.owner not in exempt)
-
-    def _front(self, blank: Blank, spot: Spot, reach: float, owner: int = 0) -> Block:
-        x, y = ahead(spot, blank.look.depth / 2 + reach / 2, 0.0)
-        swept = Blank(blank.kind, blank.look._replace(depth=reach, height=1.2))
-        return footprint(swept, Spot(x, y, 0.05, spot.yaw), owner)
-
-    def settle(self, blank: Blank, spot: Spot, front: float = 0.0, exempt: Sequence[int] = ()) -> Thing | None:
-        """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
-        if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
-            return None
-        if front:
-            zone = self._front(blank, spot, front)
-            if not self.inside(zone) or any(zone.meets(b) for b in self.blocks if b.owner not in exempt):
-                return None
-        thing = self.put(blank, spot)
-        self.quota -= 1
-        if front:
-            self.soft.append(self._front(blank, spot, front, thing.id))
-        return thing
 
     # walls -----------------------------------------------------------------------------------------------------------
 
@@ -169,8 +23,12 @@ class RoomFurnisher:
     def wall_spot(self, side: str, along: float, depth: float, z: float = 0.0) -> Spot:
         """Return the spot of a thing of this depth with its back to the wall, centred at `along`."""
         r, half = self.room, depth / 2
-        x, y = {"west": (r.x0 + half, along), "east": (r.x1 - half, along), "south": (along, r.y0 + half),
-                "north": (along, r.y1 - half)}[side]
+        x, y = {
+            "west": (r.x0 + half, along),
+            "east": (r.x1 - half, along),
+            "south": (along, r.y0 + half),
+            "north": (along, r.y1 - half),
+        }[side]
         return Spot(x, y, z, YAW[side])
 
     def sides(self) -> list[str]:
@@ -187,13 +45,22 @@ class RoomFurnisher:
             return
         middle = (low + high) / 2
         if where == "centre":
-            yield from (middle + f * (high - low) / 2 for f in (0.0, 0.15, -0.15, 0.3, -0.3, 0.5, -0.5, 0.75, -0.75, 1.0, -1.0))
+            yield from (
+                middle + f * (high - low) / 2 for f in (0.0, 0.15, -0.15, 0.3, -0.3, 0.5, -0.5, 0.75, -0.75, 1.0, -1.0)
+            )
             return
         yield from (self.dice.between(low, high) for _ in range(4))
         yield from self.dice.shuffled([low + f * (high - low) / 8 for f in range(9)])
 
-    def wall(self, name: str, where: str = "any", front: float = 0.6, sides: Sequence[str] | None = None,
-             blank: Blank | None = None, gap: float = 0.01) -> Thing | None:
+    def wall(
+        self,
+        name: str,
+        where: str = "any",
+        front: float = 0.6,
+        sides: Sequence[str] | None = None,
+        blank: Blank | None = None,
+        gap: float = 0.01,
+    ) -> Thing | None:
         """Stand a thing with its back to a wall: at any place, the centre, or in a corner."""
         blank = blank or self.blank(name)
         for side in sides or self.sides():
@@ -208,8 +75,15 @@ class RoomFurnisher:
         """Return the wall behind a thing."""
         return min(YAW, key=lambda s: abs(math.remainder(YAW[s] - thing.yaw, 2 * math.pi)))
 
-    def hang(self, name: str, z: float, above: Thing | None = None, sides: Sequence[str] | None = None, where: str = "any",
-             blank: Blank | None = None) -> Thing | None:
+    def hang(
+        self,
+        name: str,
+        z: float,
+        above: Thing | None = None,
+        sides: Sequence[str] | None = None,
+        where: str = "any",
+        blank: Blank | None = None,
+    ) -> Thing | None:
         """Fasten a thing to the wall with its lower edge at z: centred above a thing, or anywhere."""
         blank = blank or self.blank(name)
         if above is not None:
@@ -236,8 +110,15 @@ class RoomFurnisher:
         x, y = ahead(self._spot(thing), -(thing.size[0] - blank.look.depth) / 2, left)
         return self.settle(blank, Spot(x, y, 0.0, thing.yaw))
 
-    def facing(self, name: str, thing: Thing, gap: float = 0.05, left: float = 0.0, front: float = 0.0,
-               blank: Blank | None = None) -> Thing | None:
+    def facing(
+        self,
+        name: str,
+        thing: Thing,
+        gap: float = 0.05,
+        left: float = 0.0,
+        front: float = 0.0,
+        blank: Blank | None = None,
+    ) -> Thing | None:
         """Stand a thing in front of another, turned towards it."""
         blank = blank or self.blank(name)
         x, y = ahead(self._spot(thing), thing.size[0] / 2 + gap + blank.look.depth / 2, left)
@@ -248,7 +129,9 @@ class RoomFurnisher:
         blank = self.blank(name)
         depth, width = table.size[0], table.size[1]
         rows = (-width / 4, width / 4) if width > 1.1 else (0.0,)
-        places = [(s * (depth / 2 + 0.03 + blank.look.depth / 2), y, math.pi if s > 0 else 0.0) for y in rows for s in (-1, 1)]
+        places = [
+            (s * (depth / 2 + 0.03 + blank.look.depth / 2), y, math.pi if s > 0 else 0.0) for y in rows for s in (-1, 1)
+        ]
         places += [(0.0, s * (width / 2 + 0.03 + blank.look.depth / 2), -s * math.pi / 2) for s in (-1, 1)]
         out = []
         for forward, left, turn in places:
@@ -261,23 +144,46 @@ class RoomFurnisher:
                 out.append(chair)
         return out
 
-    def middle(self, name: str, front: float = 0.75, turned: bool | None = None, blank: Blank | None = None) -> Thing | None:
+    def middle(
+        self, name: str, front: float = 0.75, turned: bool | None = None, blank: Blank | None = None
+    ) -> Thing | None:
         """Stand a thing in the free middle of the room, with `front` metres free all around it."""
         blank = blank or self.blank(name)
         r = self.room
         longer = r.y1 - r.y0 > r.x1 - r.x0
         yaw = 0.0 if (longer if turned is None else turned) else math.pi / 2
-        for fx, fy in ((0, 0), (0.12, 0), (-0.12, 0), (0, 0.12), (0, -0.12), (0.15, 0.15), (-0.15, -0.15), (0.15, -0.15),
-                       (-0.15, 0.15), (0.22, 0), (-0.22, 0), (0, 0.22), (0, -0.22)):
+        for fx, fy in (
+            (0, 0),
+            (0.12, 0),
+            (-0.12, 0),
+            (0, 0.12),
+            (0, -0.12),
+            (0.15, 0.15),
+            (-0.15, -0.15),
+            (0.15, -0.15),
+            (-0.15, 0.15),
+            (0.22, 0),
+            (-0.22, 0),
+            (0, 0.22),
+            (0, -0.22),
+        ):
             spot = Spot((r.x0 + r.x1) / 2 + fx * (r.x1 - r.x0), (r.y0 + r.y1) / 2 + fy * (r.y1 - r.y0), 0.0, yaw)
-            wide = Blank(blank.kind, blank.look._replace(depth=blank.look.depth + 2 * front, width=blank.look.width + 2 * front))
+            wide = Blank(
+                blank.kind, blank.look._replace(depth=blank.look.depth + 2 * front, width=blank.look.width + 2 * front)
+            )
             around = footprint(wide, spot)
-            if self.inside(around) and not any(around.meets(b) for b in self.blocks) and self.free(footprint(blank, spot)):
+            if (
+                self.inside(around)
+                and not any(around.meets(b) for b in self.blocks)
+                and self.free(footprint(blank, spot))
+            ):
                 return self.put(blank, spot)
         return None
 
-    def lay(self, name: str, under: Thing | None = None, blank: Blank | None = None, shift: float = 0.0) -> Thing | None:
-        """Lay a rug on the floor: under a thing (shifted forward by `shift` metres), or in the middle; cut to the room."""
+    def lay(
+        self, name: str, under: Thing | None = None, blank: Blank | None = None, shift: float = 0.0
+    ) -> Thing | None:
+        """Lay a rug on the floor: under a thing (shifted forward by `shift` metres), or in the middle; cut to fit."""
         r = self.room
         if under is not None:
             x, y = ahead(self._spot(under), shift, 0.0)
@@ -290,11 +196,19 @@ class RoomFurnisher:
         most = (room_x, room_y) if across else (room_y, room_x)
         if most[0] < blank.kind.depth[0] or most[1] < blank.kind.width[0]:
             return None
-        look = blank.look._replace(depth=round(min(blank.look.depth, most[0]), 3), width=round(min(blank.look.width, most[1]), 3))
+        look = blank.look._replace(
+            depth=round(min(blank.look.depth, most[0]), 3), width=round(min(blank.look.width, most[1]), 3)
+        )
         return self.put(Blank(blank.kind, look), Spot(x, y, 0.0, yaw))
 
-    def on(self, name: str, support: Thing | None, at: tuple[float, float] | None = None, turn: float | None = None,
-           blank: Blank | None = None) -> Thing | None:
+    def on(
+        self,
+        name: str,
+        support: Thing | None,
+        at: tuple[float, float] | None = None,
+        turn: float | None = None,
+        blank: Blank | None = None,
+    ) -> Thing | None:
         """Stand a thing on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
         if support is None:
             return None
@@ -316,6 +230,8 @@ class RoomFurnisher:
                 block = footprint(blank, world)
                 if not self.inside(block) or any(block.meets(b) for b in self.blocks if b.owner != support.id):
                     continue
+                if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # would hide a window
+                    continue
                 used.append(taken)
                 return self.put(blank, world, surface.relation, support.id)
         return None
@@ -327,7 +243,12 @@ class RoomFurnisher:
         free_x, free_y = (surface.x1 - surface.x0) / 2 - box.x1, (surface.y1 - surface.y0) / 2 - box.y1
         if free_x < 0 or free_y < 0:
             return None
-        return Spot((surface.x0 + surface.x1) / 2 + share[0] * free_x, (surface.y0 + surface.y1) / 2 + share[1] * free_y, 0.0, turn)
+        return Spot(
+            (surface.x0 + surface.x1) / 2 + share[0] * free_x,
+            (surface.y0 + surface.y1) / 2 + share[1] * free_y,
+            0.0,
+            turn,
+        )
 
     def below(self, name: str, above: Thing, left: float = 0.0) -> Thing | None:
         """Stand a thing on the floor under another (a desk, a bench), flush with its front."""
@@ -338,14 +259,19 @@ class RoomFurnisher:
             return None
         return self.put(blank, spot, "under", above.id)
 
-    def ceiling(self, name: str, over: Thing | None = None, share: float = 0.0) -> Thing:
+    def ceiling(self, name: str, over: Thing | None = None, share: float = 0.0) -> Thing | None:
         """Hang a lamp from the ceiling: over a thing, or in the middle, moved by `share` of half the longer side."""
         blank = self.blank(name)
         r = self.room
         x, y = over.position[:2] if over else ((r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2)
-        if share:
-            x, y = (x + share * (r.x1 - r.x0) / 2, y) if r.x1 - r.x0 > r.y1 - r.y0 else (x, y + share * (r.y1 - r.y0) / 2)
-        return self.put(blank, Spot(x, y, self.ceiling_m - blank.look.height, 0.0), "ceiling", over.id if over else 0)
+        if r.x1 - r.x0 > r.y1 - r.y0:
+            x += share * (r.x1 - r.x0) / 2
+        else:
+            y += share * (r.y1 - r.y0) / 2
+        spot = Spot(x, y, self.ceiling_m - blank.look.height, 0.0)
+        if not self.free(footprint(blank, spot), soft=False):
+            return None
+        return self.put(blank, spot, "ceiling", over.id if over else 0)
 
     def fit_part(self, thing: Thing, parts: list[Part]) -> None:
         """Give a thing other parts and centre it on them (an open window's sash stands to one side)."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sim_bridge.house.furnish import RoomFurnisher, Spot, ahead
+from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.kinds import WOODS
 from sim_bridge.house.scene import Thing
+from sim_bridge.house.space import Spot, ahead
 
 
 def several(f: RoomFurnisher, support: Thing | None, names: Sequence[str], low: int, high: int) -> list[Thing]:
@@ -26,8 +27,8 @@ def light(f: RoomFurnisher) -> None:
     """Hang ceiling lamps; long rooms get two."""
     r = f.room
     long = max(r.x1 - r.x0, r.y1 - r.y0) > 6.0
-    for share in (-0.5, 0.5) if long else (0.0,):
-        f.ceiling("ceiling lamp", share=share)
+    for shares in ((-0.5, -0.4), (0.5, 0.4)) if long else ((0.0, 0.5, -0.5),):
+        any(f.ceiling("ceiling lamp", share=share) for share in shares)
 
 
 def flank(f: RoomFurnisher, name: str, thing: Thing, side: int, gap: float) -> Thing | None:
@@ -51,7 +52,14 @@ def living_room(f: RoomFurnisher) -> None:
         if piano is not None:
             f.facing("stool", piano, gap=0.12)
             several(f, piano, ("vase", "picture frame", "candle"), 0, 2)
-    for name, chance in (("potted plant", 0.85), ("ottoman", 0.3), ("guitar", 0.3), ("floor lamp", 0.4), ("basket", 0.35), ("pet bed", 0.25)):
+    for name, chance in (
+        ("potted plant", 0.85),
+        ("ottoman", 0.3),
+        ("guitar", 0.3),
+        ("floor lamp", 0.4),
+        ("basket", 0.35),
+        ("pet bed", 0.25),
+    ):
         if dice.chance(chance):
             f.wall(name, "corner" if name in ("potted plant", "floor lamp") else "any", front=0.3)
     if dice.chance(0.15):
@@ -65,22 +73,19 @@ def living_room(f: RoomFurnisher) -> None:
 def television_corner(f: RoomFurnisher) -> None:
     """TV on its stand against a wall, sofa opposite, coffee table between them on a rug."""
     dice = f.dice
-    for _ in range(3):
-        stand = f.wall("tv stand", "centre", front=1.0)
-        if stand is None:
-            return
-        sofa = _sofa_opposite(f, stand)
-        if sofa is not None:
+    sofa = stand = None
+    for where in ("centre", "centre", "centre", "any", "any"):
+        stand = _television(f, where)
+        sofa = _sofa_opposite(f, stand) if stand is not None else None
+        if stand is not None and sofa is not None:
             break
-        _drop(f, stand)
-    else:
-        sofa = f.wall("sofa", "centre", front=0.8)
-        stand = f.wall("tv stand", front=0.8)
-    if stand is not None:
-        screen = f.blank("television", width=dice.between(0.9, min(1.45, stand.size[1] - 0.08)), depth=0.2)
-        f.on("television", stand, at=(-0.2, 0.0), turn=0.0, blank=screen)
-        if dice.chance(0.35):
-            f.beside("speaker", stand, dice.pick((-1, 1)), gap=0.1)
+        if stand is not None:
+            _drop(f, stand)
+            stand = None
+    sofa = sofa or f.wall("sofa", "centre", front=0.8)
+    stand = stand or _television(f, "any")
+    if stand is not None and dice.chance(0.35):
+        f.beside("speaker", stand, dice.pick((-1, 1)), gap=0.1)
     if sofa is None:
         return
     for side in dice.shuffled([-1, 1])[: dice.count(1, 2)]:
@@ -91,26 +96,45 @@ def television_corner(f: RoomFurnisher) -> None:
         f.on("table lamp", table, at=(0.0, 0.0))
     if dice.chance(0.6):
         f.beside("floor lamp", sofa, sides[1], gap=0.06)
-    f.hang("painting", 1.35, above=sofa, blank=f.blank("painting", width=dice.between(0.9, 1.3))) if _at_wall(f, sofa) else None
+    if _at_wall(f, sofa):
+        f.hang("painting", 1.35, above=sofa, blank=f.blank("painting", width=dice.between(0.9, 1.3)))
     coffee = f.facing("coffee table", sofa, gap=0.42) or f.facing("coffee table", sofa, gap=0.36)
     anchor = coffee or sofa
-    f.lay("rug", anchor, shift=0.0 if coffee else 0.8, blank=f.blank("rug", depth=dice.between(1.5, 2.0), width=dice.between(2.2, 3.0)))
+    f.lay(
+        "rug",
+        anchor,
+        shift=0.0 if coffee else 0.8,
+        blank=f.blank("rug", depth=dice.between(1.5, 2.0), width=dice.between(2.2, 3.0)),
+    )
     several(f, coffee, ("book", "mug", "vase", "candle", "house plant", "fruit bowl", "laptop"), 1, 3)
     if coffee is not None:
         for side in dice.shuffled([-1, 1])[: dice.count(1, 2)]:
             flank(f, "armchair", coffee, side, 0.4)
 
 
+def _television(f: RoomFurnisher, where: str) -> Thing | None:
+    """Stand a TV on its stand against a wall, not before a window; return the stand."""
+    stand = f.wall("tv stand", where, front=1.0)
+    if stand is None:
+        return None
+    screen = f.blank("television", width=f.dice.between(0.9, min(1.45, stand.size[1] - 0.08)), depth=0.2)
+    if f.on("television", stand, at=(-0.2, 0.0), turn=0.0, blank=screen) is None:
+        _drop(f, stand)
+        return None
+    return stand
+
+
 def _drop(f: RoomFurnisher, thing: Thing) -> None:
-    """Take back a thing that was just placed."""
-    f.things.remove(thing)
-    f.blocks = [b for b in f.blocks if b.owner != thing.id]
-    f.soft = [b for b in f.soft if b.owner != thing.id]
+    """Take back a thing that was just placed, and what stands on it."""
+    gone = {thing.id, *(t.id for t in f.things if t.support == thing.id)}
+    f.things = [t for t in f.things if t.id not in gone]
+    f.blocks = [b for b in f.blocks if b.owner not in gone]
+    f.soft = [b for b in f.soft if b.owner not in gone]
 
 
 def _at_wall(f: RoomFurnisher, thing: Thing) -> bool:
     x, y = ahead(Spot(*thing.position, thing.yaw), -thing.size[0] / 2 - 0.1, 0.0)
-    return f.dice is not None and not (f.room.x0 < x < f.room.x1 and f.room.y0 < y < f.room.y1)
+    return not (f.room.x0 < x < f.room.x1 and f.room.y0 < y < f.room.y1)
 
 
 def _sofa_opposite(f: RoomFurnisher, stand: Thing) -> Thing | None:

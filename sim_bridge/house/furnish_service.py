@@ -1,15 +1,29 @@
-"""Recipes for kitchen, bathroom and the rooms that serve: laundry, hallway, entryway, garage, workout room, pantry, closet."""
+"""Recipes for kitchen, bathroom and the rooms that serve: laundry, hallway, garage, pantry and their like."""
 
 from __future__ import annotations
 
-from sim_bridge.house.furnish import YAW, Block, RoomFurnisher
+from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.furnish_living import light, pictures, several
 from sim_bridge.house.kinds import WOODS
 from sim_bridge.house.kinds_kitchen import FRONTS
 from sim_bridge.house.scene import Thing
+from sim_bridge.house.space import YAW, Block
 
-COUNTER_THINGS = ("microwave", "toaster", "kettle", "coffee machine", "fruit bowl", "spice rack", "knife block", "dish rack",
-                  "cutting board", "bottle", "mug", "house plant", "jar")
+COUNTER_THINGS = (
+    "microwave",
+    "toaster",
+    "kettle",
+    "coffee machine",
+    "fruit bowl",
+    "spice rack",
+    "knife block",
+    "dish rack",
+    "cutting board",
+    "bottle",
+    "mug",
+    "house plant",
+    "jar",
+)
 
 
 def free_run(f: RoomFurnisher, side: str, depth: float) -> tuple[float, float]:
@@ -36,7 +50,7 @@ def kitchen(f: RoomFurnisher) -> None:
     f.style["wood"] = front
     runs = sorted(((free_run(f, s, 0.64), s) for s in dice.shuffled(list(YAW))), key=lambda r: r[0][0] - r[0][1])
     (low, high), side = runs[0]
-    if not 2.0 <= high - low:
+    if not high - low >= 2.0:
         (low, high) = f.extent(side)
     counters = _main_run(f, side, low, min(high, low + 4.4), front)
     for (low2, high2), side2 in ((free_run(f, s, 0.64), s) for _, s in runs[1:]):
@@ -126,7 +140,7 @@ def _second_run(f: RoomFurnisher, side: str, low: float, high: float, front: str
 def _counter_things(f: RoomFurnisher, counters: list[Thing]) -> None:
     names = f.dice.shuffled(list(COUNTER_THINGS))[: f.dice.count(5, 9)]
     for i, name in enumerate(names):
-        for counter in [*counters[i % max(1, len(counters)):], *counters]:
+        for counter in [*counters[i % max(1, len(counters)) :], *counters]:
             turn = 0.0 if name in ("microwave", "coffee machine", "spice rack", "dish rack") else None
             at = (-0.6, f.dice.between(-1, 1)) if turn == 0.0 else (f.dice.between(-0.6, 0.6), f.dice.between(-1, 1))
             if f.on(name, counter, at=at, turn=turn) is not None:
@@ -136,7 +150,9 @@ def _counter_things(f: RoomFurnisher, counters: list[Thing]) -> None:
 def _eating_place(f: RoomFurnisher) -> None:
     """An island with stools in a large kitchen, otherwise a small table where there is room."""
     dice = f.dice
-    island = (f.middle("kitchen island", front=0.9) or f.middle("kitchen island", front=0.75)) if dice.chance(0.5) else None
+    island = (
+        (f.middle("kitchen island", front=0.9) or f.middle("kitchen island", front=0.75)) if dice.chance(0.5) else None
+    )
     if island is not None:
         several(f, island, ("fruit bowl", "vase", "cutting board", "plate", "bottle"), 1, 3)
         f.around("bar stool", island, 2)
@@ -165,7 +181,9 @@ def bathroom(f: RoomFurnisher) -> None:
         shower = f.wall("shower", "corner", front=0.5)
         bath = bath or shower
     toilet = f.wall("toilet", front=0.5) or f.wall("toilet", front=0.4)
-    sink = f.wall("bathroom sink", front=0.55) or f.wall("bathroom sink", front=0.45, blank=f.blank("bathroom sink", width=0.56))
+    sink = f.wall("bathroom sink", front=0.55) or f.wall(
+        "bathroom sink", front=0.45, blank=f.blank("bathroom sink", width=0.56)
+    )
     if sink is not None:
         mirror = f.blank("mirror", width=min(sink.size[1], 0.8), height=f.dice.between(0.7, 0.9))
         f.hang("mirror", 1.2, above=sink, blank=mirror)
@@ -259,8 +277,16 @@ def garage(f: RoomFurnisher) -> None:
         shelf = f.wall("metal shelf", front=0.6)
         for name in ("toolbox", "bucket", "cardboard box", "jar", "basket", "detergent bottle")[: dice.count(3, 6)]:
             f.on(name, shelf)
-    for name, chance in (("ladder", 0.6), ("lawn mower", 0.5), ("tire", 0.6), ("cardboard box", 0.8), ("cardboard box", 0.6),
-                         ("broom", 0.4), ("bucket", 0.3), ("trash can", 0.5)):
+    for name, chance in (
+        ("ladder", 0.6),
+        ("lawn mower", 0.5),
+        ("tire", 0.6),
+        ("cardboard box", 0.8),
+        ("cardboard box", 0.6),
+        ("broom", 0.4),
+        ("bucket", 0.3),
+        ("trash can", 0.5),
+    ):
         if dice.chance(chance):
             f.wall(name, front=0.3)
     light(f)
@@ -291,9 +317,17 @@ def pantry(f: RoomFurnisher) -> None:
     dice = f.dice
     for _ in range(dice.count(1, 2)):
         shelf = f.wall("pantry shelf", front=0.5)
-        for name in f.dice.shuffled(["jar", "jar", "cereal box", "cereal box", "bottle", "bottle", "basket"])[: dice.count(4, 7)]:
+        for name in f.dice.shuffled(["jar", "jar", "cereal box", "cereal box", "bottle", "bottle", "basket"])[
+            : dice.count(4, 7)
+        ]:
             f.on(name, shelf, turn=0.0)
-    for name, chance in (("cardboard box", 0.7), ("basket", 0.5), ("broom", 0.4), ("wine rack", 0.3), ("trash can", 0.3)):
+    for name, chance in (
+        ("cardboard box", 0.7),
+        ("basket", 0.5),
+        ("broom", 0.4),
+        ("wine rack", 0.3),
+        ("trash can", 0.3),
+    ):
         if dice.chance(chance):
             f.wall(name, "corner", front=0.3)
     light(f)

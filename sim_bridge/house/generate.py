@@ -8,19 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from eqa_nodes.core.geometry import Pose2
-from sim_bridge.house import (  # noqa: F401  (each enters its kinds)
-    kinds_bath,
-    kinds_decor,
-    kinds_kitchen,
-    kinds_seating,
-    kinds_small,
-    kinds_storage,
-    kinds_utility,
-)
 from sim_bridge.house.arrange import furnish_room
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.fittings import fit_openings
-from sim_bridge.house.furnish import Ids, RoomFurnisher
+from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.furnish_living import bedroom, dining_room, living_room, study
 from sim_bridge.house.furnish_service import (
     bathroom,
@@ -36,22 +27,47 @@ from sim_bridge.house.furnish_service import (
 from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
 from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, floor_of, stands_in_way
 
-TRAIN_SEEDS = range(0, 1000)
+TRAIN_SEEDS = range(1000)
 TEST_SEEDS = range(1000, 2000)
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
-RECIPES = {"living room": living_room, "dining room": dining_room, "bedroom": bedroom, "study": study, "kitchen": kitchen,
-           "bathroom": bathroom, "laundry room": laundry_room, "hallway": hallway, "entryway": entryway, "garage": garage,
-           "workout room": workout_room, "pantry": pantry, "closet": closet}
-ESSENTIAL = ("bed", "sofa", "tv stand", "toilet", "bathroom sink", "kitchen sink", "oven", "refrigerator", "desk", "dining table",
-             "washing machine", "wardrobe")
+RECIPES = {
+    "living room": living_room,
+    "dining room": dining_room,
+    "bedroom": bedroom,
+    "study": study,
+    "kitchen": kitchen,
+    "bathroom": bathroom,
+    "laundry room": laundry_room,
+    "hallway": hallway,
+    "entryway": entryway,
+    "garage": garage,
+    "workout room": workout_room,
+    "pantry": pantry,
+    "closet": closet,
+}
+ESSENTIAL = (
+    "bed",
+    "sofa",
+    "tv stand",
+    "toilet",
+    "bathroom sink",
+    "kitchen sink",
+    "oven",
+    "refrigerator",
+    "desk",
+    "dining table",
+    "washing machine",
+    "wardrobe",
+)
 START_ROOMS = ("hallway", "entryway", "living room")
 
 
 def generate_house(seed: int) -> House:
-    """Return the home of this seed: 4 to 12 rooms, every one reachable from house.start. The same seed, the same home."""
+    """Return the home of this seed: 4 to 12 rooms, all reachable from house.start. Same seed, same home."""
     dice = Dice(seed)
     cells, holes = _plan(dice)
     rooms = finish(dice, cells)
@@ -111,7 +127,9 @@ def _clear_ways(house: House) -> Floor:
 
 def _culprit(house: House, blocked: list[int]) -> Thing:
     """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
-    movable = [t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))]
+    movable = [
+        t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
+    ]
     about = {r for o in house.openings for r in o.rooms if set(o.rooms) & set(blocked)}
     near = [t for t in movable if t.room in about] or movable
     ranked = sorted(near, key=lambda t: (t.kind == "door", t.kind in ESSENTIAL, -t.id))
@@ -149,5 +167,3 @@ def _start(house: House, floor: Floor) -> Pose2:
 
     best = max(range(12), key=view)
     return Pose2(round(x, 3), round(y, 3), round(math.remainder(best * math.pi / 6, 2 * math.pi), 6))
-
-

@@ -12,9 +12,23 @@ from typing import NamedTuple
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.scene import PALETTE, Part
 
-TEXTURE_OF = {"wood": "wood", "metal": "metal", "fabric": "fabric", "leather": "leather", "glass": "glass", "marble": "marble",
-              "wicker": "wicker", "paper": "paper", "stone": "concrete", "ceramic": "plain", "plastic": "plain", "": "plain",
-              "rubber": "plain", "cardboard": "paper", "wax": "plain"}
+TEXTURE_OF = {
+    "wood": "wood",
+    "metal": "metal",
+    "fabric": "fabric",
+    "leather": "leather",
+    "glass": "glass",
+    "marble": "marble",
+    "wicker": "wicker",
+    "paper": "paper",
+    "stone": "concrete",
+    "ceramic": "plain",
+    "plastic": "plain",
+    "": "plain",
+    "rubber": "plain",
+    "cardboard": "paper",
+    "wax": "plain",
+}
 Range = tuple[float, float]
 
 
@@ -88,21 +102,47 @@ KINDS: dict[str, Kind] = {}
 
 def kind(name: str, depth: Range, width: Range, height: Range, **more: object) -> Callable[[Build], Build]:
     """Enter the decorated builder into KINDS; further keywords are fields of Kind."""
+
     def enter(build: Build) -> Build:
         KINDS[name] = Kind(name, depth, width, height, build, **more)  # type: ignore[arg-type]
         return build
+
     return enter
 
 
-def at(shape: str, x: float, y: float, z: float, size: tuple[float, float, float], colour: str, texture: str = "plain",
-       glow: float = 0.0, yaw: float = 0.0) -> Part:
+def at(
+    shape: str,
+    x: float,
+    y: float,
+    z: float,
+    size: tuple[float, float, float],
+    colour: str,
+    texture: str = "plain",
+    glow: float = 0.0,
+    yaw: float = 0.0,
+) -> Part:
     """Return a part that stands on height z."""
-    return Part(shape, (round(x, 4), round(y, 4), round(z + size[2] / 2, 4)),
-                (round(size[0], 4), round(size[1], 4), round(size[2], 4)), colour, texture, yaw, glow)
+    return Part(
+        shape,
+        (round(x, 4), round(y, 4), round(z + size[2] / 2, 4)),
+        (round(size[0], 4), round(size[1], 4), round(size[2], 4)),
+        colour,
+        texture,
+        yaw,
+        glow,
+    )
 
 
-def box(x: float, y: float, z: float, size: tuple[float, float, float], colour: str, texture: str = "plain",
-        glow: float = 0.0, yaw: float = 0.0) -> Part:
+def box(
+    x: float,
+    y: float,
+    z: float,
+    size: tuple[float, float, float],
+    colour: str,
+    texture: str = "plain",
+    glow: float = 0.0,
+    yaw: float = 0.0,
+) -> Part:
     """Return a box that stands on height z."""
     return at("box", x, y, z, size, colour, texture, glow, yaw)
 
@@ -111,12 +151,14 @@ def box(x: float, y: float, z: float, size: tuple[float, float, float], colour: 
 def tone(colour: str, factor: float) -> str:
     """Return the colour made darker (factor < 1) or lighter (> 1, towards white) as #rrggbb."""
     value = PALETTE.get(colour, colour).lstrip("#")
-    channels = [int(value[i:i + 2], 16) for i in (0, 2, 4)]
+    channels = [int(value[i : i + 2], 16) for i in (0, 2, 4)]
     mixed = [c * factor if factor <= 1 else c + (255 - c) * (factor - 1) for c in channels]
     return "#" + "".join(f"{min(255, max(0, round(c))):02x}" for c in mixed)
 
 
-def legs(look: Look, height: float, thick: float, colour: str, texture: str = "plain", shape: str = "box") -> list[Part]:
+def legs(
+    look: Look, height: float, thick: float, colour: str, texture: str = "plain", shape: str = "box"
+) -> list[Part]:
     """Return four legs at the corners of the footprint."""
     x, y = look.depth / 2 - thick * 0.8, look.width / 2 - thick * 0.8
     return [at(shape, sx * x, sy * y, 0.0, (thick, thick, height), colour, texture) for sx in (-1, 1) for sy in (-1, 1)]
@@ -129,7 +171,9 @@ def doors(look: Look, z0: float, z1: float, rows: int, columns: int, colour: str
     for row in range(rows):
         for column in range(columns):
             y, z = -look.width / 2 + (column + 0.5) * width, z0 + row * height
-            out.append(box(look.front - 0.012, y, z + 0.012, (0.024, width - 0.02, height - 0.024), colour, look.texture))
+            out.append(
+                box(look.front - 0.012, y, z + 0.012, (0.024, width - 0.02, height - 0.024), colour, look.texture)
+            )
             wide = height < width
             side = 0.0 if wide else (0.38 if column % 2 == 0 else -0.38) * width
             size = (0.02, min(0.16, width * 0.4), 0.018) if wide else (0.02, 0.018, min(0.2, height * 0.4))

@@ -1,57 +1,113 @@
-"""Bathroom and laundry room."""
+"""Bathroom."""
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, WOODS, Look, Surface, at, box, doors, kind, legs, tone, top
+from sim_bridge.house.kinds import BRIGHT, WOODS, Look, Surface, at, box, doors, kind, legs, tone
 from sim_bridge.house.kinds_kitchen import tap
 from sim_bridge.house.kinds_storage import frame, inside
 from sim_bridge.house.scene import Part
 
-CERAMIC = "#f6f7f7"
+CERAMIC = "white"
 
 
-@kind("toilet", (0.64, 0.72), (0.37, 0.42), (0.76, 0.82), colours=("white",), materials=("ceramic",), states=("open", "closed"))
+@kind(
+    "toilet",
+    (0.64, 0.72),
+    (0.37, 0.42),
+    (0.76, 0.82),
+    colours=("white",),
+    materials=("ceramic",),
+    states=("open", "closed"),
+)
 def toilet(look: Look) -> list[Part]:
     """Bowl and tank; the lid lies on the bowl, or leans on the tank when open."""
     w, h, b = look.width, look.height, look.back
     long = look.depth - 0.2
     x = b + 0.2 + long / 2
-    out = [box(b + 0.09, 0, 0.36, (0.18, w, h - 0.39), CERAMIC), box(b + 0.09, 0, h - 0.03, (0.18, w, 0.03), "#e4e8ea"),
-           at("cylinder", b + 0.09, 0, h - 0.005, (0.05, 0.05, 0.005), "silver", "metal"),
-           box(b + 0.2, 0, 0, (0.3, w * 0.55, 0.3), CERAMIC), at("bowl", x - 0.02, 0, 0.02, (long, w, 0.38), CERAMIC)]
+    out = [
+        box(b + 0.09, 0, 0.36, (0.18, w, h - 0.39), CERAMIC),
+        box(b + 0.09, 0, h - 0.03, (0.18, w, 0.03), "#e4e8ea"),
+        at("cylinder", b + 0.09, 0, h - 0.005, (0.05, 0.05, 0.005), "silver", "metal"),
+        box(b + 0.2, 0, 0, (0.3, w * 0.55, 0.3), CERAMIC),
+        at("bowl", x - 0.02, 0, 0.02, (long, w, 0.38), CERAMIC),
+    ]
     if look.state == "closed":
         return [*out, at("cylinder", x - 0.02, 0, 0.4, (long, w, 0.035), "#eceff0")]
-    out += [at("cylinder", x - 0.02, 0, 0.4, (long, w, 0.015), "#eceff0"),
-            at("cylinder", x - 0.02, 0, 0.405, (long * 0.66, w * 0.62, 0.014), "#4f7f9c")]
+    out += [
+        at("cylinder", x - 0.02, 0, 0.4, (long, w, 0.015), "#eceff0"),
+        at("cylinder", x - 0.02, 0, 0.405, (long * 0.66, w * 0.62, 0.014), "#4f7f9c"),
+    ]
     return [*out, at("cylinder_x", b + 0.2, 0, 0.4, (0.03, w, h - 0.41), "#dfe4e6")]
 
 
-@kind("bathroom sink", (0.44, 0.52), (0.55, 0.9), (1.02, 1.1), colours=WOODS, materials=("wood",), states=("running", "off"),
-      surfaces=lambda look: [Surface(look.back + 0.02, s * (look.width / 2 - 0.08) - 0.06, look.front - 0.05,
-                                     s * (look.width / 2 - 0.08) + 0.06, 0.86) for s in (-1, 1)])
+@kind(
+    "bathroom sink",
+    (0.44, 0.52),
+    (0.55, 0.9),
+    (1.02, 1.1),
+    colours=WOODS,
+    materials=("wood",),
+    states=("running", "off"),
+    surfaces=lambda look: [
+        Surface(
+            look.back + 0.02,
+            s * (look.width / 2 - 0.08) - 0.06,
+            look.front - 0.05,
+            s * (look.width / 2 - 0.08) + 0.06,
+            0.86,
+        )
+        for s in (-1, 1)
+    ],
+)
 def bathroom_sink(look: Look) -> list[Part]:
     """A ceramic basin on a cabinet, with a tap."""
     c, d, w = look.colour, look.depth, look.width
-    out = [box(-0.01, 0, 0.12, (d - 0.04, w - 0.02, 0.6), tone(c, 0.88), look.texture),
-           *doors(look, 0.14, 0.72, 1, 2, c), *legs(look, 0.12, 0.05, "silver", "metal"), box(0, 0, 0.74, (d, w, 0.06), CERAMIC)]
+    out = [
+        box(-0.01, 0, 0.12, (d - 0.04, w - 0.02, 0.6), tone(c, 0.88), look.texture),
+        *doors(look, 0.14, 0.72, 1, 2, c),
+        *legs(look, 0.12, 0.05, "silver", "metal"),
+        box(0, 0, 0.74, (d, w, 0.06), CERAMIC),
+    ]
     out += [box(0, s * (w / 2 - 0.08), 0.8, (d, 0.16, 0.06), CERAMIC) for s in (-1, 1)]
     out += [box(s * (d / 2 - 0.05), 0, 0.8, (0.1, w, 0.06), CERAMIC) for s in (-1, 1)]
-    out += [at("cylinder", 0.02, 0, 0.8, (d * 0.62, w * 0.55, 0.004), "#dfe6ea"), at("cylinder", 0.02, 0, 0.803, (0.05, 0.05, 0.004), "#777777")]
+    out += [
+        at("cylinder", 0.02, 0, 0.8, (d * 0.62, w * 0.55, 0.004), "#dfe6ea"),
+        at("cylinder", 0.02, 0, 0.803, (0.05, 0.05, 0.004), "#777777"),
+    ]
     return out + tap(look.back + 0.06, 0.86, look.height - 0.86, 0.14, 0.805, look.state == "running")
 
 
-@kind("bathtub", (0.72, 0.8), (1.5, 1.75), (0.55, 0.62), colours=("white",), materials=("ceramic",), states=("full", "empty", "empty"))
+@kind(
+    "bathtub",
+    (0.72, 0.8),
+    (1.5, 1.75),
+    (0.55, 0.62),
+    colours=("white",),
+    materials=("ceramic",),
+    states=("full", "empty", "empty"),
+)
 def bathtub(look: Look) -> list[Part]:
     """Four rims around a basin, with water and foam when full, and a tap at one end."""
     d, w, h = look.depth, look.width, look.height - 0.08
     full = look.state == "full"
     out = [box(s * (d / 2 - 0.05), 0, 0, (0.1, w, h), CERAMIC) for s in (-1, 1)]
     out += [box(0, s * (w / 2 - 0.06), 0, (d - 0.2, 0.12, h), CERAMIC) for s in (-1, 1)]
-    out += [box(0, 0, 0, (d - 0.2, w - 0.24, 0.4 if full else 0.14), "#7cc4dd" if full else "#e6ebee", "glass" if full else "plain"),
-            at("cylinder", 0, w / 2 - 0.06, h, (0.04, 0.04, 0.08), "silver", "metal"),
-            at("cylinder_y", 0, w / 2 - 0.11, h + 0.05, (0.03, 0.16, 0.03), "silver", "metal")]
+    out += [
+        box(
+            0,
+            0,
+            0,
+            (d - 0.2, w - 0.24, 0.4 if full else 0.14),
+            "#7cc4dd" if full else "#e6ebee",
+            "glass" if full else "plain",
+        ),
+        at("cylinder", 0, w / 2 - 0.06, h, (0.04, 0.04, 0.08), "silver", "metal"),
+        at("cylinder_y", 0, w / 2 - 0.11, h + 0.05, (0.03, 0.16, 0.03), "silver", "metal"),
+    ]
     if full:
-        out += [at("sphere", (i % 2 - 0.5) * 0.2, (i - 1.5) * 0.2, 0.37, (0.2, 0.26, 0.08), "#f8fbfd") for i in range(4)]
+        out += [
+            at("sphere", (i % 2 - 0.5) * 0.2, (i - 1.5) * 0.2, 0.37, (0.2, 0.26, 0.08), "#f8fbfd") for i in range(4)
+        ]
     return out
 
 
@@ -59,18 +115,23 @@ def bathtub(look: Look) -> list[Part]:
 def shower(look: Look) -> list[Part]:
     """A tray in a corner behind glass panes in metal frames, with a shower head. The front is entered."""
     d, w, h = look.depth, look.width, look.height
-    out = [box(0, 0, 0, (d, w, 0.1), CERAMIC), at("cylinder", 0, 0, 0.1, (0.1, 0.1, 0.005), "silver", "metal"),
-           box(look.back + 0.01, 0, 0.1, (0.02, w, h - 0.1), "#9cc3d4", "small_tile")]
+    out = [
+        box(0, 0, 0, (d, w, 0.1), CERAMIC),
+        at("cylinder", 0, 0, 0.1, (0.1, 0.1, 0.005), "silver", "metal"),
+        box(look.back + 0.01, 0, 0.1, (0.02, w, h - 0.1), "#9cc3d4", "small_tile"),
+    ]
     for x, y in ((1, -1), (1, 1), (-1, 1), (-1, -1)):
         out.append(box(x * (d / 2 - 0.015), y * (w / 2 - 0.015), 0.1, (0.03, 0.03, h - 0.1), "silver", "metal"))
     out += [box(0, s * (w / 2 - 0.015), h - 0.03, (d, 0.03, 0.03), "silver", "metal") for s in (-1, 1)]
-    out += [box(look.front - 0.015, 0, h - 0.03, (0.03, w, 0.03), "silver", "metal"),
-            box(0, w / 2 - 0.01, 0.1, (d, 0.012, h - 0.12), "#bfe0ea", "glass"),
-            box(0, -w / 2 + 0.01, 0.1, (d, 0.012, h - 0.12), "#bfe0ea", "glass"),
-            at("cylinder", look.back + 0.04, 0, 0.9, (0.03, 0.03, 1.05), "silver", "metal"),
-            at("cylinder_x", look.back + 0.14, 0, 1.92, (0.22, 0.03, 0.03), "silver", "metal"),
-            at("frustum", look.back + 0.24, 0, 1.86, (0.2, 0.2, 0.06), "silver", "metal"),
-            box(look.back + 0.04, 0, 1.05, (0.05, 0.14, 0.06), "silver", "metal")]
+    out += [
+        box(look.front - 0.015, 0, h - 0.03, (0.03, w, 0.03), "silver", "metal"),
+        box(0, w / 2 - 0.01, 0.1, (d, 0.012, h - 0.12), "#bfe0ea", "glass"),
+        box(0, -w / 2 + 0.01, 0.1, (d, 0.012, h - 0.12), "#bfe0ea", "glass"),
+        at("cylinder", look.back + 0.04, 0, 0.9, (0.03, 0.03, 1.05), "silver", "metal"),
+        at("cylinder_x", look.back + 0.14, 0, 1.92, (0.22, 0.03, 0.03), "silver", "metal"),
+        at("frustum", look.back + 0.24, 0, 1.86, (0.2, 0.2, 0.06), "silver", "metal"),
+        box(look.back + 0.04, 0, 1.05, (0.05, 0.14, 0.06), "silver", "metal"),
+    ]
     return out
 
 
@@ -78,19 +139,23 @@ def shower(look: Look) -> list[Part]:
 def towel(look: Look) -> list[Part]:
     """A towel over a rail on the wall."""
     d, w, h = look.depth, look.width, look.height
-    return [at("cylinder_y", 0.01, 0, h - 0.04, (0.025, w, 0.025), "silver", "metal"),
-            *[box(look.back + 0.02, s * (w / 2 - 0.01), h - 0.05, (0.05, 0.02, 0.04), "silver", "metal") for s in (-1, 1)],
-            box(0.015, 0, 0, (d * 0.45, w * 0.84, h - 0.005), look.colour, "fabric"),
-            box(0.015, 0, 0.06, (d * 0.47, w * 0.842, 0.05), tone(look.colour, 1.5), "fabric")]
+    return [
+        at("cylinder_y", 0.01, 0, h - 0.04, (0.025, w, 0.025), "silver", "metal"),
+        *[box(look.back + 0.02, s * (w / 2 - 0.01), h - 0.05, (0.05, 0.02, 0.04), "silver", "metal") for s in (-1, 1)],
+        box(0.015, 0, 0, (d * 0.45, w * 0.84, h - 0.005), look.colour, "fabric"),
+        box(0.015, 0, 0.06, (d * 0.47, w * 0.842, 0.05), tone(look.colour, 1.5), "fabric"),
+    ]
 
 
 @kind("toilet paper", (0.13, 0.15), (0.15, 0.17), (0.13, 0.15), colours=("white",), materials=("paper",), solid=False)
 def toilet_paper(look: Look) -> list[Part]:
     """A roll on a holder."""
     h = look.height
-    return [box(look.back + 0.01, 0, h * 0.35, (0.02, look.width, 0.05), "silver", "metal"),
-            at("cylinder_y", 0.005, 0, 0, (h - 0.01, look.width - 0.03, h), "#fbfaf7", "paper"),
-            at("cylinder_y", 0.005, 0, h * 0.33, (0.04, look.width, 0.04), "#6d6258")]
+    return [
+        box(look.back + 0.01, 0, h * 0.35, (0.02, look.width, 0.05), "silver", "metal"),
+        at("cylinder_y", 0.005, 0, 0, (h - 0.01, look.width - 0.03, h), "white", "paper"),
+        at("cylinder_y", 0.005, 0, h * 0.33, (0.04, look.width, 0.04), "#6d6258"),
+    ]
 
 
 @kind("bath mat", (0.5, 0.6), (0.7, 0.9), (0.012, 0.02), colours=BRIGHT, materials=("fabric",), solid=False)
@@ -103,116 +168,58 @@ def bath_mat(look: Look) -> list[Part]:
 def soap_dispenser(look: Look) -> list[Part]:
     """A bottle with a pump."""
     d, h = look.depth, look.height
-    return [at("cylinder", 0, 0, 0, (d, d, h * 0.68), look.colour), at("cylinder", 0, 0, h * 0.68, (0.02, 0.02, h * 0.24), "#e8e8e8"),
-            box(0.012, 0, h * 0.92, (0.05, 0.022, h * 0.08), "#e8e8e8")]
+    return [
+        at("cylinder", 0, 0, 0, (d, d, h * 0.68), look.colour),
+        at("cylinder", 0, 0, h * 0.68, (0.02, 0.02, h * 0.24), "#e8e8e8"),
+        box(0.012, 0, h * 0.92, (0.05, 0.022, h * 0.08), "#e8e8e8"),
+    ]
 
 
 @kind("toothbrush cup", (0.08, 0.09), (0.08, 0.09), (0.19, 0.22), colours=BRIGHT, materials=("ceramic",))
 def toothbrush_cup(look: Look) -> list[Part]:
     """A cup with two brushes."""
     d, h = look.depth, look.height
-    return [at("cylinder", 0, 0, 0, (d, d, h * 0.5), look.colour),
-            *[at("cylinder", 0, s * 0.02, h * 0.3, (0.012, 0.012, h * 0.6), c) for s, c in ((-1, "#3a86d8"), (1, "#e0563c"))],
-            *[box(0, s * 0.02, h * 0.86, (0.02, 0.016, h * 0.14), "#fafafa") for s in (-1, 1)]]
+    return [
+        at("cylinder", 0, 0, 0, (d, d, h * 0.5), look.colour),
+        *[
+            at("cylinder", 0, s * 0.02, h * 0.3, (0.012, 0.012, h * 0.6), c)
+            for s, c in ((-1, "#3a86d8"), (1, "#e0563c"))
+        ],
+        *[box(0, s * 0.02, h * 0.86, (0.02, 0.016, h * 0.14), "#fafafa") for s in (-1, 1)],
+    ]
 
 
-@kind("bathroom scale", (0.3, 0.34), (0.3, 0.34), (0.05, 0.07), colours=("white", "black", "pink", "blue"), materials=("plastic",), solid=False)
+@kind(
+    "bathroom scale",
+    (0.3, 0.34),
+    (0.3, 0.34),
+    (0.05, 0.07),
+    colours=("white", "black", "pink", "blue"),
+    materials=("plastic",),
+    solid=False,
+)
 def bathroom_scale(look: Look) -> list[Part]:
     """A flat scale with a dial."""
-    return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour),
-            at("cylinder", -look.depth * 0.25, 0, look.height - 0.004, (0.1, 0.14, 0.006), "#c8d8c8")]
+    return [
+        box(0, 0, 0, (look.depth, look.width, look.height), look.colour),
+        at("cylinder", -look.depth * 0.25, 0, look.height - 0.004, (0.1, 0.14, 0.006), "#c8d8c8"),
+    ]
 
 
-def _machine(look: Look, ring: str, glass: str) -> list[Part]:
-    c, f, w, h, b = look.colour, look.front, look.width, look.height, look.back
-    mid, r = (b + f) / 2, w * 0.62
-    out = [box(mid - 0.01, 0, 0, (look.body - 0.02, w, h), c, "metal"), box(f - 0.01, 0, h - 0.13, (0.02, w - 0.02, 0.11), tone(c, 0.85)),
-           at("cylinder_x", f - 0.005, -w * 0.28, h - 0.11, (0.03, 0.07, 0.07), "silver", "metal"), box(f, w * 0.25, h - 0.1, (0.01, 0.14, 0.05), "#20302a"),
-           at("cylinder_x", f - 0.005, 0, h * 0.45 - r / 2, (0.022, r * 0.82, r * 0.82), "#191a1d")]
-    z = h * 0.45 - r / 2
-    if look.state != "open":
-        return [*out, at("ring_x", f - 0.005, 0, z, (0.05, r, r), ring, "metal"), at("sphere", f - 0.01, 0, z + r * 0.14, (0.05, r * 0.72, r * 0.72), glass, "glass")]
-    return [*out, at("ring_y", f + look.swing / 2, r / 2, z, (r, 0.05, r), ring, "metal"), at("sphere", f + look.swing / 2, r / 2, z + r * 0.14, (r * 0.72, 0.07, r * 0.72), glass, "glass"),
-            at("sphere", f - 0.02, 0.02, z + r * 0.2, (0.05, r * 0.4, r * 0.25), "#d8564a", "fabric")]
-
-
-@kind("washing machine", (0.56, 0.62), (0.58, 0.62), (0.83, 0.87), colours=("white", "white", "gray", "black"), materials=("metal",),
-      states=("closed", "closed", "open"), swing=0.4, surfaces=top)
-def washing_machine(look: Look) -> list[Part]:
-    """A white box with a round glass door and a panel; the door swings aside when open."""
-    return _machine(look, "silver", "#3f6f8c")
-
-
-@kind("dryer", (0.56, 0.62), (0.58, 0.62), (0.83, 0.87), colours=("white", "white", "gray"), materials=("metal",), surfaces=top)
-def dryer(look: Look) -> list[Part]:
-    """As a washing machine, with a dark door."""
-    return [*_machine(look, "#44484d", "#2a2c30"), box(look.front - 0.01, 0, 0.03, (0.02, look.width * 0.6, 0.09), "#c8ccd0", "metal")]
-
-
-@kind("laundry basket", (0.36, 0.42), (0.42, 0.52), (0.5, 0.6), colours=("beige", "white", "brown", "blue", "pink"), materials=("wicker",),
-      states=("full", "empty"))
-def laundry_basket(look: Look) -> list[Part]:
-    """A wicker basket, with clothes on top when full."""
-    d, w, h = look.depth, look.width, look.height - 0.1
-    out = [box(0, 0, 0, (d, w, h), look.colour, "wicker"), box(0, 0, h - 0.04, (d, w, 0.04), tone(look.colour, 0.8), "wicker"),
-           box(0, 0, h, (d - 0.06, w - 0.06, 0.004), "#2c2723")]
-    if look.state == "full":
-        out += [at("sphere", x, y, h - 0.1, (0.24, 0.26, 0.2), c, "fabric") for x, y, c in
-                ((-0.04, -0.08, "#c8443a"), (0.03, 0.1, "#3c6fb0"), (0.05, 0.0, "#f0ede4"), (-0.05, 0.06, "#e0b83c"))]
-    return out
-
-
-@kind("ironing board", (0.34, 0.4), (1.15, 1.3), (0.86, 0.92), colours=("blue", "gray", "red", "green"), materials=("fabric",), surfaces=top)
-def ironing_board(look: Look) -> list[Part]:
-    """A long padded board, pointed at one end, on crossed metal legs."""
-    d, w, h = look.depth, look.width, look.height
-    out = [box(0, -0.12, h - 0.05, (d, w - 0.24, 0.05), look.colour, "fabric"), at("cylinder", 0, w / 2 - 0.24, h - 0.05, (d, 0.48, 0.05), look.colour, "fabric")]
-    for s in (-1, 1):
-        out += [box(s * d * 0.35, s * w * 0.25, 0, (0.025, 0.03, h - 0.05), "silver", "metal"), box(0, s * w * 0.25, 0.0, (d * 0.9, 0.03, 0.03), "silver", "metal"),
-                box(0, s * w * 0.1, h - 0.09, (0.03, w * 0.4, 0.03), "silver", "metal")]
-    return out
-
-
-@kind("iron", (0.11, 0.13), (0.24, 0.28), (0.13, 0.15), colours=("blue", "red", "white", "purple"), materials=("plastic",))
-def iron(look: Look) -> list[Part]:
-    """A sole plate, a body and a handle."""
-    d, w, h = look.depth, look.width, look.height
-    return [box(0, -0.02, 0, (d, w - 0.06, 0.015), "silver", "metal"), at("cone", 0, w / 2 - 0.06, 0, (d * 0.9, 0.12, 0.05), "silver", "metal"),
-            at("frustum", 0, -0.02, 0.015, (d * 0.95, w - 0.08, 0.06), look.colour), box(0, -w * 0.32, 0.07, (0.03, 0.03, h - 0.09), look.colour),
-            box(0, -0.03, h - 0.035, (0.035, w * 0.6, 0.035), look.colour)]
-
-
-@kind("drying rack", (0.5, 0.58), (1.0, 1.3), (0.95, 1.1), colours=("",), materials=("metal",), states=("full", "empty"))
-def drying_rack(look: Look) -> list[Part]:
-    """A folding frame with rails; clothes hang from it when full."""
-    d, w, h = look.depth, look.width, look.height
-    out = [*legs(look, h, 0.025, "#e6e8ea", "metal")]
-    out += [at("cylinder_y", (i - 2) * d / 4.4, 0, h - 0.02, (0.015, w, 0.015), "#e6e8ea", "metal") for i in range(5)]
-    if look.state == "full":
-        for i, c in enumerate(("#c8443a", "#3c6fb0", "#e8e4d8", "#4f9a5a", "#e0b83c")):
-            long = 0.35 + 0.09 * (i * 2 % 3)
-            out.append(box((i % 3 - 1) * d * 0.22, (i - 2) * w * 0.19, h - 0.01 - long, (0.03, w * 0.17, long), c, "fabric"))
-    return out
-
-
-@kind("detergent bottle", (0.1, 0.12), (0.14, 0.17), (0.26, 0.3), colours=("blue", "orange", "green", "purple"), materials=("plastic",))
-def detergent_bottle(look: Look) -> list[Part]:
-    """A big bottle with handle, cap and label."""
-    d, w, h = look.depth, look.width, look.height
-    return [box(0, 0, 0, (d, w, h * 0.7), look.colour), at("frustum", 0, 0, h * 0.7, (d, w * 0.8, h * 0.15), look.colour),
-            at("cylinder", 0, 0, h * 0.83, (0.05, 0.05, h * 0.17), "#f2f2ee"), box(d / 2 - 0.005, 0, h * 0.15, (0.012, w * 0.75, h * 0.4), "#f6f1d8", "paper")]
-
-
-@kind("bathroom shelf", (0.3, 0.36), (0.4, 0.6), (1.5, 1.8), colours=("white", "brown", "beige", "black"), materials=("wood",), surfaces=lambda look: inside(look, 4)[1:])
+@kind(
+    "bathroom shelf",
+    (0.3, 0.36),
+    (0.4, 0.6),
+    (1.5, 1.8),
+    colours=("white", "brown", "beige", "black"),
+    materials=("wood",),
+    surfaces=lambda look: inside(look, 4)[1:],
+)
 def bathroom_shelf(look: Look) -> list[Part]:
     """A slim open shelf with folded towels on its lowest board."""
     z = inside(look, 4)[0].z
     out = frame(look, 4, look.colour)
-    return out + [box(0, 0, z + 0.07 * i, (look.depth - 0.08, look.width - 0.14, 0.065), c, "fabric") for i, c in enumerate(("#8fb8cc", "#f0ead8", "#d88f8a"))]
-
-
-@kind("bucket", (0.28, 0.32), (0.28, 0.32), (0.28, 0.32), colours=("red", "blue", "yellow", "green", "gray"), materials=("plastic",))
-def bucket(look: Look) -> list[Part]:
-    """A bucket."""
-    d, h = look.depth, look.height
-    return [at("bowl", 0, 0, 0, (d, d, h), look.colour), at("cylinder", 0, 0, h - 0.006, (d * 0.9, d * 0.9, 0.008), tone(look.colour, 0.45))]
+    return out + [
+        box(0, 0, z + 0.07 * i, (look.depth - 0.08, look.width - 0.14, 0.065), c, "fabric")
+        for i, c in enumerate(("#8fb8cc", "#f0ead8", "#d88f8a"))
+    ]

@@ -1,125 +1,136 @@
-"""Lamps, pictures, plants, rugs, curtains, windows and doors."""
+"""Pictures, mirrors, plants, rugs and what hangs on walls."""
 
 from __future__ import annotations
 
 from sim_bridge.house.kinds import SOFT, WOODS, Look, Surface, at, box, kind, tone
 from sim_bridge.house.scene import Part
 
-SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
 ART = ("#c8683a", "#4f86a8", "#7a9a4c", "#b8506a", "#d8a83c", "#6a5a9c", "#4a9a90")
-
-
-def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
-    """A lamp shade; its colour glows when the lamp is on, and a bright bulb shows below."""
-    on = look.state == "on"
-    out = [at("frustum", 0, 0, z, (width, width, height), look.colour, "fabric", glow=0.75 if on else 0.0)]
-    return [*out, at("sphere", 0, 0, z - 0.03, (0.08, 0.08, 0.08), "#fff1c8" if on else "#c9c6bd", glow=1.0 if on else 0.0)]
-
-
-@kind("floor lamp", (0.34, 0.42), (0.34, 0.42), (1.45, 1.7), colours=SHADES, materials=("fabric",), states=("on", "off"))
-def floor_lamp(look: Look) -> list[Part]:
-    """Foot, pole and shade."""
-    h, w = look.height, look.width
-    return [at("cylinder", 0, 0, 0, (w * 0.75, w * 0.75, 0.025), "black", "metal"), at("cylinder", 0, 0, 0.02, (0.03, 0.03, h - 0.25), "black", "metal"),
-            *_shade(look, h - 0.32, w, 0.32)]
-
-
-@kind("table lamp", (0.24, 0.3), (0.24, 0.3), (0.38, 0.5), colours=SHADES, materials=("fabric",), states=("on", "off"))
-def table_lamp(look: Look) -> list[Part]:
-    """A round base with a shade."""
-    h, w = look.height, look.width
-    return [at("sphere", 0, 0, 0.0, (w * 0.5, w * 0.5, h * 0.42), "#8a6a48", "wood"), at("cylinder", 0, 0, 0, (w * 0.45, w * 0.45, 0.02), "#6a5038", "wood"),
-            at("cylinder", 0, 0, h * 0.38, (0.025, 0.025, h * 0.2), "gold", "metal"), *_shade(look, h * 0.52, w, h * 0.48)]
-
-
-@kind("desk lamp", (0.3, 0.36), (0.17, 0.2), (0.42, 0.5), colours=("red", "black", "white", "green", "yellow", "blue"), materials=("metal",),
-      states=("on", "off"))
-def desk_lamp(look: Look) -> list[Part]:
-    """Foot, upright, arm and a cone."""
-    d, w, h, on = look.depth, look.width, look.height, look.state == "on"
-    x = look.back + 0.1
-    head = look.front - 0.1
-    return [at("cylinder", x, 0, 0, (w, w, 0.025), look.colour, "metal"), at("cylinder", x, 0, 0.02, (0.025, 0.025, h - 0.06), look.colour, "metal"),
-            box((x + head) / 2, 0, h - 0.05, (d - 0.2, 0.025, 0.025), look.colour, "metal"), at("frustum", head, 0, h - 0.16, (w, w, 0.13), look.colour, "metal"),
-            at("sphere", head, 0, h - 0.2, (w * 0.66, w * 0.66, 0.08), "#fff1c0" if on else "#d8d6ce", glow=1.0 if on else 0.0)]
-
-
-@kind("ceiling lamp", (0.38, 0.55), (0.38, 0.55), (0.12, 0.18), colours=("white",), materials=("glass",), states=("on", "on", "off"), solid=False)
-def ceiling_lamp(look: Look) -> list[Part]:
-    """A flat glass dome under a plate."""
-    on = look.state == "on"
-    return [at("cylinder", 0, 0, look.height - 0.03, (look.depth, look.width, 0.03), "silver", "metal"),
-            at("bowl", 0, 0, 0, (look.depth * 0.92, look.width * 0.92, look.height - 0.03), "white", "plain", glow=1.0 if on else 0.0)]
-
-
-@kind("pendant lamp", (0.36, 0.5), (0.36, 0.5), (0.75, 0.95), colours=("black", "white", "red", "yellow", "green", "orange", "gold"), materials=("metal",),
-      states=("on", "on", "off"), solid=False)
-def pendant_lamp(look: Look) -> list[Part]:
-    """A shade on a cable."""
-    h, w, on = look.height, look.width, look.state == "on"
-    return [at("cylinder", 0, 0, 0.24, (0.02, 0.02, h - 0.24), "black"), at("cylinder", 0, 0, h - 0.03, (0.12, 0.12, 0.03), "black"),
-            at("frustum", 0, 0, 0.03, (w, w, 0.24), look.colour, "metal", glow=0.25 if on else 0.0),
-            at("sphere", 0, 0, 0.0, (w * 0.4, w * 0.4, 0.12), "#fff0c0" if on else "#b8b6b0", glow=1.0 if on else 0.0)]
-
-
-@kind("wall lamp", (0.16, 0.22), (0.16, 0.22), (0.24, 0.32), colours=("white", "yellow", "orange"), materials=("glass",), states=("on", "off"), solid=False)
-def wall_lamp(look: Look) -> list[Part]:
-    """A shade on a bracket."""
-    h, w, on = look.height, look.width, look.state == "on"
-    return [box(look.back + 0.01, 0, h * 0.2, (0.02, 0.09, h * 0.5), "gold", "metal"), box(0, 0, h * 0.3, (look.depth - 0.04, 0.025, 0.025), "gold", "metal"),
-            at("frustum", 0.02, 0, h * 0.36, (look.depth - 0.04, w - 0.02, h * 0.64), look.colour, glow=0.85 if on else 0.0)]
 
 
 @kind("painting", (0.03, 0.05), (0.5, 1.3), (0.4, 0.8), colours=("",), materials=("paper",), solid=False)
 def painting(look: Look) -> list[Part]:
     """A picture in a frame: a landscape of hills and sun, or coloured shapes."""
     w, h, f = look.width, look.height, look.front
-    out = [box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.dice.pick(("black", "gold", "white", "brown")), "wood"),
-           box(f - 0.006, 0, 0.03, (0.006, w - 0.06, h - 0.06), look.dice.pick(ART), "painting")]
+    out = [
+        box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.dice.pick(("black", "gold", "white", "brown")), "wood"),
+        box(f - 0.006, 0, 0.03, (0.006, w - 0.06, h - 0.06), look.dice.pick(ART), "painting"),
+    ]
     if look.dice.chance(0.5):
         r = h * 0.22
-        return [*out, at("cylinder_x", f - 0.003, w * 0.2, h * 0.6, (0.004, r, r), "#f4d86a"), box(f - 0.003, 0, 0.03, (0.004, w - 0.06, h * 0.3), look.dice.pick(("#3f6a4a", "#2f5a7c", "#8a6a3c")), "painting")]
+        return [
+            *out,
+            at("cylinder_x", f - 0.003, w * 0.2, h * 0.6, (0.004, r, r), "#f4d86a"),
+            box(
+                f - 0.003,
+                0,
+                0.03,
+                (0.004, w - 0.06, h * 0.3),
+                look.dice.pick(("#3f6a4a", "#2f5a7c", "#8a6a3c")),
+                "painting",
+            ),
+        ]
     for _ in range(3):
         s = look.dice.between(0.2, 0.4) * h
-        out.append(at(look.dice.pick(("box", "cylinder_x")), f - 0.003, look.dice.between(-0.28, 0.28) * w, h * look.dice.between(0.15, 0.5), (0.004, s, s), look.dice.pick(ART)))
+        out.append(
+            at(
+                look.dice.pick(("box", "cylinder_x")),
+                f - 0.003,
+                look.dice.between(-0.28, 0.28) * w,
+                h * look.dice.between(0.15, 0.5),
+                (0.004, s, s),
+                look.dice.pick(ART),
+            )
+        )
     return out
 
 
-@kind("wall clock", (0.04, 0.06), (0.28, 0.38), (0.28, 0.38), colours=("black", "red", "white", "brown", "blue", "gold"), materials=("plastic",), solid=False)
+@kind(
+    "wall clock",
+    (0.04, 0.06),
+    (0.28, 0.38),
+    (0.28, 0.38),
+    colours=("black", "red", "white", "brown", "blue", "gold"),
+    materials=("plastic",),
+    solid=False,
+)
 def wall_clock(look: Look) -> list[Part]:
     """A round dial with hands at a random time."""
     r, f = min(look.width, look.height), look.front
-    out = [at("cylinder_x", -0.004, 0, 0, (look.depth - 0.008, r, r), look.colour), at("cylinder_x", f - 0.008, 0, r * 0.08, (0.008, r * 0.84, r * 0.84), "#fbfaf4"),
-           box(f - 0.002, 0, r / 2, (0.004, 0.014, r * 0.34), "#1a1a1c"), box(f - 0.002, look.dice.pick((-1, 1)) * r * 0.12, r / 2 - 0.007, (0.004, r * 0.24, 0.016), "#1a1a1c")]
+    out = [
+        at("cylinder_x", -0.004, 0, 0, (look.depth - 0.008, r, r), look.colour),
+        at("cylinder_x", f - 0.008, 0, r * 0.08, (0.008, r * 0.84, r * 0.84), "#fbfaf4"),
+        box(f - 0.002, 0, r / 2, (0.004, 0.014, r * 0.34), "#1a1a1c"),
+        box(f - 0.002, look.dice.pick((-1, 1)) * r * 0.12, r / 2 - 0.007, (0.004, r * 0.24, 0.016), "#1a1a1c"),
+    ]
     ticks = ((0, 0.36), (0, -0.36), (0.36, 0), (-0.36, 0))
     return out + [box(f - 0.002, y * r, r / 2 + z * r - 0.01, (0.004, 0.02, 0.02), "#1a1a1c") for y, z in ticks]
 
 
-@kind("mirror", (0.03, 0.05), (0.5, 0.9), (0.65, 1.5), colours=("gold", "black", "white", "silver", "brown"), materials=("glass",), solid=False)
+@kind(
+    "mirror",
+    (0.03, 0.05),
+    (0.5, 0.9),
+    (0.65, 1.5),
+    colours=("gold", "black", "white", "silver", "brown"),
+    materials=("glass",),
+    solid=False,
+)
 def mirror(look: Look) -> list[Part]:
     """A bluish pane in a frame."""
     w, h, f = look.width, look.height, look.front
-    return [box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.colour, "metal"), box(f - 0.006, 0, 0.04, (0.006, w - 0.08, h - 0.08), "#c4d8de", "glass"),
-            *[box(f - 0.002, y * w, h * 0.3, (0.003, 0.025, h * 0.4), "#e8f3f6", "glass") for y in (-0.16, -0.1)]]
+    return [
+        box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.colour, "metal"),
+        box(f - 0.006, 0, 0.04, (0.006, w - 0.08, h - 0.08), "#c4d8de", "glass"),
+        *[box(f - 0.002, y * w, h * 0.3, (0.003, 0.025, h * 0.4), "#e8f3f6", "glass") for y in (-0.16, -0.1)],
+    ]
 
 
-@kind("wall shelf", (0.2, 0.25), (0.7, 1.0), (0.03, 0.05), colours=WOODS, materials=("wood",), solid=False,
-      surfaces=lambda look: [Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)])
+@kind(
+    "wall shelf",
+    (0.2, 0.25),
+    (0.7, 1.0),
+    (0.03, 0.05),
+    colours=WOODS,
+    materials=("wood",),
+    solid=False,
+    surfaces=lambda look: [
+        Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)
+    ],
+)
 def wall_shelf(look: Look) -> list[Part]:
     """A board on the wall."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "wood")]
 
 
-@kind("coat rack", (0.14, 0.2), (0.7, 1.0), (0.95, 1.1), colours=("brown", "white", "black"), materials=("wood",), states=("full", "empty"), solid=False)
+@kind(
+    "coat rack",
+    (0.14, 0.2),
+    (0.7, 1.0),
+    (0.95, 1.1),
+    colours=("brown", "white", "black"),
+    materials=("wood",),
+    states=("full", "empty"),
+    solid=False,
+)
 def coat_rack(look: Look) -> list[Part]:
     """A board with hooks on the wall; jackets hang from it when full."""
     d, w, h = look.depth, look.width, look.height
-    out = [box(look.back + 0.012, 0, h - 0.16, (0.024, w, 0.14), look.colour, "wood"), box(-0.02, 0, h - 0.02, (d - 0.04, w, 0.02), look.colour, "wood")]
-    out += [at("cylinder_x", look.back + 0.05, (i - 1.5) * w * 0.25, h - 0.12, (0.07, 0.025, 0.025), "silver", "metal") for i in range(4)]
+    out = [
+        box(look.back + 0.012, 0, h - 0.16, (0.024, w, 0.14), look.colour, "wood"),
+        box(-0.02, 0, h - 0.02, (d - 0.04, w, 0.02), look.colour, "wood"),
+    ]
+    out += [
+        at("cylinder_x", look.back + 0.05, (i - 1.5) * w * 0.25, h - 0.12, (0.07, 0.025, 0.025), "silver", "metal")
+        for i in range(4)
+    ]
     if look.state == "full":
         for i, c in enumerate(("#b8403a", "#34507c", "#6a7a4a", "#caa04a")):
             y, long = (i - 1.5) * w * 0.25, min(0.6 + 0.09 * (i * 3 % 4), h - 0.13)
-            out += [box(0.0, y, h - 0.12 - long, (d * 0.7, w * 0.2, long * 0.9), c, "fabric"), at("sphere", 0.0, y, h - 0.3, (d * 0.75, w * 0.21, 0.2), tone(c, 0.9), "fabric")]
+            out += [
+                box(0.0, y, h - 0.12 - long, (d * 0.7, w * 0.2, long * 0.9), c, "fabric"),
+                at("sphere", 0.0, y, h - 0.3, (d * 0.75, w * 0.21, 0.2), tone(c, 0.9), "fabric"),
+            ]
     return out
 
 
@@ -129,11 +140,25 @@ def potted_plant(look: Look) -> list[Part]:
     d, h = look.depth, look.height
     pot = look.dice.pick(("#b5623c", "#e8e4dc", "#4a4e54", "#3a6a9c"))
     r = d * 0.62
-    out = [at("bowl", 0, 0, 0, (r, r, 0.3), pot), at("cylinder", 0, 0, 0.296, (r * 0.9, r * 0.9, 0.006), "#4a3426"), at("cylinder", 0, 0, 0.29, (0.04, 0.04, h * 0.4), "#6a4c30", "wood")]
+    out = [
+        at("bowl", 0, 0, 0, (r, r, 0.3), pot),
+        at("cylinder", 0, 0, 0.296, (r * 0.9, r * 0.9, 0.006), "#4a3426"),
+        at("cylinder", 0, 0, 0.29, (0.04, 0.04, h * 0.4), "#6a4c30", "wood"),
+    ]
     out.append(at("sphere", 0, 0, h * 0.5, (d * 0.74, d * 0.74, h * 0.5), "green", "leaves"))
     for x, y, z in ((1, 0, 0.42), (-1, 0.4, 0.5), (0.2, 1, 0.56), (0, -1, 0.46), (0.6, 0.6, 0.68), (-0.5, -0.5, 0.72)):
         s = look.dice.between(0.4, 0.5) * d
-        out.append(at("sphere", x * (d - s) / 2, y * (d - s) / 2, h * z - 0.05, (s, s, h * 0.24), look.dice.pick(("green", "#5f9a52", "#417a40")), "leaves"))
+        out.append(
+            at(
+                "sphere",
+                x * (d - s) / 2,
+                y * (d - s) / 2,
+                h * z - 0.05,
+                (s, s, h * 0.24),
+                look.dice.pick(("green", "#5f9a52", "#417a40")),
+                "leaves",
+            )
+        )
     return out
 
 
@@ -141,9 +166,21 @@ def potted_plant(look: Look) -> list[Part]:
 def house_plant(look: Look) -> list[Part]:
     """A small pot with long leaves."""
     d, h = look.depth, look.height
-    out = [at("bowl", 0, 0, 0, (d * 0.66, d * 0.66, 0.12), look.dice.pick(("#d86a3c", "#f0ece0", "#3c78b0", "#e0b83c")))]
+    out = [
+        at("bowl", 0, 0, 0, (d * 0.66, d * 0.66, 0.12), look.dice.pick(("#d86a3c", "#f0ece0", "#3c78b0", "#e0b83c")))
+    ]
     for i, (x, y) in enumerate(((0, 0), (0.3, 0.1), (-0.3, 0.1), (0.1, -0.3), (-0.1, 0.3))):
-        out.append(at("sphere", x * d, y * d, 0.1, (0.085, 0.085, (h - 0.1) * (1.0 - 0.12 * i)), "green" if i % 2 == 0 else "#67a458", "leaves"))
+        out.append(
+            at(
+                "sphere",
+                x * d,
+                y * d,
+                0.1,
+                (0.085, 0.085, (h - 0.1) * (1.0 - 0.12 * i)),
+                "green" if i % 2 == 0 else "#67a458",
+                "leaves",
+            )
+        )
     return out
 
 
@@ -151,8 +188,14 @@ def house_plant(look: Look) -> list[Part]:
 def cactus(look: Look) -> list[Part]:
     """A column with two arms in a clay pot."""
     w, h = look.width, look.height
-    return [at("bowl", 0, 0, 0, (0.13, 0.13, 0.1), "#c0683c"), at("sphere", 0, 0, 0.06, (0.08, 0.08, h - 0.06), "green", "leaves"), at("sphere", 0, w * 0.3, h * 0.5, (0.045, 0.045, h * 0.3), "green", "leaves"),
-            at("sphere", 0, -w * 0.3, h * 0.42, (0.045, 0.045, h * 0.3), "green", "leaves"), box(0, 0, h * 0.5, (0.035, w * 0.6, 0.035), "green", "leaves"), at("sphere", 0, 0, h - 0.03, (0.04, 0.04, 0.03), "#e860a0")]
+    return [
+        at("bowl", 0, 0, 0, (0.13, 0.13, 0.1), "#c0683c"),
+        at("sphere", 0, 0, 0.06, (0.08, 0.08, h - 0.06), "green", "leaves"),
+        at("sphere", 0, w * 0.3, h * 0.5, (0.045, 0.045, h * 0.3), "green", "leaves"),
+        at("sphere", 0, -w * 0.3, h * 0.42, (0.045, 0.045, h * 0.3), "green", "leaves"),
+        box(0, 0, h * 0.5, (0.035, w * 0.6, 0.035), "green", "leaves"),
+        at("sphere", 0, 0, h - 0.03, (0.04, 0.04, 0.03), "#e860a0"),
+    ]
 
 
 @kind("rug", (1.0, 2.2), (1.4, 3.2), (0.012, 0.02), colours=SOFT, materials=("fabric",), solid=False)
@@ -162,79 +205,35 @@ def rug(look: Look) -> list[Part]:
     return [box(0, 0, 0, (d, w, h * 0.8), tone(c, 0.6), "rug"), box(0, 0, 0, (d - 0.16, w - 0.16, h), c, "rug")]
 
 
-@kind("doormat", (0.42, 0.5), (0.62, 0.75), (0.012, 0.018), colours=("brown", "black", "green", "red"), materials=("fabric",), solid=False)
+@kind(
+    "doormat",
+    (0.42, 0.5),
+    (0.62, 0.75),
+    (0.012, 0.018),
+    colours=("brown", "black", "green", "red"),
+    materials=("fabric",),
+    solid=False,
+)
 def doormat(look: Look) -> list[Part]:
     """A rough mat with a border."""
-    return [box(0, 0, 0, (look.depth, look.width, look.height * 0.8), tone(look.colour, 0.65), "rug"), box(0, 0, 0, (look.depth - 0.08, look.width - 0.08, look.height), look.colour, "rug")]
-
-
-@kind("curtains", (0.1, 0.16), (0.9, 2.9), (1.1, 2.5), colours=SOFT, materials=("fabric",), states=("open", "open", "closed"), solid=False)
-def curtains(look: Look) -> list[Part]:
-    """Cloth on a rail: gathered at both sides when open, across the window when closed."""
-    d, w, h, c = look.depth, look.width, look.height, look.colour
-    out = [at("cylinder_y", 0, 0, h - 0.05, (0.035, w, 0.035), "#6a5038", "wood")]
-    span = w / 2 if look.state == "closed" else min(0.32, w * 0.16)
-    folds = max(2, round(span / 0.13))
-    for s in (-1, 1):
-        for i in range(folds):
-            y = s * (w / 2 - (i + 0.5) * span / folds)
-            out.append(at("cylinder", 0, y, 0, (d * 0.8, span / folds * 1.12, h - 0.03), c if i % 2 else tone(c, 0.88), "fabric"))
-    return out
-
-
-@kind("window", (0.1, 0.95), (0.4, 2.1), (0.4, 1.8), colours=("white",), materials=("glass",), states=("closed", "closed", "open"), solid=False)
-def window(look: Look) -> list[Part]:
-    """Two panes in a frame inside the wall; open, one sash stands into the room. Depth: wall, plus twice the open sash."""
-    w, h, c = look.width, look.height, "white"
-    wall = 0.1
-    half = w / 2
-    out = [box(0, s * (half - 0.025), 0, (wall, 0.05, h), c, "wood") for s in (-1, 1)]
-    out += [box(0, 0, z, (wall, w, 0.05), c, "wood") for z in (0.0, h - 0.05)]
-    if w < 0.8:
-        return out + _sash(look, 0.0, w - 0.1, look.state == "open")
-    return out + [box(0, 0, 0.05, (0.06, 0.05, h - 0.1), c, "wood"), *_sash(look, -(half / 2 - 0.012), half - 0.075, False), *_sash(look, half / 2 - 0.012, half - 0.075, look.state == "open")]
-
-
-def _sash(look: Look, y: float, width: float, opened: bool) -> list[Part]:
-    """A frame with glass; opened, it is turned by 90 degrees about its outer edge into the room."""
-    h = look.height - 0.1
-    if opened:
-        x, edge = width / 2, y + width / 2 - 0.02
-        return [box(x, edge, 0.05, (width, 0.02, h), "#cfe6f2", "glass", glow=0.25), *[box(x + s * (width / 2 - 0.02), edge, 0.05, (0.04, 0.04, h), "white", "wood") for s in (-1, 1)],
-                *[box(x, edge, z, (width, 0.04, 0.04), "white", "wood") for z in (0.05, h + 0.01)]]
-    return [box(0, y, 0.05, (0.015, width, h), "#cfe6f2", "glass", glow=0.55), *[box(0, y + s * (width / 2 - 0.02), 0.05, (0.05, 0.04, h), "white", "wood") for s in (-1, 1)],
-            *[box(0, y, z, (0.05, width, 0.04), "white", "wood") for z in (0.05, h + 0.01)]]
-
-
-DOOR_COLOURS = ("brown", "white", "white", "beige")
-
-
-def _leaf(look: Look, plain: str) -> list[Part]:
-    w, h, c = look.width, look.height, look.colour
-    out = [box(0, 0, 0, (0.035, w, h), c, "wood")]
-    out += [box(0, 0, z, (look.depth if look.depth < 0.05 else 0.045, w * 0.62, tall), plain, "wood") for z, tall in ((h * 0.1, h * 0.34), (h * 0.55, h * 0.36))]
-    return out + [at("cylinder_x", 0, w * 0.4, h * 0.47, (0.11, 0.05, 0.05), "gold", "metal")]
-
-
-@kind("door", (0.1, 0.12), (0.84, 0.94), (2.0, 2.06), colours=DOOR_COLOURS, materials=("wood",), states=("open", "closed"))
-def door(look: Look) -> list[Part]:
-    """A panelled leaf with a knob near local +y."""
-    return _leaf(look, tone(look.colour, 0.88))
-
-
-@kind("front door", (0.1, 0.12), (0.84, 0.94), (2.0, 2.06), colours=("red", "blue", "green", "black", "brown", "yellow"), materials=("wood",), states=("closed",))
-def front_door(look: Look) -> list[Part]:
-    """A coloured leaf with a small window."""
-    return [*_leaf(look, tone(look.colour, 0.8)), box(0, 0, look.height * 0.72, (0.06, look.width * 0.4, look.height * 0.14), "#cfe6f2", "glass", glow=0.4)]
+    return [
+        box(0, 0, 0, (look.depth, look.width, look.height * 0.8), tone(look.colour, 0.65), "rug"),
+        box(0, 0, 0, (look.depth - 0.08, look.width - 0.08, look.height), look.colour, "rug"),
+    ]
 
 
 @kind("whiteboard", (0.03, 0.05), (1.0, 1.4), (0.7, 0.9), colours=("white",), materials=("metal",), solid=False)
 def whiteboard(look: Look) -> list[Part]:
     """A white panel with scribbles in an aluminium frame."""
     w, h, f = look.width, look.height, look.front
-    out = [box(-0.005, 0, 0, (look.depth - 0.01, w, h), "silver", "metal"), box(f - 0.006, 0, 0.03, (0.006, w - 0.06, h - 0.06), "white")]
+    out = [
+        box(-0.005, 0, 0, (look.depth - 0.01, w, h), "silver", "metal"),
+        box(f - 0.006, 0, 0.03, (0.006, w - 0.06, h - 0.06), "white"),
+    ]
     for i, c in enumerate(("#2f5ab0", "#c8382c", "#2f8a4a", "#2f5ab0")):
-        out.append(box(f - 0.002, (i % 2 - 0.5) * w * 0.3, h * (0.75 - 0.16 * i), (0.003, w * (0.2 + 0.1 * (i % 3)), 0.02), c))
+        out.append(
+            box(f - 0.002, (i % 2 - 0.5) * w * 0.3, h * (0.75 - 0.16 * i), (0.003, w * (0.2 + 0.1 * (i % 3)), 0.02), c)
+        )
     return out
 
 
@@ -242,5 +241,18 @@ def whiteboard(look: Look) -> list[Part]:
 def calendar(look: Look) -> list[Part]:
     """A picture over a grid of days."""
     w, h, f = look.width, look.height, look.front
-    out = [box(-0.004, 0, 0, (look.depth - 0.008, w, h), "#fbfaf4", "paper"), box(f - 0.004, 0, h * 0.5, (0.004, w - 0.03, h * 0.46), look.dice.pick(ART), "painting")]
-    return out + [box(f - 0.003, (k - 2) * w * 0.17, 0.03 + i * h * 0.11, (0.003, 0.025, 0.025), "#c8443a" if k == 4 else "#5a5e64") for i in range(4) for k in range(5)]
+    out = [
+        box(-0.004, 0, 0, (look.depth - 0.008, w, h), "#fbfaf4", "paper"),
+        box(f - 0.004, 0, h * 0.5, (0.004, w - 0.03, h * 0.46), look.dice.pick(ART), "painting"),
+    ]
+    return out + [
+        box(
+            f - 0.003,
+            (k - 2) * w * 0.17,
+            0.03 + i * h * 0.11,
+            (0.003, 0.025, 0.025),
+            "#c8443a" if k == 4 else "#5a5e64",
+        )
+        for i in range(4)
+        for k in range(5)
+    ]

@@ -1,8 +1,8 @@
-"""Kitchen: base cabinets, appliances and what stands on counters and tables."""
+"""Kitchen: cabinets, large appliances, and what stands beside them."""
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, DOMESTIC, Look, Surface, at, box, doors, kind, legs, tone, top
+from sim_bridge.house.kinds import Look, Surface, at, box, doors, kind, legs, tone, top
 from sim_bridge.house.scene import Part
 
 FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
@@ -10,10 +10,12 @@ FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
 
 def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[Part]:
     c, t = look.colour, look.texture
-    return [box(-0.02, 0, 0, (look.depth - 0.1, look.width, 0.09), "#3a3836"),
-            box(-0.02, 0, 0.09, (look.depth - 0.05, look.width, look.height - 0.13), tone(c, 0.85), t),
-            *doors(look._replace(depth=look.depth - 0.02), 0.1, look.height - 0.05, 1, columns, c),
-            box(0, 0, look.height - 0.04, (look.depth, look.width, 0.04), worktop, "marble")]
+    return [
+        box(-0.02, 0, 0, (look.depth - 0.1, look.width, 0.09), "#3a3836"),
+        box(-0.02, 0, 0.09, (look.depth - 0.05, look.width, look.height - 0.13), tone(c, 0.85), t),
+        *doors(look._replace(depth=look.depth - 0.02), 0.1, look.height - 0.05, 1, columns, c),
+        box(0, 0, look.height - 0.04, (look.depth, look.width, 0.04), worktop, "marble"),
+    ]
 
 
 @kind("kitchen counter", (0.6, 0.64), (0.35, 2.6), (0.88, 0.92), colours=FRONTS, materials=("wood",), surfaces=top)
@@ -22,7 +24,15 @@ def kitchen_counter(look: Look) -> list[Part]:
     return _base(look, max(1, round(look.width / 0.55)))
 
 
-@kind("kitchen sink", (0.6, 0.64), (0.75, 0.95), (1.18, 1.24), colours=("",), materials=("metal",), states=("running", "off"))
+@kind(
+    "kitchen sink",
+    (0.6, 0.64),
+    (0.75, 0.95),
+    (1.18, 1.24),
+    colours=("",),
+    materials=("metal",),
+    states=("running", "off"),
+)
 def kitchen_sink(look: Look) -> list[Part]:
     """A steel basin with an arched tap in a base cabinet; colour of the fronts follows the kitchen's."""
     bench = 0.9
@@ -39,90 +49,172 @@ def kitchen_sink(look: Look) -> list[Part]:
 
 def tap(x: float, z: float, height: float, reach: float, basin: float, running: bool) -> list[Part]:
     """A tap at local x on height z that reaches forward; when running, water falls from it down to the basin."""
-    out = [at("cylinder", x, 0, z, (0.035, 0.035, height), "silver", "metal"),
-           at("cylinder_x", x + reach / 2, 0, z + height - 0.03, (reach + 0.03, 0.03, 0.03), "silver", "metal"),
-           at("cylinder", x + reach, 0, z + height - 0.07, (0.03, 0.03, 0.06), "silver", "metal"),
-           box(x, 0.05, z + 0.02, (0.02, 0.07, 0.02), "silver", "metal")]
+    out = [
+        at("cylinder", x, 0, z, (0.035, 0.035, height), "silver", "metal"),
+        at("cylinder_x", x + reach / 2, 0, z + height - 0.03, (reach + 0.03, 0.03, 0.03), "silver", "metal"),
+        at("cylinder", x + reach, 0, z + height - 0.07, (0.03, 0.03, 0.06), "silver", "metal"),
+        box(x, 0.05, z + 0.02, (0.02, 0.07, 0.02), "silver", "metal"),
+    ]
     if running:
-        out.append(at("cylinder", x + reach, 0, basin, (0.035, 0.035, z + height - 0.07 - basin), "#a9dcf5", "plain", glow=0.35))
+        out.append(
+            at(
+                "cylinder",
+                x + reach,
+                0,
+                basin,
+                (0.035, 0.035, z + height - 0.07 - basin),
+                "#a9dcf5",
+                "plain",
+                glow=0.35,
+            )
+        )
         out.append(at("cylinder", x + reach, 0, basin, (0.16, 0.16, 0.02), "#a9dcf5", "plain", glow=0.25))
     return out
 
 
-@kind("oven", (0.6, 0.64), (0.58, 0.62), (0.88, 0.92), colours=("black", "white", "gray", "red"), materials=("metal",),
-      states=("on", "off"), surfaces=lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)])
+@kind(
+    "oven",
+    (0.6, 0.64),
+    (0.58, 0.62),
+    (0.88, 0.92),
+    colours=("black", "white", "gray", "red"),
+    materials=("metal",),
+    states=("on", "off"),
+    surfaces=lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)],
+)
 def oven(look: Look) -> list[Part]:
     """A range: four hobs, knobs, and a glass door; hobs and window glow when on."""
     c, d, w, h, on = look.colour, look.depth, look.width, look.height, look.state == "on"
     f = look.front
-    out = [box(-0.02, 0, 0, (d - 0.04, w, h - 0.02), c, "metal"), box(0, 0, h - 0.02, (d, w, 0.02), "#1b1b1e", "glass"),
-           box(f - 0.03, 0, 0.16, (0.03, w - 0.04, 0.54), tone(c, 0.9), "metal"),
-           box(f - 0.012, 0, 0.26, (0.012, w - 0.16, 0.3), "#ff9a3c" if on else "#17181b", "glass", glow=0.8 if on else 0.0),
-           at("cylinder_y", f - 0.012, 0, 0.63, (0.024, w - 0.12, 0.024), "silver", "metal")]
+    out = [
+        box(-0.02, 0, 0, (d - 0.04, w, h - 0.02), c, "metal"),
+        box(0, 0, h - 0.02, (d, w, 0.02), "#1b1b1e", "glass"),
+        box(f - 0.03, 0, 0.16, (0.03, w - 0.04, 0.54), tone(c, 0.9), "metal"),
+        box(
+            f - 0.012, 0, 0.26, (0.012, w - 0.16, 0.3), "#ff9a3c" if on else "#17181b", "glass", glow=0.8 if on else 0.0
+        ),
+        at("cylinder_y", f - 0.012, 0, 0.63, (0.024, w - 0.12, 0.024), "silver", "metal"),
+    ]
     for i, (x, y) in enumerate(((-0.14, -0.14), (-0.14, 0.14), (0.12, -0.14), (0.12, 0.14))):
         hot = on and i in (0, 3)
-        out.append(at("cylinder", x, y, h - 0.002, (0.18, 0.18, 0.008), "#ff4a1c" if hot else "#3c3c41", glow=0.9 if hot else 0.0))
+        out.append(
+            at(
+                "cylinder",
+                x,
+                y,
+                h - 0.002,
+                (0.18, 0.18, 0.008),
+                "#ff4a1c" if hot else "#3c3c41",
+                glow=0.9 if hot else 0.0,
+            )
+        )
         out.append(at("cylinder_x", f - 0.015, y * 1.3, h - 0.11, (0.03, 0.045, 0.045), "silver", "metal"))
     return out
 
 
-@kind("dishwasher", (0.6, 0.64), (0.58, 0.62), (0.88, 0.92), colours=("white", "gray", "black"), materials=("metal",),
-      states=("closed", "closed", "open"), swing=0.5, surfaces=top)
+@kind(
+    "dishwasher",
+    (0.6, 0.64),
+    (0.58, 0.62),
+    (0.88, 0.92),
+    colours=("white", "gray", "black"),
+    materials=("metal",),
+    states=("closed", "closed", "open"),
+    swing=0.5,
+    surfaces=top,
+)
 def dishwasher(look: Look) -> list[Part]:
     """A front with a handle and a panel; open, the door lies flat in front of racks with plates."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
     mid = (b + f) / 2
     out = [box(mid, 0, h - 0.04, (look.body, w, 0.04), "#5b5550", "marble")]
     if look.state != "open":
-        return [*out, box(mid - 0.02, 0, 0, (look.body - 0.04, w, h - 0.04), c, "metal"),
-                box(f - 0.025, 0, 0.1, (0.03, w - 0.02, 0.62), c, "metal"), box(f - 0.02, 0, 0.74, (0.03, w - 0.02, 0.1), tone(c, 0.7)),
-                at("cylinder_y", f - 0.012, 0, 0.69, (0.024, w - 0.1, 0.024), "silver", "metal")]
+        return [
+            *out,
+            box(mid - 0.02, 0, 0, (look.body - 0.04, w, h - 0.04), c, "metal"),
+            box(f - 0.025, 0, 0.1, (0.03, w - 0.02, 0.62), c, "metal"),
+            box(f - 0.02, 0, 0.74, (0.03, w - 0.02, 0.1), tone(c, 0.7)),
+            at("cylinder_y", f - 0.012, 0, 0.69, (0.024, w - 0.1, 0.024), "silver", "metal"),
+        ]
     out += [box(mid - 0.02, s * (w / 2 - 0.02), 0, (look.body - 0.04, 0.04, h - 0.04), c, "metal") for s in (-1, 1)]
-    out += [box(b + 0.02, 0, 0, (0.04, w, h - 0.04), "#55585c", "metal"), box(mid, 0, 0, (look.body - 0.04, w, 0.14), "#55585c", "metal"),
-            box(f + look.swing / 2, 0, 0.14, (look.swing, w - 0.02, 0.05), c, "metal"),
-            box(mid, 0, 0.5, (look.body - 0.1, w - 0.1, 0.02), "silver", "metal")]
+    out += [
+        box(b + 0.02, 0, 0, (0.04, w, h - 0.04), "#55585c", "metal"),
+        box(mid, 0, 0, (look.body - 0.04, w, 0.14), "#55585c", "metal"),
+        box(f + look.swing / 2, 0, 0.14, (look.swing, w - 0.02, 0.05), c, "metal"),
+        box(mid, 0, 0.5, (look.body - 0.1, w - 0.1, 0.02), "silver", "metal"),
+    ]
     return out + [at("cylinder_y", mid - 0.14 + 0.08 * i, 0, 0.16, (0.02, 0.26, 0.26), "#eef1f3") for i in range(5)]
 
 
-@kind("refrigerator", (0.62, 0.7), (0.6, 0.75), (1.7, 1.9), colours=("white", "silver", "gray", "black", "red"),
-      materials=("metal",), states=("closed", "closed", "open"), swing=0.55)
+@kind(
+    "refrigerator",
+    (0.62, 0.7),
+    (0.6, 0.75),
+    (1.7, 1.9),
+    colours=("white", "silver", "gray", "black", "red"),
+    materials=("metal",),
+    states=("closed", "closed", "open"),
+    swing=0.55,
+)
 def refrigerator(look: Look) -> list[Part]:
     """Freezer below, cooler above, a long handle each; open, the lit inside shows shelves with food."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
     mid, split = (b + f) / 2, look.height * 0.36
-    low = [box(mid - 0.02, 0, 0.02, (look.body - 0.04, w, split - 0.03), c, "metal"),
-           box(f - 0.02, 0, 0.04, (0.04, w - 0.01, split - 0.06), c, "metal"),
-           box(f + 0.004, w * 0.4, split - 0.4, (0.03, 0.025, 0.3), "#5c5f63", "metal"), box(mid, 0, 0, (look.body - 0.06, w, 0.02), "black")]
+    low = [
+        box(mid - 0.02, 0, 0.02, (look.body - 0.04, w, split - 0.03), c, "metal"),
+        box(f - 0.02, 0, 0.04, (0.04, w - 0.01, split - 0.06), c, "metal"),
+        box(f + 0.004, w * 0.4, split - 0.4, (0.03, 0.025, 0.3), "#5c5f63", "metal"),
+        box(mid, 0, 0, (look.body - 0.06, w, 0.02), "black"),
+    ]
     if look.state != "open":
-        return [*low, box(mid - 0.02, 0, split, (look.body - 0.04, w, h - split), c, "metal"),
-                box(f - 0.02, 0, split + 0.01, (0.04, w - 0.01, h - split - 0.02), c, "metal"),
-                box(f + 0.004, w * 0.4, split + 0.08, (0.03, 0.025, 0.5), "#5c5f63", "metal")]
-    low += [box(mid - 0.02, s * (w / 2 - 0.025), split, (look.body - 0.04, 0.05, h - split), c, "metal") for s in (-1, 1)]
-    low += [box(b + 0.03, 0, split, (0.06, w, h - split), "#f4f8fb", glow=0.5), box(mid - 0.02, 0, h - 0.05, (look.body - 0.04, w, 0.05), c,
-                                                                                 "metal"),
-            box(f + look.swing / 2, -w / 2 + 0.025, split + 0.01, (look.swing, 0.05, h - split - 0.02), c, "metal")]
+        return [
+            *low,
+            box(mid - 0.02, 0, split, (look.body - 0.04, w, h - split), c, "metal"),
+            box(f - 0.02, 0, split + 0.01, (0.04, w - 0.01, h - split - 0.02), c, "metal"),
+            box(f + 0.004, w * 0.4, split + 0.08, (0.03, 0.025, 0.5), "#5c5f63", "metal"),
+        ]
+    low += [
+        box(mid - 0.02, s * (w / 2 - 0.025), split, (look.body - 0.04, 0.05, h - split), c, "metal") for s in (-1, 1)
+    ]
+    low += [
+        box(b + 0.03, 0, split, (0.06, w, h - split), "#f4f8fb", glow=0.5),
+        box(mid - 0.02, 0, h - 0.05, (look.body - 0.04, w, 0.05), c, "metal"),
+        box(f + look.swing / 2, -w / 2 + 0.025, split + 0.01, (look.swing, 0.05, h - split - 0.02), c, "metal"),
+    ]
     for i in range(3):
         z = split + 0.02 + i * (h - split - 0.1) / 3
         low.append(box(mid, 0, z, (look.body - 0.12, w - 0.1, 0.015), "#d9e8ee", "glass"))
         for k in range(3):
-            low.append(at(look.dice.pick(("cylinder", "box", "sphere")), mid, (k - 1) * w * 0.25, z + 0.015,
-                          (0.11, 0.11, look.dice.between(0.1, 0.22)), look.dice.pick(("#d8443a", "#f2d43c", "#4f9a4a", "#f0f0ea", "#e88a2c"))))
+            low.append(
+                at(
+                    look.dice.pick(("cylinder", "box", "sphere")),
+                    mid,
+                    (k - 1) * w * 0.25,
+                    z + 0.015,
+                    (0.11, 0.11, look.dice.between(0.1, 0.22)),
+                    look.dice.pick(("#d8443a", "#f2d43c", "#4f9a4a", "#f0f0ea", "#e88a2c")),
+                )
+            )
     return low
 
 
 @kind("wall cabinet", (0.32, 0.36), (0.35, 2.6), (0.6, 0.7), colours=FRONTS, materials=("wood",), solid=False)
 def wall_cabinet(look: Look) -> list[Part]:
     """Cupboards that hang above a counter."""
-    return [box(-0.01, 0, 0, (look.depth - 0.03, look.width, look.height), tone(look.colour, 0.85), look.texture),
-            *doors(look, 0.01, look.height - 0.01, 1, max(1, round(look.width / 0.5)), look.colour)]
+    return [
+        box(-0.01, 0, 0, (look.depth - 0.03, look.width, look.height), tone(look.colour, 0.85), look.texture),
+        *doors(look, 0.01, look.height - 0.01, 1, max(1, round(look.width / 0.5)), look.colour),
+    ]
 
 
 @kind("range hood", (0.4, 0.5), (0.58, 0.62), (0.7, 0.95), colours=("silver",), materials=("metal",), solid=False)
 def range_hood(look: Look) -> list[Part]:
     """A steel canopy with a duct up to the ceiling."""
-    return [box(0, 0, 0, (look.depth, look.width, 0.08), "silver", "metal"),
-            at("frustum", 0, 0, 0.08, (look.depth * 0.95, look.width * 0.95, 0.14), "silver", "metal"),
-            box(look.back + 0.13, 0, 0.2, (0.24, 0.26, look.height - 0.2), "silver", "metal")]
+    return [
+        box(0, 0, 0, (look.depth, look.width, 0.08), "silver", "metal"),
+        at("frustum", 0, 0, 0.08, (look.depth * 0.95, look.width * 0.95, 0.14), "silver", "metal"),
+        box(look.back + 0.13, 0, 0.2, (0.24, 0.26, look.height - 0.2), "silver", "metal"),
+    ]
 
 
 @kind("kitchen island", (0.7, 0.85), (1.2, 1.6), (0.88, 0.92), colours=FRONTS, materials=("wood",), surfaces=top)
@@ -131,136 +223,30 @@ def kitchen_island(look: Look) -> list[Part]:
     return _base(look, 3, "#cfc8bd")
 
 
-@kind("microwave", (0.34, 0.4), (0.46, 0.54), (0.27, 0.32), colours=("white", "black", "silver", "red"), materials=("metal",))
-def microwave(look: Look) -> list[Part]:
-    """A box with a dark window and a panel with a clock."""
-    f, w, h = look.front, look.width, look.height
-    return [box(-0.01, 0, 0, (look.depth - 0.02, w, h), look.colour, "metal"), box(f - 0.01, -w * 0.12, 0.03, (0.02, w * 0.66, h - 0.06), "#1a1b1e", "glass"),
-            box(f - 0.01, w * 0.37, 0.03, (0.02, w * 0.2, h - 0.06), "#2c2e33"), box(f, w * 0.37, h * 0.7, (0.012, w * 0.15, 0.04), "#5cf08a", glow=0.8),
-            box(f, w * 0.24, 0.05, (0.02, 0.02, h - 0.1), "silver", "metal")]
-
-
-@kind("toaster", (0.17, 0.2), (0.28, 0.32), (0.19, 0.22), colours=DOMESTIC, materials=("metal",))
-def toaster(look: Look) -> list[Part]:
-    """Two slots with slices of toast and a lever."""
-    out = [box(0, 0, 0.01, (look.depth, look.width - 0.03, look.height - 0.05), look.colour, "metal"), box(0, 0, 0, (look.depth - 0.02, look.width - 0.05, 0.02), "black"),
-           box(0, look.width / 2 - 0.01, look.height * 0.5, (0.05, 0.02, 0.02), "black")]
-    return out + [box(s * 0.035, 0, look.height - 0.06, (0.022, look.width * 0.6, 0.06), "#b9793a") for s in (-1, 1)]
-
-
-@kind("kettle", (0.17, 0.2), (0.2, 0.24), (0.23, 0.27), colours=DOMESTIC, materials=("metal",))
-def kettle(look: Look) -> list[Part]:
-    """A round body with spout, lid and handle."""
-    d, h = look.depth, look.height
-    return [at("frustum", 0, -0.02, 0.02, (d, d, h - 0.06), look.colour, "metal"), at("cylinder", 0, -0.02, 0, (d, d, 0.02), "black"),
-            at("sphere", 0, -0.02, h - 0.05, (0.05, 0.05, 0.05), "black"), box(0, look.width / 2 - 0.015, h * 0.3, (0.03, 0.025, h * 0.45), "black"),
-            box(0, look.width / 2 - 0.045, h * 0.7, (0.03, 0.07, 0.025), "black"), at("cone", 0, -look.width / 2 + 0.03, h * 0.55, (0.05, 0.06, 0.07), look.colour, "metal")]
-
-
-@kind("coffee machine", (0.26, 0.32), (0.2, 0.26), (0.32, 0.4), colours=("black", "silver", "red", "white"), materials=("plastic",))
-def coffee_machine(look: Look) -> list[Part]:
-    """A column with a head over a glass pot of coffee."""
-    d, w, h, c = look.depth, look.width, look.height, look.colour
-    return [box(0, 0, 0, (d, w, 0.04), c), box(look.back + d * 0.18, 0, 0.04, (d * 0.36, w, h - 0.04), c),
-            box(0, 0, h - 0.1, (d, w, 0.1), c), at("cylinder", d * 0.14, 0, 0.04, (0.14, 0.14, 0.14), "#3b2416", "glass"),
-            box(d * 0.14, w * 0.42, 0.07, (0.03, 0.03, 0.09), "black"), box(look.front - 0.002, 0, h - 0.06, (0.01, 0.05, 0.02), "#ee3333", glow=0.5)]
-
-
-@kind("fruit bowl", (0.28, 0.34), (0.28, 0.34), (0.14, 0.18), colours=("white", "blue", "brown", "green"), materials=("ceramic",),
-      states=("full", "full", "empty"))
-def fruit_bowl(look: Look) -> list[Part]:
-    """A wide bowl: full of apples, oranges and bananas, or empty."""
-    d = look.depth
-    out = [at("bowl", 0, 0, 0, (d, d, 0.09), look.colour), at("cylinder", 0, 0, 0.086, (d * 0.88, d * 0.88, 0.006), tone(look.colour, 0.55))]
-    if look.state == "full":
-        spots = ((0.07, 0.0, "#c8382c"), (-0.03, 0.07, "#e8892c"), (-0.05, -0.06, "#7fae3c"), (0.02, 0.0, "#e8892c"), (0.03, -0.08, "#c8382c"))
-        out += [at("sphere", x, y, 0.06 + 0.02 * (i == 3), (0.085, 0.085, 0.08), c) for i, (x, y, c) in enumerate(spots)]
-        out.append(at("cylinder_y", -0.05, 0.01, look.height - 0.045, (0.04, 0.17, 0.04), "#f0d040"))
-    return out
-
-
-@kind("spice rack", (0.09, 0.12), (0.34, 0.45), (0.26, 0.34), colours=("brown", "white", "black"), materials=("wood",))
-def spice_rack(look: Look) -> list[Part]:
-    """Two boards of small jars."""
-    w, h = look.width, look.height
-    out = [box(0, s * (w / 2 - 0.01), 0, (look.depth, 0.02, h), look.colour, look.texture) for s in (-1, 1)]
-    for z in (0.0, h * 0.5):
-        out.append(box(0, 0, z, (look.depth, w, 0.015), look.colour, look.texture))
-        for i in range(5):
-            y = (i - 2) * (w - 0.08) / 4.6
-            out.append(at("cylinder", 0, y, z + 0.015, (0.055, 0.055, h * 0.3), ("#c8382c", "#c98a2c", "#6d8a3c", "#8a5a34", "#e0c84c")[i]))
-            out.append(at("cylinder", 0, y, z + 0.015 + h * 0.3, (0.055, 0.055, 0.02), "#2c2c30"))
-    return out
-
-
-@kind("knife block", (0.14, 0.18), (0.1, 0.13), (0.26, 0.32), colours=("brown", "black"), materials=("wood",))
-def knife_block(look: Look) -> list[Part]:
-    """A wooden block with black handles."""
-    out = [box(0, 0, 0, (look.depth, look.width, look.height * 0.65), look.colour, "wood")]
-    return out + [box((i % 2 - 0.5) * 0.06, (i // 2 - 1) * 0.035, look.height * 0.65, (0.022, 0.022, look.height * 0.33), "#1c1c20") for i in range(6)]
-
-
-@kind("dish rack", (0.3, 0.36), (0.4, 0.48), (0.24, 0.28), colours=("silver",), materials=("metal",), states=("full", "empty"))
-def dish_rack(look: Look) -> list[Part]:
-    """A wire basket over a tray, with plates when full."""
-    d, w = look.depth, look.width
-    out = [box(0, 0, 0, (d, w, 0.02), "#d9dcdf")]
-    out += [box(x * (d / 2 - 0.01), 0, z, (0.015, w, 0.015), "silver", "metal") for x in (-1, 1) for z in (0.05, 0.13)]
-    out += [box(0, y * (w / 2 - 0.01), z, (d, 0.015, 0.015), "silver", "metal") for y in (-1, 1) for z in (0.05, 0.13)]
-    if look.state == "full":
-        out += [at("cylinder_y", 0, (i - 2) * 0.07, 0.02, (0.22, 0.018, 0.22), ("#f2f4f5", "#b9d4e8")[i % 2]) for i in range(5)]
-    return out
-
-
-@kind("cooking pot", (0.24, 0.3), (0.34, 0.4), (0.17, 0.22), colours=("silver", "red", "black", "blue"), materials=("metal",))
-def cooking_pot(look: Look) -> list[Part]:
-    """A pot with lid and two handles."""
-    d, h = look.depth, look.height
-    return [at("cylinder", 0, 0, 0, (d, d, h - 0.05), look.colour, "metal"), at("sphere", 0, 0, h - 0.08, (d, d, 0.06), tone(look.colour, 1.15), "metal"),
-            at("sphere", 0, 0, h - 0.035, (0.04, 0.04, 0.035), "black"),
-            *[box(0, s * (look.width / 2 - 0.03), h - 0.1, (0.08, 0.06, 0.02), "black") for s in (-1, 1)]]
-
-
-@kind("cutting board", (0.22, 0.28), (0.32, 0.4), (0.07, 0.09), colours=("brown", "beige"), materials=("wood",))
-def cutting_board(look: Look) -> list[Part]:
-    """A board with a loaf of bread."""
-    return [box(0, 0, 0, (look.depth, look.width, 0.02), look.colour, "wood"), at("sphere", 0, 0.02, 0.015, (0.11, 0.22, look.height - 0.015), "#c98d4c")]
-
-
-@kind("mug", (0.08, 0.09), (0.11, 0.12), (0.09, 0.1), colours=BRIGHT, materials=("ceramic",))
-def mug(look: Look) -> list[Part]:
-    """A cup with a handle and coffee in it."""
-    d = look.depth
-    return [at("cylinder", 0, -0.015, 0, (d, d, look.height), look.colour), at("cylinder", 0, -0.015, look.height - 0.004, (d * 0.8, d * 0.8, 0.006), "#4a2f1c"),
-            at("ring_x", 0, look.width / 2 - 0.03, 0.02, (0.015, 0.06, 0.06), look.colour)]
-
-
-@kind("plate", (0.24, 0.28), (0.24, 0.28), (0.06, 0.07), colours=("white", "blue", "red", "green", "yellow"), materials=("ceramic",))
-def plate(look: Look) -> list[Part]:
-    """A plate with food on it."""
-    d = look.depth
-    return [at("bowl", 0, 0, 0, (d, d, 0.025), look.colour), at("cylinder", 0, 0, 0.024, (d * 0.75, d * 0.75, 0.003), tone(look.colour, 1.2)),
-            at("sphere", 0.03, 0.03, 0.02, (0.1, 0.08, look.height - 0.02), "#b5622f"), at("sphere", -0.04, 0, 0.02, (0.08, 0.1, 0.04), "#5f9a3c")]
-
-
-@kind("bottle", (0.08, 0.09), (0.08, 0.09), (0.28, 0.32), colours=("green", "brown", "red", "blue"), materials=("glass",))
-def bottle(look: Look) -> list[Part]:
-    """A body with a label and a slim neck."""
-    d, h = look.depth, look.height
-    return [at("cylinder", 0, 0, 0, (d, d, h * 0.6), look.colour, "glass"), at("frustum", 0, 0, h * 0.6, (d, d, h * 0.14), look.colour, "glass"),
-            at("cylinder", 0, 0, h * 0.72, (d * 0.4, d * 0.4, h * 0.28), look.colour, "glass"), at("cylinder", 0, 0, h * 0.18, (d * 1.02, d * 1.02, h * 0.26), "#f2ead2", "paper")]
-
-
-@kind("trash can", (0.26, 0.32), (0.26, 0.32), (0.45, 0.62), colours=("silver", "black", "red", "white", "green"), materials=("metal",),
-      states=("closed", "closed", "open"))
+@kind(
+    "trash can",
+    (0.26, 0.32),
+    (0.26, 0.32),
+    (0.45, 0.62),
+    colours=("silver", "black", "red", "white", "green"),
+    materials=("metal",),
+    states=("closed", "closed", "open"),
+)
 def trash_can(look: Look) -> list[Part]:
     """A bin with a pedal; its lid stands up when open."""
     d, h = look.depth, look.height
     body = h - d if look.state == "open" else h - 0.05
-    out = [at("cylinder", 0, 0, 0.02, (d, d, body - 0.02), look.colour, "metal"), at("cylinder", 0, 0, 0, (d, d, 0.02), "black"),
-           box(d / 2 - 0.02, 0, 0.01, (0.04, 0.08, 0.02), "black")]
+    out = [
+        at("cylinder", 0, 0, 0.02, (d, d, body - 0.02), look.colour, "metal"),
+        at("cylinder", 0, 0, 0, (d, d, 0.02), "black"),
+        box(d / 2 - 0.02, 0, 0.01, (0.04, 0.08, 0.02), "black"),
+    ]
     if look.state == "open":
-        return [*out, at("cylinder", 0, 0, body, (d * 0.9, d * 0.9, 0.004), "#202022"), at("cylinder_x", -d / 2 + 0.02, 0, body, (0.03, d, d), look.colour, "metal")]
+        return [
+            *out,
+            at("cylinder", 0, 0, body, (d * 0.9, d * 0.9, 0.004), "#202022"),
+            at("cylinder_x", -d / 2 + 0.02, 0, body, (0.03, d, d), look.colour, "metal"),
+        ]
     return [*out, at("sphere", 0, 0, body - 0.05, (d, d, 0.1), tone(look.colour, 0.85), "metal")]
 
 
@@ -273,15 +259,35 @@ def wine_rack(look: Look) -> list[Part]:
         z = i * (h - 0.03) / 4
         out.append(box(0, 0, z, (d, w, 0.03), c, "wood"))
         if i < 4:
-            out += [at("cylinder_x", 0.01, (k - 1.5) * w / 4.4, z + 0.03, (d - 0.04, 0.08, 0.08), ("#2e5a34", "#5a2430")[(i + k) % 2], "glass") for k in range(4)]
+            out += [
+                at(
+                    "cylinder_x",
+                    0.01,
+                    (k - 1.5) * w / 4.4,
+                    z + 0.03,
+                    (d - 0.04, 0.08, 0.08),
+                    ("#2e5a34", "#5a2430")[(i + k) % 2],
+                    "glass",
+                )
+                for k in range(4)
+            ]
     return out
 
 
-@kind("high chair", (0.5, 0.58), (0.45, 0.52), (0.9, 1.02), colours=("white", "blue", "red", "yellow"), materials=("plastic",))
+@kind(
+    "high chair",
+    (0.5, 0.58),
+    (0.45, 0.52),
+    (0.9, 1.02),
+    colours=("white", "blue", "red", "yellow"),
+    materials=("plastic",),
+)
 def high_chair(look: Look) -> list[Part]:
     """A toddler's seat with tray on tall legs."""
     c = look.colour
-    return [*legs(look, 0.58, 0.04, "#b08a5a", "wood"), box(-0.03, 0, 0.56, (look.depth * 0.7, look.width * 0.8, 0.05), c),
-            box(look.back + 0.08, 0, 0.6, (0.05, look.width * 0.75, look.height - 0.6), c), box(look.front - 0.12, 0, 0.76, (0.22, look.width, 0.025), c)]
-
-
+    return [
+        *legs(look, 0.58, 0.04, "#b08a5a", "wood"),
+        box(-0.03, 0, 0.56, (look.depth * 0.7, look.width * 0.8, 0.05), c),
+        box(look.back + 0.08, 0, 0.6, (0.05, look.width * 0.75, look.height - 0.6), c),
+        box(look.front - 0.12, 0, 0.76, (0.22, look.width, 0.025), c),
+    ]

@@ -1,53 +1,78 @@
-"""Garage, workout room, pantry, closet and cleaning."""
+"""Garage, pantry, closet and cleaning."""
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, WOODS, Look, Surface, at, box, kind, legs, tone, top
+from sim_bridge.house.kinds import WOODS, Look, Surface, at, box, kind, legs, tone, top
 from sim_bridge.house.kinds_storage import BOOKS, frame, inside
 from sim_bridge.house.scene import Part
-
-
-@kind("bicycle", (0.5, 0.58), (1.6, 1.75), (0.98, 1.08), colours=("red", "blue", "green", "black", "yellow", "orange"), materials=("metal",))
-def bicycle(look: Look) -> list[Part]:
-    """Two wheels along local y, a frame of tubes, saddle and handlebar."""
-    c, w, h, r = look.colour, look.width, look.height, 0.66
-    out = [at("ring_x", 0, s * (w / 2 - r / 2), 0, (0.05, r, r), "#202226") for s in (-1, 1)]
-    out += [at("cylinder_x", 0, s * (w / 2 - r / 2), r / 2 - 0.04, (0.1, 0.08, 0.08), "silver", "metal") for s in (-1, 1)]
-    span = w - r
-    out += [box(0, 0.04, 0.66, (0.045, span * 0.62, 0.05), c, "metal"), box(0, -0.1, 0.3, (0.045, span * 0.95, 0.045), c, "metal"),
-            box(0, -span * 0.27, 0.3, (0.045, 0.05, 0.52), c, "metal"), box(0, span * 0.36, 0.33, (0.045, 0.05, h - 0.4), c, "metal"), box(0, span * 0.42, 0.33, (0.045, span * 0.18, 0.045), c, "metal"),
-            box(0, -span * 0.38, 0.5, (0.035, span * 0.24, 0.035), c, "metal"), at("sphere", 0, -span * 0.27, 0.8, (0.16, 0.27, 0.09), "black", "leather"),
-            at("cylinder_x", 0, span * 0.36, h - 0.05, (look.depth, 0.035, 0.035), "#2a2c30"), at("cylinder_x", 0, -0.02, 0.22, (0.07, 0.18, 0.18), "silver", "metal")]
-    return out
 
 
 @kind("workbench", (0.6, 0.7), (1.3, 1.8), (0.84, 0.92), colours=("brown", "beige"), materials=("wood",), surfaces=top)
 def workbench(look: Look) -> list[Part]:
     """A heavy top on thick legs with a board below and a vice."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
-    return [box(0, 0, h - 0.07, (d, w, 0.07), c, "wood"), *legs(look, h - 0.07, 0.1, tone(c, 0.8), "wood"), box(0, 0, 0.2, (d - 0.08, w - 0.1, 0.03), tone(c, 0.9), "wood"),
-            box(0.05, 0.2, 0.23, (0.3, 0.4, 0.25), "#b8433a", "metal"), box(0, -0.3, 0.23, (0.35, 0.3, 0.2), "#8f7a5a", "paper")]
+    return [
+        box(0, 0, h - 0.07, (d, w, 0.07), c, "wood"),
+        *legs(look, h - 0.07, 0.1, tone(c, 0.8), "wood"),
+        box(0, 0, 0.2, (d - 0.08, w - 0.1, 0.03), tone(c, 0.9), "wood"),
+        box(0.05, 0.2, 0.23, (0.3, 0.4, 0.25), "#b8433a", "metal"),
+        box(0, -0.3, 0.23, (0.35, 0.3, 0.2), "#8f7a5a", "paper"),
+    ]
 
 
-@kind("toolbox", (0.2, 0.24), (0.4, 0.48), (0.24, 0.3), colours=("red", "blue", "yellow", "black"), materials=("metal",), states=("open", "closed"))
+@kind(
+    "toolbox",
+    (0.2, 0.24),
+    (0.4, 0.48),
+    (0.24, 0.3),
+    colours=("red", "blue", "yellow", "black"),
+    materials=("metal",),
+    states=("open", "closed"),
+)
 def toolbox(look: Look) -> list[Part]:
     """A steel box with a handle; open, tools show and the lid stands."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     body = h - 0.1
     out = [box(0, 0, 0, (d, w, body), c, "metal"), box(d / 2, 0, body * 0.6, (0.012, 0.06, 0.05), "silver", "metal")]
     if look.state == "closed":
-        return [*out, box(0, 0, body, (d * 0.8, w * 0.96, 0.04), tone(c, 0.8), "metal"), box(0, 0, h - 0.02, (0.03, w * 0.5, 0.02), "black"), *[box(0, s * w * 0.24, body, (0.03, 0.02, 0.1), "black") for s in (-1, 1)]]
-    return [*out, box(0, 0, body, (d - 0.03, w - 0.03, 0.003), "#1c1c1e"), box(-d / 2 + 0.008, 0, body, (0.015, w, 0.1), tone(c, 0.8), "metal"),
-            box(0.02, 0, body, (0.03, w * 0.7, 0.03), "silver", "metal"), box(0.06, -0.04, body, (0.03, w * 0.5, 0.04), "#e8a82c")]
+        return [
+            *out,
+            box(0, 0, body, (d * 0.8, w * 0.96, 0.04), tone(c, 0.8), "metal"),
+            box(0, 0, h - 0.02, (0.03, w * 0.5, 0.02), "black"),
+            *[box(0, s * w * 0.24, body, (0.03, 0.02, 0.1), "black") for s in (-1, 1)],
+        ]
+    return [
+        *out,
+        box(0, 0, body, (d - 0.03, w - 0.03, 0.003), "#1c1c1e"),
+        box(-d / 2 + 0.008, 0, body, (0.015, w, 0.1), tone(c, 0.8), "metal"),
+        box(0.02, 0, body, (0.03, w * 0.7, 0.03), "silver", "metal"),
+        box(0.06, -0.04, body, (0.03, w * 0.5, 0.04), "#e8a82c"),
+    ]
 
 
-@kind("metal shelf", (0.38, 0.46), (0.9, 1.3), (1.7, 1.95), colours=("gray", "black", "blue"), materials=("metal",), surfaces=lambda look: inside(look, 4))
+@kind(
+    "metal shelf",
+    (0.38, 0.46),
+    (0.9, 1.3),
+    (1.7, 1.95),
+    colours=("gray", "black", "blue"),
+    materials=("metal",),
+    surfaces=lambda look: inside(look, 4),
+)
 def metal_shelf(look: Look) -> list[Part]:
     """An open rack of four boards."""
     return frame(look, 4, look.colour)
 
 
-@kind("pantry shelf", (0.34, 0.42), (0.8, 1.4), (1.7, 2.0), colours=WOODS, materials=("wood",), surfaces=lambda look: inside(look, 5)[1:4])
+@kind(
+    "pantry shelf",
+    (0.34, 0.42),
+    (0.8, 1.4),
+    (1.7, 2.0),
+    colours=WOODS,
+    materials=("wood",),
+    surfaces=lambda look: inside(look, 5)[1:4],
+)
 def pantry_shelf(look: Look) -> list[Part]:
     """Five boards; the lowest and highest are filled with tins and sacks."""
     levels = inside(look, 5)
@@ -57,7 +82,17 @@ def pantry_shelf(look: Look) -> list[Part]:
         for i in range(number):
             y = (i - (number - 1) / 2) * 0.155
             shape, size = ("cylinder", (0.12, 0.12, 0.17)) if row else ("sphere", (0.22, 0.15, 0.26))
-            out.append(at(shape, 0, y, z, size, ("#c8443a", "#4f8a4a", "#d8a83c", "#5a7aa8")[i % 4] if row else ("#d8c8a0", "#b89a6a")[i % 2], "metal" if row else "fabric"))
+            out.append(
+                at(
+                    shape,
+                    0,
+                    y,
+                    z,
+                    size,
+                    ("#c8443a", "#4f8a4a", "#d8a83c", "#5a7aa8")[i % 4] if row else ("#d8c8a0", "#b89a6a")[i % 2],
+                    "metal" if row else "fabric",
+                )
+            )
     return out
 
 
@@ -67,7 +102,10 @@ def clothes_rack(look: Look) -> list[Part]:
     d, w, h = look.depth, look.width, look.height
     out = [box(0, s * (w / 2 - 0.02), 0, (0.03, 0.03, h), look.colour, "metal") for s in (-1, 1)]
     out += [box(0, s * (w / 2 - 0.02), 0, (d, 0.04, 0.04), look.colour, "metal") for s in (-1, 1)]
-    out += [at("cylinder_y", 0, 0, h - 0.03, (0.03, w, 0.03), look.colour, "metal"), box(0, 0, 0.1, (d - 0.1, w - 0.04, 0.02), look.colour, "metal")]
+    out += [
+        at("cylinder_y", 0, 0, h - 0.03, (0.03, w, 0.03), look.colour, "metal"),
+        box(0, 0, 0.1, (d - 0.1, w - 0.04, 0.02), look.colour, "metal"),
+    ]
     for i in range(int((w - 0.16) / 0.1)):
         y, long = -w / 2 + 0.12 + i * 0.1, look.dice.between(0.6, 1.05)
         out.append(box(0, y, h - 0.1 - long, (d * 0.8, 0.055, long), look.dice.pick(BOOKS), "fabric"))
@@ -88,8 +126,14 @@ def shoe_rack(look: Look) -> list[Part]:
 def ladder(look: Look) -> list[Part]:
     """Two rails with rungs, standing against the wall."""
     w, h = look.width, look.height
-    out = [box(x, s * (w / 2 - 0.02), 0, (0.03, 0.04, h), look.colour, "metal") for s in (-1, 1) for x in (look.back + 0.02, look.front - 0.02)]
-    return out + [box(0, 0, 0.2 + i * (h - 0.3) / 6, (look.depth, w - 0.04, 0.025), look.colour, "metal") for i in range(7)]
+    out = [
+        box(x, s * (w / 2 - 0.02), 0, (0.03, 0.04, h), look.colour, "metal")
+        for s in (-1, 1)
+        for x in (look.back + 0.02, look.front - 0.02)
+    ]
+    return out + [
+        box(0, 0, 0.2 + i * (h - 0.3) / 6, (look.depth, w - 0.04, 0.025), look.colour, "metal") for i in range(7)
+    ]
 
 
 @kind("tire", (0.6, 0.66), (0.6, 0.66), (0.4, 0.62), colours=("black",), materials=("rubber",))
@@ -99,112 +143,77 @@ def tire(look: Look) -> list[Part]:
     n = 3 if h > 0.54 else 2
     out = []
     for i in range(n):
-        out += [at("cylinder", 0, 0, i * h / n, (d, d, h / n - 0.02), "black"), at("cylinder", 0, 0, i * h / n, (d * 0.9, d * 0.9, h / n), "#3a3b3f")]
+        out += [
+            at("cylinder", 0, 0, i * h / n, (d, d, h / n - 0.02), "black"),
+            at("cylinder", 0, 0, i * h / n, (d * 0.9, d * 0.9, h / n), "#3a3b3f"),
+        ]
     return [*out, at("cylinder", 0, 0, h - 0.004, (d * 0.5, d * 0.5, 0.006), "#77797c", "metal")]
-
-
-@kind("treadmill", (1.5, 1.75), (0.7, 0.8), (1.25, 1.4), colours=("black", "gray"), materials=("metal",), states=("on", "off"))
-def treadmill(look: Look) -> list[Part]:
-    """A belt between rails, two posts and a console that is lit when on. The rider faces local -x."""
-    d, w, h, on = look.depth, look.width, look.height, look.state == "on"
-    out = [box(0, 0, 0, (d, w, 0.14), look.colour, "metal"), box(0.08, 0, 0.14, (d - 0.3, w - 0.24, 0.015), "#3c3e43", "fabric"), box(look.back + 0.14, 0, 0.14, (0.28, w, 0.12), "#c8382c")]
-    out += [box(look.back + 0.16, s * (w / 2 - 0.04), 0.14, (0.06, 0.06, h - 0.3), "silver", "metal") for s in (-1, 1)]
-    out += [box(look.back + 0.35, s * (w / 2 - 0.04), h - 0.3, (0.42, 0.05, 0.05), "#1f2023") for s in (-1, 1)]
-    return [*out, box(look.back + 0.14, 0, h - 0.26, (0.08, w, 0.26), look.colour), box(look.back + 0.185, 0, h - 0.2, (0.012, w * 0.5, 0.15), "#5ad8a0" if on else "#0f1012", "screen" if on else "plain", glow=0.9 if on else 0.0)]
-
-
-@kind("exercise bike", (0.95, 1.1), (0.5, 0.58), (1.1, 1.25), colours=("black", "red", "white", "blue"), materials=("metal",))
-def exercise_bike(look: Look) -> list[Part]:
-    """A frame with flywheel, saddle, pedals and handlebar; it faces local +x."""
-    d, w, h, c = look.depth, look.width, look.height, look.colour
-    out = [box(s * (d / 2 - 0.06), 0, 0, (0.08, w, 0.06), "#2a2c30", "metal") for s in (-1, 1)]
-    return [*out, box(0, 0, 0.05, (d - 0.1, 0.1, 0.07), c, "metal"), at("cylinder_y", d * 0.22, 0, 0.14, (0.46, 0.07, 0.46), "silver", "metal"), box(d * 0.05, 0, 0.12, (0.3, 0.14, 0.4), c),
-            box(-d * 0.22, 0, 0.1, (0.07, 0.07, 0.72), c, "metal"), at("sphere", -d * 0.22, 0, 0.8, (0.3, 0.22, 0.12), "black", "leather"), box(d * 0.26, 0, 0.4, (0.07, 0.07, h - 0.5), c, "metal"),
-            at("cylinder_y", d * 0.26, 0, h - 0.16, (0.04, w, 0.04), "black"), box(d * 0.27, 0, h - 0.14, (0.04, 0.2, 0.14), "#1b2a34"), at("cylinder_y", d * 0.03, 0, 0.3, (0.09, w * 0.75, 0.05), "#303236")]
-
-
-@kind("dumbbell rack", (0.4, 0.48), (0.9, 1.2), (0.7, 0.85), colours=("black", "gray"), materials=("metal",))
-def dumbbell_rack(look: Look) -> list[Part]:
-    """Two trays with rows of dumbbells."""
-    d, w, h = look.depth, look.width, look.height
-    out = [box(0, s * (w / 2 - 0.03), 0, (d, 0.06, h * 0.9), look.colour, "metal") for s in (-1, 1)]
-    for z in (0.22, h - 0.16):
-        out.append(box(0, 0, z, (d - 0.06, w, 0.04), look.colour, "metal"))
-        for i in range(4):
-            y = (i - 1.5) * w * 0.22
-            out.append(at("cylinder_x", 0, y, z + 0.06, (d - 0.12, 0.035, 0.035), "silver", "metal"))
-            out += [at("cylinder_x", s * (d / 2 - 0.1), y, z + 0.03, (0.1, 0.11, 0.11), ("#3a3c40", "#c8382c", "#2f5ab0")[i % 3]) for s in (-1, 1)]
-    return out
-
-
-@kind("weight bench", (1.15, 1.3), (0.6, 1.3), (0.95, 1.1), colours=("black", "red", "blue"), materials=("leather",))
-def weight_bench(look: Look) -> list[Part]:
-    """A padded bench with two posts that hold a barbell."""
-    d, w, h = look.depth, look.width, look.height
-    out = [box(0.1, 0, 0.38, (d - 0.2, 0.3, 0.09), look.colour, "leather"), box(0.12, 0, 0.05, (d - 0.3, 0.06, 0.05), "#3a3c40", "metal"), *[box(x, 0, 0, (0.06, 0.4, 0.05), "#3a3c40", "metal") for x in (look.back + 0.15, look.front - 0.05)],
-           box(0.1, 0, 0.05, (0.06, 0.06, 0.34), "#3a3c40", "metal"), *[box(look.back + 0.15, s * 0.24, 0, (0.06, 0.06, h - 0.18), "#3a3c40", "metal") for s in (-1, 1)]]
-    out.append(at("cylinder_y", look.back + 0.16, 0, h - 0.2, (0.03, w, 0.03), "silver", "metal"))
-    return out + [at("cylinder_y", look.back + 0.17, s * (w / 2 - 0.07), h - 0.34, (0.32, 0.07, 0.32), "#26272b") for s in (-1, 1)]
-
-
-@kind("yoga mat", (0.58, 0.65), (1.65, 1.8), (0.01, 0.02), colours=("purple", "blue", "green", "pink", "turquoise", "orange"), materials=("rubber",), solid=False)
-def yoga_mat(look: Look) -> list[Part]:
-    """A rolled-out mat."""
-    return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "fabric")]
-
-
-@kind("exercise ball", (0.55, 0.65), (0.55, 0.65), (0.55, 0.65), colours=("blue", "red", "purple", "green", "gray", "orange"), materials=("rubber",))
-def exercise_ball(look: Look) -> list[Part]:
-    """A big ball."""
-    d = min(look.depth, look.width, look.height)
-    return [at("sphere", 0, 0, 0, (d, d, d), look.colour)]
-
-
-@kind("punching bag", (0.34, 0.4), (0.34, 0.4), (1.55, 1.75), colours=("red", "black", "blue"), materials=("leather",))
-def punching_bag(look: Look) -> list[Part]:
-    """A heavy bag on a standing foot."""
-    d, h = look.depth, look.height
-    return [at("frustum", 0, 0, 0, (d, d, 0.25), "black"), at("cylinder", 0, 0, 0.25, (0.1, 0.1, 0.3), "silver", "metal"), at("cylinder", 0, 0, 0.5, (d * 0.9, d * 0.9, h - 0.58), look.colour, "leather"),
-            at("sphere", 0, 0, h - 0.2, (d * 0.9, d * 0.9, 0.2), look.colour, "leather"), at("cylinder", 0, 0, h * 0.6, (d * 0.92, d * 0.92, 0.1), "#f0f0ec")]
 
 
 @kind("fan", (0.34, 0.42), (0.4, 0.48), (1.1, 1.3), colours=("white", "black", "blue"), materials=("plastic",))
 def fan(look: Look) -> list[Part]:
     """A standing fan with a round cage."""
     w, h = look.width, look.height
-    return [at("cylinder", 0, 0, 0, (look.depth, look.depth, 0.03), look.colour), at("cylinder", 0, 0, 0.03, (0.04, 0.04, h - w), look.colour), at("ring_x", 0.03, 0, h - w, (0.05, w, w), look.colour),
-            at("cylinder_x", 0.03, 0, h - w / 2 - 0.05, (0.12, 0.1, 0.1), tone(look.colour, 0.8)), box(0.03, 0, h - w / 2 - 0.06, (0.02, w * 0.8, 0.12), "#8fb4c8"),
-            box(0.03, 0, h - w * 0.9, (0.02, 0.12, w * 0.8), "#8fb4c8")]
+    return [
+        at("cylinder", 0, 0, 0, (look.depth, look.depth, 0.03), look.colour),
+        at("cylinder", 0, 0, 0.03, (0.04, 0.04, h - w), look.colour),
+        at("ring_x", 0.03, 0, h - w, (0.05, w, w), look.colour),
+        at("cylinder_x", 0.03, 0, h - w / 2 - 0.05, (0.12, 0.1, 0.1), tone(look.colour, 0.8)),
+        box(0.03, 0, h - w / 2 - 0.06, (0.02, w * 0.8, 0.12), "#8fb4c8"),
+        box(0.03, 0, h - w * 0.9, (0.02, 0.12, w * 0.8), "#8fb4c8"),
+    ]
 
 
-@kind("vacuum cleaner", (0.3, 0.38), (0.28, 0.34), (1.05, 1.15), colours=("red", "blue", "purple", "gray", "yellow"), materials=("plastic",))
+@kind(
+    "vacuum cleaner",
+    (0.3, 0.38),
+    (0.28, 0.34),
+    (1.05, 1.15),
+    colours=("red", "blue", "purple", "gray", "yellow"),
+    materials=("plastic",),
+)
 def vacuum_cleaner(look: Look) -> list[Part]:
     """An upright cleaner: wide head, canister, handle."""
     d, w, h = look.depth, look.width, look.height
-    return [box(0.03, 0, 0, (d - 0.06, w, 0.1), "#3a3c42"), at("cylinder", -0.03, 0, 0.08, (0.2, 0.2, h * 0.45), look.colour), at("sphere", -0.03, 0, h * 0.44, (0.2, 0.2, 0.16), "#c8d8e0", "glass"),
-            box(-0.06, 0, h * 0.45, (0.035, 0.035, h * 0.5), "silver", "metal"), box(-0.04, 0, h - 0.06, (0.12, 0.04, 0.06), "#2a2c30")]
+    return [
+        box(0.03, 0, 0, (d - 0.06, w, 0.1), "#3a3c42"),
+        at("cylinder", -0.03, 0, 0.08, (0.2, 0.2, h * 0.45), look.colour),
+        at("sphere", -0.03, 0, h * 0.44, (0.2, 0.2, 0.16), "#c8d8e0", "glass"),
+        box(-0.06, 0, h * 0.45, (0.035, 0.035, h * 0.5), "silver", "metal"),
+        box(-0.04, 0, h - 0.06, (0.12, 0.04, 0.06), "#2a2c30"),
+    ]
 
 
-@kind("broom", (0.09, 0.12), (0.28, 0.34), (1.3, 1.45), colours=("red", "blue", "green", "yellow"), materials=("plastic",))
+@kind(
+    "broom", (0.09, 0.12), (0.28, 0.34), (1.3, 1.45), colours=("red", "blue", "green", "yellow"), materials=("plastic",)
+)
 def broom(look: Look) -> list[Part]:
     """A stick with a wide brush, leaning upright."""
     d, w, h = look.depth, look.width, look.height
-    return [box(0, 0, 0, (d * 0.8, w, 0.12), "#d8b86a", "wicker"), box(0, 0, 0.12, (d, w * 0.9, 0.05), look.colour), at("cylinder", 0, 0, 0.16, (0.028, 0.028, h - 0.16), look.colour)]
+    return [
+        box(0, 0, 0, (d * 0.8, w, 0.12), "#d8b86a", "wicker"),
+        box(0, 0, 0.12, (d, w * 0.9, 0.05), look.colour),
+        at("cylinder", 0, 0, 0.16, (0.028, 0.028, h - 0.16), look.colour),
+    ]
 
 
 @kind("lawn mower", (0.95, 1.1), (0.5, 0.58), (0.92, 1.02), colours=("red", "green", "orange"), materials=("metal",))
 def lawn_mower(look: Look) -> list[Part]:
     """Deck on four wheels with engine and a push bar at the rear."""
     d, w, h = look.depth, look.width, look.height
-    out = [box(d * 0.15, 0, 0.1, (d * 0.62, w - 0.1, 0.16), look.colour, "metal"), at("cylinder", d * 0.15, 0, 0.26, (0.26, 0.26, 0.14), "#2c2e32"), at("cylinder", d * 0.15, 0, 0.4, (0.12, 0.12, 0.05), "silver", "metal")]
-    out += [at("cylinder_y", d * 0.15 + x * d * 0.24, y * (w / 2 - 0.03), 0, (0.22, 0.06, 0.22), "#1d1e21") for x in (-1, 1) for y in (-1, 1)]
+    out = [
+        box(d * 0.15, 0, 0.1, (d * 0.62, w - 0.1, 0.16), look.colour, "metal"),
+        at("cylinder", d * 0.15, 0, 0.26, (0.26, 0.26, 0.14), "#2c2e32"),
+        at("cylinder", d * 0.15, 0, 0.4, (0.12, 0.12, 0.05), "silver", "metal"),
+    ]
+    out += [
+        at("cylinder_y", d * 0.15 + x * d * 0.24, y * (w / 2 - 0.03), 0, (0.22, 0.06, 0.22), "#1d1e21")
+        for x in (-1, 1)
+        for y in (-1, 1)
+    ]
     for s in (-1, 1):
-        out += [box(look.back + 0.22, s * w * 0.3, 0.2, (0.4, 0.03, 0.03), "#44474c", "metal"), box(look.back + 0.03, s * w * 0.3, 0.2, (0.03, 0.03, h - 0.22), "#44474c", "metal")]
+        out += [
+            box(look.back + 0.22, s * w * 0.3, 0.2, (0.4, 0.03, 0.03), "#44474c", "metal"),
+            box(look.back + 0.03, s * w * 0.3, 0.2, (0.03, 0.03, h - 0.22), "#44474c", "metal"),
+        ]
     return [*out, box(look.back + 0.03, 0, h - 0.04, (0.04, w * 0.64, 0.04), "#1d1e21")]
-
-
-@kind("water bottle", (0.075, 0.085), (0.075, 0.085), (0.22, 0.26), colours=BRIGHT, materials=("metal",))
-def water_bottle(look: Look) -> list[Part]:
-    """A sports bottle."""
-    d, h = look.depth, look.height
-    return [at("cylinder", 0, 0, 0, (d, d, h * 0.8), look.colour, "metal"), at("frustum", 0, 0, h * 0.8, (d, d, h * 0.1), "#303236"), at("cylinder", 0, 0, h * 0.88, (d * 0.4, d * 0.4, h * 0.12), "#303236")]

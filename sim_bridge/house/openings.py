@@ -10,13 +10,25 @@ from sim_bridge.house.scene import Opening
 
 DOOR_M, DOOR_HEIGHT_M = 0.92, 2.06
 CORNER_M = 0.16  # least distance from an opening to a corner of the room
-OPEN_PLAN = {frozenset(p) for p in (("living room", "dining room"), ("living room", "kitchen"), ("dining room", "kitchen"),
-                                    ("living room", "hallway"), ("hallway", "entryway"))}
+OPEN_PLAN = {
+    frozenset(p)
+    for p in (
+        ("living room", "dining room"),
+        ("living room", "kitchen"),
+        ("dining room", "kitchen"),
+        ("living room", "hallway"),
+        ("hallway", "entryway"),
+    )
+}
 # sill height range, head and width range in metres of windows by room kind.
 WINDOWS: dict[str, tuple[tuple[float, float], float, tuple[float, float]]] = {
-    "bathroom": ((1.5, 1.6), 2.15, (0.5, 0.7)), "kitchen": ((1.1, 1.2), 2.15, (0.9, 1.4)),
-    "laundry room": ((1.3, 1.5), 2.1, (0.6, 0.8)), "garage": ((1.5, 1.6), 2.1, (0.7, 1.0)),
-    "hallway": ((0.9, 1.0), 2.1, (0.6, 0.8)), "living room": ((0.55, 0.9), 2.25, (1.3, 2.0)), "": ((0.85, 0.95), 2.2, (1.0, 1.6)),
+    "bathroom": ((1.5, 1.6), 2.15, (0.5, 0.7)),
+    "kitchen": ((1.1, 1.2), 2.15, (0.9, 1.4)),
+    "laundry room": ((1.3, 1.5), 2.1, (0.6, 0.8)),
+    "garage": ((1.5, 1.6), 2.1, (0.7, 1.0)),
+    "hallway": ((0.9, 1.0), 2.1, (0.6, 0.8)),
+    "living room": ((0.55, 0.9), 2.25, (1.3, 2.0)),
+    "": ((0.85, 0.95), 2.2, (1.0, 1.6)),
 }
 DARK = ("closet", "pantry", "entryway")
 
@@ -138,9 +150,13 @@ def _join(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = 
 
 def _swings_into(cells: list[Cell], wall: Wall) -> int:
     """The leaf opens into the room rather than into the hallway, and into the larger one of two rooms."""
+
     def dislike(i: int) -> tuple[int, float]:
         cell = cells[i]
-        return ("entryway", "hallway").index(cell.kind) + 1 if cell.kind in ("entryway", "hallway") else 0, -(cell.x1 - cell.x0) * (cell.y1 - cell.y0)
+        return ("entryway", "hallway").index(cell.kind) + 1 if cell.kind in ("entryway", "hallway") else 0, -(
+            cell.x1 - cell.x0
+        ) * (cell.y1 - cell.y0)
+
     return min((wall.a, wall.b), key=dislike)
 
 
@@ -156,8 +172,11 @@ def _front_door(dice: Dice, holes: Holes, cells: list[Cell], outer: list[Wall]) 
 def _windows(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall) -> None:
     """Cut one window, or two into a long wall; some walls stay whole for tall furniture."""
     kind = cells[wall.a].kind
-    if kind in DARK or wall.length < 1.3 or any(o.rooms == (wall.a, -1) and o.kind == "door" and _on(o, wall)
-                                                for o in holes.openings):
+    if (
+        kind in DARK
+        or wall.length < 1.3
+        or any(o.rooms == (wall.a, -1) and o.kind == "door" and _on(o, wall) for o in holes.openings)
+    ):
         return
     others = [o for o in holes.openings if o.kind == "window" and o.rooms[0] == wall.a]
     if others and dice.chance(0.5):

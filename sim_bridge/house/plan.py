@@ -15,18 +15,37 @@ WALL_M = 0.12
 
 # kind: area range (m2) and least width (m) of a cell.
 SPACE: dict[str, tuple[float, float, float]] = {
-    "living room": (19.0, 29.0, 3.9), "kitchen": (10.0, 16.0, 2.9), "dining room": (11.5, 18.0, 3.0),
-    "bedroom": (11.0, 18.0, 3.0), "bathroom": (5.2, 8.6, 1.95), "study": (8.0, 13.0, 2.5),
-    "laundry room": (5.2, 8.5, 1.9), "entryway": (5.0, 8.5, 1.9), "garage": (15.0, 22.0, 3.4),
-    "workout room": (10.0, 16.0, 2.9), "pantry": (4.0, 6.5, 1.8), "closet": (4.0, 6.5, 1.8),
+    "living room": (19.0, 29.0, 3.9),
+    "kitchen": (10.0, 16.0, 2.9),
+    "dining room": (11.5, 18.0, 3.0),
+    "bedroom": (11.0, 18.0, 3.0),
+    "bathroom": (5.2, 8.6, 1.95),
+    "study": (8.0, 13.0, 2.5),
+    "laundry room": (5.2, 8.5, 1.9),
+    "entryway": (5.0, 8.5, 1.9),
+    "garage": (15.0, 22.0, 3.4),
+    "workout room": (10.0, 16.0, 2.9),
+    "pantry": (4.0, 6.5, 1.8),
+    "closet": (4.0, 6.5, 1.8),
 }
 # Rooms of the deep and of the shallow side; the others fit either.
 DEEP = ("living room", "dining room", "garage")
 SHALLOW = ("bathroom", "laundry room", "entryway")
 # Rooms behind another room, entered through it: (annex, host), and the annex's depth in metres.
 ANNEXES = {"pantry": "kitchen", "closet": "bedroom", "second bathroom": "bedroom"}
-OPTIONAL = ("bedroom", "dining room", "study", "entryway", "garage", "laundry room", "second bathroom", "bedroom", "pantry",
-            "workout room", "closet")
+OPTIONAL = (
+    "bedroom",
+    "dining room",
+    "study",
+    "entryway",
+    "garage",
+    "laundry room",
+    "second bathroom",
+    "bedroom",
+    "pantry",
+    "workout room",
+    "closet",
+)
 
 
 @dataclass
@@ -151,8 +170,14 @@ def _assign_strips(dice: Dice, columns: list[Column], hub: str) -> tuple[list[Co
     return deep, shallow
 
 
-def _cells(dice: Dice, strips: tuple[list[Column], list[Column]], depths: tuple[float, float], length: float,
-           band: float, hub: str) -> Layout:
+def _cells(
+    dice: Dice,
+    strips: tuple[list[Column], list[Column]],
+    depths: tuple[float, float],
+    length: float,
+    band: float,
+    hub: str,
+) -> Layout:
     """Place the strips below and above the band; a living room at the end may reach over the hallway."""
     deep, shallow = depths
     core = Cell(hub, 0.0, deep, length, deep + band)
@@ -170,8 +195,12 @@ def _cells(dice: Dice, strips: tuple[list[Column], list[Column]], depths: tuple[
                 cell.y0 = cut
         cells[-1 if cells[-1].parent is None else -2].x1 = length
     living = next(c for c in cells if c.kind == "living room")
-    if hub == "hallway" and living.x0 == 0.0 and (living.width * deep < 21.0 or dice.chance(0.4)) \
-            and living.width * (deep + band) < 33.0:
+    if (
+        hub == "hallway"
+        and living.x0 == 0.0
+        and (living.width * deep < 21.0 or dice.chance(0.4))
+        and living.width * (deep + band) < 33.0
+    ):
         living.y1, core.x0 = deep + band, living.x1
     return Layout(cells, length, deep + band + shallow)
 
@@ -192,28 +221,63 @@ def _turned(dice: Dice, layout: Layout) -> Layout:
 
 
 FLOORS: dict[str, tuple[tuple[str, str], ...]] = {
-    "bathroom": (("small_tile", "white"), ("small_tile", "turquoise"), ("tile", "light gray"), ("small_tile", "black"),
-                 ("small_tile", "light blue"), ("marble", "white")),
-    "kitchen": (("tile", "white"), ("tile", "beige"), ("tile", "gray"), ("small_tile", "light orange"), ("wood", "brown")),
+    "bathroom": (
+        ("small_tile", "white"),
+        ("small_tile", "turquoise"),
+        ("tile", "light gray"),
+        ("small_tile", "black"),
+        ("small_tile", "light blue"),
+        ("marble", "white"),
+    ),
+    "kitchen": (
+        ("tile", "white"),
+        ("tile", "beige"),
+        ("tile", "gray"),
+        ("small_tile", "light orange"),
+        ("wood", "brown"),
+    ),
     "laundry room": (("tile", "light blue"), ("small_tile", "light green"), ("tile", "gray")),
     "garage": (("concrete", "gray"),),
     "workout room": (("carpet", "black"), ("carpet", "gray"), ("planks", "beige")),
     "entryway": (("tile", "beige"), ("tile", "black"), ("marble", "white"), ("tile", "brown")),
     "hallway": (("planks", "brown"), ("planks", "beige"), ("tile", "light gray"), ("marble", "cream")),
-    "bedroom": (("carpet", "beige"), ("carpet", "blue"), ("carpet", "light gray"), ("planks", "beige"), ("carpet", "green"),
-                ("planks", "brown"), ("carpet", "light purple")),
+    "bedroom": (
+        ("carpet", "beige"),
+        ("carpet", "blue"),
+        ("carpet", "light gray"),
+        ("planks", "beige"),
+        ("carpet", "green"),
+        ("planks", "brown"),
+        ("carpet", "light purple"),
+    ),
     "pantry": (("tile", "beige"), ("planks", "brown")),
     "closet": (("carpet", "beige"), ("planks", "beige")),
     "": (("planks", "brown"), ("planks", "beige"), ("wood", "brown"), ("carpet", "beige"), ("planks", "gray")),
 }
 WALLS: dict[str, tuple[str, ...]] = {
-    "bathroom": ("tile", "small_tile", "tile", "plaster"), "kitchen": ("plaster", "plaster", "tile"),
-    "living room": ("plaster", "plaster", "wallpaper_stripes", "brick"), "garage": ("brick", "concrete"),
-    "bedroom": ("plaster", "wallpaper_stripes", "wallpaper_dots"), "dining room": ("plaster", "wallpaper_stripes"),
+    "bathroom": ("tile", "small_tile", "tile", "plaster"),
+    "kitchen": ("plaster", "plaster", "tile"),
+    "living room": ("plaster", "plaster", "wallpaper_stripes", "brick"),
+    "garage": ("brick", "concrete"),
+    "bedroom": ("plaster", "wallpaper_stripes", "wallpaper_dots"),
+    "dining room": ("plaster", "wallpaper_stripes"),
     "": ("plaster",),
 }
-COLOURS = ("white", "cream", "light blue", "light green", "light yellow", "light pink", "light purple", "light gray",
-           "light orange", "beige", "turquoise", "white", "yellow")
+COLOURS = (
+    "white",
+    "cream",
+    "light blue",
+    "light green",
+    "light yellow",
+    "light pink",
+    "light purple",
+    "light gray",
+    "light orange",
+    "beige",
+    "turquoise",
+    "white",
+    "yellow",
+)
 
 
 def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
@@ -224,20 +288,39 @@ def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
         colours = colours or dice.shuffled(COLOURS)
         floor, floor_colour = dice.pick(FLOORS.get(cell.kind, FLOORS[""]))
         wall = dice.pick(WALLS.get(cell.kind, WALLS[""]))
-        colour = dice.pick(("red", "brown", "white")) if wall == "brick" else "gray" if wall == "concrete" else colours.pop()
+        colour = (
+            dice.pick(("red", "brown", "white")) if wall == "brick" else "gray" if wall == "concrete" else colours.pop()
+        )
         half = WALL_M / 2
-        rooms.append(Room(index, cell.kind, round(cell.x0 + half, 3), round(cell.y0 + half, 3), round(cell.x1 - half, 3),
-                          round(cell.y1 - half, 3), floor, floor_colour, colour, name, wall))
+        rooms.append(
+            Room(
+                index,
+                cell.kind,
+                round(cell.x0 + half, 3),
+                round(cell.y0 + half, 3),
+                round(cell.x1 - half, 3),
+                round(cell.y1 - half, 3),
+                floor,
+                floor_colour,
+                colour,
+                name,
+                wall,
+            )
+        )
     return rooms
 
 
 def _names(dice: Dice, cells: list[Cell]) -> list[str]:
     """Name rooms; several of a kind are told apart as a person would."""
-    series = {"bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
-              "bathroom": ["main bathroom", "second bathroom", "third bathroom"]}
+    series = {
+        "bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
+        "bathroom": ["main bathroom", "second bathroom", "third bathroom"],
+    }
     many = [k for k in series if sum(c.kind == k for c in cells) > 1]
-    ranked = sorted(range(len(cells)), key=lambda i: (cells[i].parent is not None,
-                                                      -_area(cells[i]) if cells[i].kind == "bedroom" else 0.0, i))
+    ranked = sorted(
+        range(len(cells)),
+        key=lambda i: (cells[i].parent is not None, -_area(cells[i]) if cells[i].kind == "bedroom" else 0.0, i),
+    )
     names = [c.kind for c in cells]
     for i in ranked:
         if cells[i].kind in many:

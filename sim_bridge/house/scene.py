@@ -44,8 +44,8 @@ PALETTE = {
 class Part(NamedTuple):
     """A primitive of an object, in the object's local frame.
 
-    shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of PALETTE
-    or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour; glow: 0..1 of own light.
+    shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of
+    PALETTE or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour; glow: 0..1 of own light.
     """
 
     shape: str

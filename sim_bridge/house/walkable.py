@@ -61,16 +61,28 @@ def floor_of(house: House) -> Floor:
 
     def window(x0: float, y0: float, x1: float, y1: float, grow: float) -> tuple[slice, slice]:
         """Cells whose centres lie in the rectangle grown by `grow` metres."""
+
         def span(a: float, b: float, start: float, most: int) -> slice:
-            return slice(max(0, math.ceil((a - grow - start) / CELL_M - 0.5)), min(most, math.floor((b + grow - start) / CELL_M - 0.5) + 1))
+            return slice(
+                max(0, math.ceil((a - grow - start) / CELL_M - 0.5)),
+                min(most, math.floor((b + grow - start) / CELL_M - 0.5) + 1),
+            )
+
         return span(y0, y1, origin[1], rows), span(x0, x1, origin[0], columns)
 
     half = house.wall_thickness_m / 2 + CELL_M / 2
     for o in house.openings:
         if o.kind != "window" and -1 not in o.rooms:
             along_x = o.y0 == o.y1
-            room[window(o.x0 if along_x else o.x0 - half, o.y0 - half if along_x else o.y0,
-                        o.x1 if along_x else o.x1 + half, o.y1 + half if along_x else o.y1, 0.0)] = -2
+            room[
+                window(
+                    o.x0 if along_x else o.x0 - half,
+                    o.y0 - half if along_x else o.y0,
+                    o.x1 if along_x else o.x1 + half,
+                    o.y1 + half if along_x else o.y1,
+                    0.0,
+                )
+            ] = -2
     for r in house.rooms:
         room[window(r.x0, r.y0, r.x1, r.y1, 0.0)] = r.id
     free = room != -1

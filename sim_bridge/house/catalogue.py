@@ -1,0 +1,40 @@
+"""All kinds of things a home can hold: importing this module enters every one into KINDS."""
+
+from __future__ import annotations
+
+from sim_bridge.house import (
+    kinds_bath,
+    kinds_belongings,
+    kinds_decor,
+    kinds_kitchen,
+    kinds_lamps,
+    kinds_laundry,
+    kinds_openings,
+    kinds_seating,
+    kinds_small,
+    kinds_sport,
+    kinds_storage,
+    kinds_tableware,
+    kinds_toys,
+    kinds_utility,
+)
+from sim_bridge.house.kinds import KINDS, Kind
+
+MODULES = (
+    kinds_bath,
+    kinds_belongings,
+    kinds_decor,
+    kinds_kitchen,
+    kinds_lamps,
+    kinds_laundry,
+    kinds_openings,
+    kinds_seating,
+    kinds_small,
+    kinds_sport,
+    kinds_storage,
+    kinds_tableware,
+    kinds_toys,
+    kinds_utility,
+)
+
+__all__ = ["KINDS", "MODULES", "Kind"]

@@ -1,0 +1,145 @@
+"""Lamps."""
+
+from __future__ import annotations
+
+from sim_bridge.house.kinds import Look, at, box, kind
+from sim_bridge.house.scene import Part
+
+SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
+
+
+def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
+    """A lamp shade; its colour glows when the lamp is on, and a bright bulb shows below."""
+    on = look.state == "on"
+    out = [at("frustum", 0, 0, z, (width, width, height), look.colour, "fabric", glow=0.75 if on else 0.0)]
+    return [
+        *out,
+        at("sphere", 0, 0, z - 0.03, (0.08, 0.08, 0.08), "#fff1c8" if on else "#c9c6bd", glow=1.0 if on else 0.0),
+    ]
+
+
+@kind(
+    "floor lamp", (0.34, 0.42), (0.34, 0.42), (1.45, 1.7), colours=SHADES, materials=("fabric",), states=("on", "off")
+)
+def floor_lamp(look: Look) -> list[Part]:
+    """Foot, pole and shade."""
+    h, w = look.height, look.width
+    return [
+        at("cylinder", 0, 0, 0, (w * 0.75, w * 0.75, 0.025), "black", "metal"),
+        at("cylinder", 0, 0, 0.02, (0.03, 0.03, h - 0.25), "black", "metal"),
+        *_shade(look, h - 0.32, w, 0.32),
+    ]
+
+
+@kind("table lamp", (0.24, 0.3), (0.24, 0.3), (0.38, 0.5), colours=SHADES, materials=("fabric",), states=("on", "off"))
+def table_lamp(look: Look) -> list[Part]:
+    """A round base with a shade."""
+    h, w = look.height, look.width
+    return [
+        at("sphere", 0, 0, 0.0, (w * 0.5, w * 0.5, h * 0.42), "#8a6a48", "wood"),
+        at("cylinder", 0, 0, 0, (w * 0.45, w * 0.45, 0.02), "#6a5038", "wood"),
+        at("cylinder", 0, 0, h * 0.38, (0.025, 0.025, h * 0.2), "gold", "metal"),
+        *_shade(look, h * 0.52, w, h * 0.48),
+    ]
+
+
+@kind(
+    "desk lamp",
+    (0.3, 0.36),
+    (0.17, 0.2),
+    (0.42, 0.5),
+    colours=("red", "black", "white", "green", "yellow", "blue"),
+    materials=("metal",),
+    states=("on", "off"),
+)
+def desk_lamp(look: Look) -> list[Part]:
+    """Foot, upright, arm and a cone."""
+    d, w, h, on = look.depth, look.width, look.height, look.state == "on"
+    x = look.back + 0.1
+    head = look.front - 0.1
+    return [
+        at("cylinder", x, 0, 0, (w, w, 0.025), look.colour, "metal"),
+        at("cylinder", x, 0, 0.02, (0.025, 0.025, h - 0.06), look.colour, "metal"),
+        box((x + head) / 2, 0, h - 0.05, (d - 0.2, 0.025, 0.025), look.colour, "metal"),
+        at("frustum", head, 0, h - 0.16, (w, w, 0.13), look.colour, "metal"),
+        at(
+            "sphere",
+            head,
+            0,
+            h - 0.2,
+            (w * 0.66, w * 0.66, 0.08),
+            "#fff1c0" if on else "#d8d6ce",
+            glow=1.0 if on else 0.0,
+        ),
+    ]
+
+
+@kind(
+    "ceiling lamp",
+    (0.38, 0.55),
+    (0.38, 0.55),
+    (0.12, 0.18),
+    colours=("white",),
+    materials=("glass",),
+    states=("on", "on", "off"),
+    solid=False,
+)
+def ceiling_lamp(look: Look) -> list[Part]:
+    """A flat glass dome under a plate."""
+    on = look.state == "on"
+    return [
+        at("cylinder", 0, 0, look.height - 0.03, (look.depth, look.width, 0.03), "silver", "metal"),
+        at(
+            "bowl",
+            0,
+            0,
+            0,
+            (look.depth * 0.92, look.width * 0.92, look.height - 0.03),
+            "white",
+            "plain",
+            glow=1.0 if on else 0.0,
+        ),
+    ]
+
+
+@kind(
+    "pendant lamp",
+    (0.36, 0.5),
+    (0.36, 0.5),
+    (0.75, 0.95),
+    colours=("black", "white", "red", "yellow", "green", "orange", "gold"),
+    materials=("metal",),
+    states=("on", "on", "off"),
+    solid=False,
+)
+def pendant_lamp(look: Look) -> list[Part]:
+    """A shade on a cable."""
+    h, w, on = look.height, look.width, look.state == "on"
+    return [
+        at("cylinder", 0, 0, 0.24, (0.02, 0.02, h - 0.24), "black"),
+        at("cylinder", 0, 0, h - 0.03, (0.12, 0.12, 0.03), "black"),
+        at("frustum", 0, 0, 0.03, (w, w, 0.24), look.colour, "metal", glow=0.25 if on else 0.0),
+        at("sphere", 0, 0, 0.0, (w * 0.4, w * 0.4, 0.12), "#fff0c0" if on else "#b8b6b0", glow=1.0 if on else 0.0),
+    ]
+
+
+@kind(
+    "wall lamp",
+    (0.16, 0.22),
+    (0.16, 0.22),
+    (0.24, 0.32),
+    colours=("white", "yellow", "orange"),
+    materials=("glass",),
+    states=("on", "off"),
+    solid=False,
+)
+def wall_lamp(look: Look) -> list[Part]:
+    """A shade on a bracket."""
+    h, w, on = look.height, look.width, look.state == "on"
+    return [
+        box(look.back + 0.01, 0, h * 0.2, (0.02, 0.09, h * 0.5), "gold", "metal"),
+        box(0, 0, h * 0.3, (look.depth - 0.04, 0.025, 0.025), "gold", "metal"),
+        at(
+            "frustum", 0.02, 0, h * 0.36, (look.depth - 0.04, w - 0.02, h * 0.64), look.colour, glow=0.85 if on else 0.0
+        ),
+    ]
