@@ -167,7 +167,9 @@ class Facts:
         return None
 
     def short(self, thing: Thing) -> str | None:
-        """Return the name without the room, for a sentence that has already said it; None if the room has two."""
+        """Return the name without the room, once that is said; None if the room has two, or it is built in."""
+        if thing.kind in lexicon.BUILT_IN:
+            return None
         return f"the {say(thing)}" if self.alone(thing, self.inside(thing.room)) else None
 
     def _door(self, leaf: Thing) -> str | None:
@@ -213,7 +215,7 @@ class Facts:
     def standing(self, room: int) -> list[Thing]:
         """Return the furniture of a room: what stands on its floor and rises from it."""
         return [t for t in self.inside(room)
-                if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in (*lexicon.OPENINGS, *lexicon.BUILT_IN)]
+                if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
 
     def local(self, base: Thing, other: Thing) -> tuple[float, float]:
         """Return the other's centre in the base's frame: x to its front, y to its left, metres."""

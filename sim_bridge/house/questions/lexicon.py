@@ -20,7 +20,7 @@ ALSO = {
 }
 DOORS = ("door",)
 OPENINGS = ("door", "window", "curtains", "front door")  # in the wall, not on it
-BUILT_IN = ("kitchen counter",)  # one worktop from end to end: nobody says what is next to it
+BUILT_IN = ("kitchen counter", "kitchen sink")  # one worktop from end to end: nobody says what is next to it
 MASS = frozenset(("toilet paper",))
 SINGULAR_S = frozenset(("canvas", "mattress"))
 

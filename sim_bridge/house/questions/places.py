@@ -95,7 +95,8 @@ def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
     carried = facts.carried(base)
     for kind in heads(carried):
         things = [t for t in carried if t.kind == kind]
-        if len(things) > 1 and not is_plural(kind) and facts.alone(things[0], [t for t in carried if t.kind != kind]):
+        others = [base, *(t for t in carried if t.kind != kind)]
+        if len(things) > 1 and not is_plural(kind) and facts.alone(things[0], others):
             yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
 
 

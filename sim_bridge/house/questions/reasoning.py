@@ -111,8 +111,9 @@ def _dining(facts: Facts) -> Iterator[Candidate]:
         if facts.coin("seats", table.id):
             yield Candidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), n)
         guests = n + facts.pick((-1, 0), "few", table.id) if facts.coin("guests", table.id) else n + 2
-        yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
-                        _yes(guests <= n), targets, need=n)
+        if guests > 1:
+            yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
+                            _yes(guests <= n), targets, need=n)
 
 
 def _waste(facts: Facts) -> Iterator[Candidate]:
