@@ -12,6 +12,7 @@ from trimesh.visual.texture import TextureVisuals
 
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.scene import House
+from sim_bridge.house.shell import CLEAR, OUTDOORS
 from sim_bridge.house.textures import SIZE, atlas, level_offsets
 
 LEVEL = 1  # of the texture pyramid: 128 x 128
@@ -25,14 +26,14 @@ def export_glb(house: House, path: Path) -> None:
     texels, variant = atlas(mesh.variant)
     kinds = {0: "building", **{t.id: t.kind for t in house.things}}
     scene = trimesh.Scene()
-    materials: dict[tuple[int, bytes, float, bool], PBRMaterial] = {}
+    materials: dict[tuple[int, bytes, float, int], PBRMaterial] = {}
     for instance in np.unique(mesh.instance):
         name = f"{kinds[int(instance)]} {int(instance)}"
         here = mesh.instance == instance
-        looks = np.concatenate([variant[:, None], mesh.colour, mesh.glow[:, None], mesh.pane[:, None]], axis=1)
+        looks = np.concatenate([variant[:, None], mesh.colour, mesh.glow[:, None], mesh.see[:, None]], axis=1)
         for number, look in enumerate(np.unique(looks[here], axis=0)):
             quads = here & (looks == look).all(axis=1)
-            key = (int(look[0]), look[1:4].tobytes(), float(look[4]), bool(look[5]))
+            key = (int(look[0]), look[1:4].tobytes(), float(look[4]), int(look[5]))
             if key not in materials:
                 materials[key] = _material(f"material {len(materials)}", texels[key[0]], look[1:4], key[2], key[3])
             label = f"{name}.{number}"
@@ -52,14 +53,16 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
                            visual=TextureVisuals(uv=uv.reshape(-1, 2), material=material))
 
 
-def _material(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, pane: bool) -> PBRMaterial:
+def _material(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:
     """Return a matt material: the texture already multiplied by the surface colour (linear), stored as sRGB."""
     start, side = level_offsets()[LEVEL], SIZE >> LEVEL
     linear = np.clip(texels[start:start + side * side].reshape(side, side, 3) / 128.0 * colour, 0.0, 1.0)
     srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    if pane:
+    if see == OUTDOORS:
         srgb = np.broadcast_to(SKY_SRGB, srgb.shape)
     image = Image.fromarray(np.rint(255 * srgb[::-1]).astype(np.uint8))
-    emission = np.ones(3) if pane else np.clip(colour * glow, 0.0, 1.0)
+    emission = np.ones(3) if see == OUTDOORS else np.clip(colour * glow, 0.0, 1.0)
     return PBRMaterial(name=name, baseColorTexture=image, metallicFactor=0.0, roughnessFactor=0.9, doubleSided=True,
-                       emissiveFactor=emission.tolist(), emissiveTexture=image if pane else None)
+                       emissiveFactor=emission.tolist(), emissiveTexture=image if see == OUTDOORS else None,
+                       baseColorFactor=[255, 255, 255, 90 if see == CLEAR else 255],
+                       alphaMode="BLEND" if see == CLEAR else "OPAQUE")

@@ -15,10 +15,11 @@ import numpy as np
 from sim_bridge.house.meshes import QuadMesh, linear_rgb, placed_at
 from sim_bridge.house.render import LightMap, RayScene, for_bands
 from sim_bridge.house.scene import House, Opening, Room
+from sim_bridge.house.shell import MIRROR, OPAQUE
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
-SHARE_M = 0.12  # samples of one thing that are closer than this and face the same way share their light
-GATHER, BOUNCES = 32, 3  # directions per sample, reflections
+SHARE_M = 0.06  # samples of one part that are closer than this and face the same way share their light
+GATHER, GATHER_THINGS, BOUNCES = 32, 16, 3  # directions per sample of the building and of things; reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
 LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
@@ -29,7 +30,7 @@ BAND = 2048  # samples per piece of work
 class Samples(NamedTuple):
     """Where light is measured: points and unit normals (k, 3) float32, the quad (k,) of each; grid as in LightMap.
 
-    member: (m,) which of the k samples stands for each value of the light map: neighbours on one thing share theirs.
+    member: (m,) which of the k samples stands for each value of the light map: neighbours on one part share theirs.
     """
 
     points: np.ndarray
@@ -56,16 +57,17 @@ def samples_of(mesh: QuadMesh) -> Samples:
     points, normals = (sum(x[quad, corner] * weight for corner, weight in enumerate(weights))
                        for x in (c, mesh.normals.astype(np.float64)))
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
-    chosen, member = _shared(points, normals, mesh.instance[quad])
-    points, normals, grid = points[chosen], normals[chosen], np.stack([first, *cells], axis=1).astype(np.int32)
-    return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad[chosen], grid, member)
+    chosen, member = _shared(points, normals, mesh.part[quad])
+    points, normals = points[chosen], normals[chosen]
+    return Samples((points + LIFT_M * normals).astype(np.float32), normals.astype(np.float32), quad[chosen],
+                   np.stack([first, *cells], axis=1).astype(np.int32), member)
 
 
-def _shared(points: np.ndarray, normals: np.ndarray, instance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which samples are kept (k,), and (m,) the kept one for each: one per thing, SHARE_M cube and direction."""
+def _shared(points: np.ndarray, normals: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which samples are kept (k,), and (m,) the kept one for each: one per part, SHARE_M cube and direction."""
     cube = np.floor((points - points.min(axis=0)) / SHARE_M).astype(np.int64)
     facing = np.rint(normals * 2.0).astype(np.int64) + 2
-    key = instance.astype(np.int64)
+    key = part.astype(np.int64)
     for column, span in zip((*cube.T, *facing.T), (1024, 1024, 128, 5, 5, 5), strict=True):
         key = key * span + column
     _, chosen, member = np.unique(key, return_index=True, return_inverse=True)
@@ -75,7 +77,7 @@ def _shared(points: np.ndarray, normals: np.ndarray, instance: np.ndarray) -> tu
 def bake(house: House, mesh: QuadMesh) -> LightMap:
     """Return the light of a house."""
     samples = samples_of(mesh)
-    solid = np.nonzero(~mesh.pane)[0]
+    solid = np.nonzero((mesh.see == OPAQUE) | (mesh.see == MIRROR))[0]
     triangles = mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)
     scene = _Scene(samples, mesh, solid, RayScene(triangles))
     rooms = _rooms_of(house, samples)
@@ -86,13 +88,14 @@ def bake(house: House, mesh: QuadMesh) -> LightMap:
             direct[here] += _window(scene, here, opening, room)
         for lamp in _lamps(house, room):
             direct[here] += _lamp(scene, here, lamp)
-    light, openness = _reflected(scene, direct)
-    values = _exposed(house, light, openness, rooms, mesh.instance[samples.quad] == 0)
+    building = mesh.instance[samples.quad] == 0
+    light, openness = _reflected(scene, direct, building)
+    values = _exposed(house, light, openness, rooms, building)
     return LightMap(values.astype(np.float32)[samples.member], samples.grid)
 
 
 class _Scene(NamedTuple):
-    """What rays meet while baking: the mesh without window panes (triangle i belongs to quad solid[i // 2])."""
+    """What rays meet while baking: the mesh without what light passes (triangle i belongs to quad solid[i // 2])."""
 
     samples: Samples
     mesh: QuadMesh
@@ -179,7 +182,8 @@ class Lamp(NamedTuple):
 def _lamps(house: House, room: Room) -> list[Lamp]:
     """Return the glowing parts of a room that are worth sampling."""
     lamps = []
-    for thing in (t for t in house.things if t.room == room.id):
+    windows = {o.thing for o in house.openings if o.kind == "window"}
+    for thing in (t for t in house.things if t.room == room.id and t.id not in windows):
         for part in (p for p in thing.parts if p.glow > 0.2):
             _, b, c = sorted(part.size)
             if b * c < 0.002:
@@ -195,32 +199,42 @@ def _lamp(scene: _Scene, here: np.ndarray, lamp: Lamp) -> np.ndarray:
     return _from_area(scene, here, lamp.centre, lamp.area, None, lamp.radius)[:, None] * lamp.colour
 
 
-def _reflected(scene: _Scene, direct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _reflected(scene: _Scene, direct: np.ndarray, building: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (m, 3) light with reflections, and (m,) how open the surroundings are (1 = nothing within a metre)."""
-    m = len(direct)
-    hit, openness = np.full((m, GATHER), -1), np.zeros(m)
-    local = _cosine_directions()
-
-    def band(part: slice) -> None:
-        n = scene.samples.normals[part]
-        rays = np.einsum("kj,mji->mki", local, _frames(n)).reshape(-1, 3).astype(np.float32)
-        record = scene.rays.hits(np.repeat(scene.samples.points[part], GATHER, axis=0), rays)
-        hit[part] = _sample_hit(scene, record).reshape(-1, GATHER)
-        openness[part] = np.minimum(record["tfar"], 1.0).reshape(-1, GATHER).mean(axis=1)
-    for_bands(band, m, BAND)
+    openness = np.zeros(len(direct))
+    groups = []
+    for which, count in ((np.nonzero(building)[0], GATHER), (np.nonzero(~building)[0], GATHER_THINGS)):
+        hit, openness[which] = _gather(scene, which, count)
+        groups.append((which, hit))
     albedo = np.minimum(scene.mesh.colour, 0.85)[scene.samples.quad]
     light = direct
     for _ in range(BOUNCES):
         glowing = np.minimum(light, BRIGHT) * albedo
         glowing = np.concatenate([glowing, np.zeros((1, 3))])  # index -1: the ray left the house
-        light = direct + np.stack([glowing[:, c][hit].mean(axis=1) for c in range(3)], axis=1)
+        light = direct.copy()
+        for which, hit in groups:
+            light[which] += np.stack([glowing[:, c][hit].mean(axis=1) for c in range(3)], axis=1)
     return light, openness
 
 
-def _cosine_directions() -> np.ndarray:
-    """Return (GATHER, 3) directions about +z with density cosine / pi: a spiral over the unit disc, lifted (Malley)."""
-    k = np.arange(GATHER)
-    radius, turn = np.sqrt((k + 0.5) / GATHER), k * math.pi * (3.0 - math.sqrt(5.0))
+def _gather(scene: _Scene, which: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (k, count) the light sample that each of `count` rays from samples `which` hits, -1 = none; openness."""
+    hit, openness = np.full((len(which), count), -1), np.zeros(len(which))
+    local = _cosine_directions(count)
+
+    def band(part: slice) -> None:
+        rays = np.einsum("kj,mji->mki", local, _frames(scene.samples.normals[which[part]])).reshape(-1, 3)
+        record = scene.rays.hits(np.repeat(scene.samples.points[which[part]], count, axis=0), rays.astype(np.float32))
+        hit[part] = _sample_hit(scene, record).reshape(-1, count)
+        openness[part] = np.minimum(record["tfar"], 1.0).reshape(-1, count).mean(axis=1)
+    for_bands(band, len(which), BAND)
+    return hit, openness
+
+
+def _cosine_directions(count: int) -> np.ndarray:
+    """Return (count, 3) directions about +z with density cosine / pi: a spiral over the unit disc, lifted (Malley)."""
+    k = np.arange(count)
+    radius, turn = np.sqrt((k + 0.5) / count), k * math.pi * (3.0 - math.sqrt(5.0))
     return np.stack([radius * np.cos(turn), radius * np.sin(turn), np.sqrt(1 - radius ** 2)], axis=1)
 
 

@@ -16,9 +16,12 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house.scene import PALETTE, House, Part, Thing
-from sim_bridge.house.shell import Surface, shell_of
+from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, Surface, shell_of
 from sim_bridge.house.solids import SHAPES, Patch, joined
 from sim_bridge.house.textures import TEXTURES, texture_row
+
+NUDGE_M = 2e-4  # parts of a thing share faces; apart by this, one of them is always in front
+CLEAR_ABOVE = 0.3  # lighter glass (linear) is seen through; darker glass is a screen, an oven door, a bottle
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,8 @@ class QuadMesh:
 
     corners, normals: (n, 4, 3) float32; uv: (n, 3, 2) float32, texture coordinates at (0,0), their steps along s and t;
     colour: (n, 3) float32; variant: (n,) int32 row of the texture atlas; instance: (n,) int32, 0 = the building itself;
-    glow: (n,) float32; cell_m: (n,) float32 spacing of baked light; pane: (n,) bool, window glass before the outdoors.
+    glow: (n,) float32; cell_m: (n,) float32 spacing of baked light; see: (n,) int8, OPAQUE, OUTDOORS, CLEAR or MIRROR;
+    part: (n,) int32, quads of one part have one number.
     """
 
     corners: np.ndarray
@@ -38,7 +42,8 @@ class QuadMesh:
     instance: np.ndarray
     glow: np.ndarray
     cell_m: np.ndarray
-    pane: np.ndarray
+    see: np.ndarray
+    part: np.ndarray
 
     def triangles(self) -> np.ndarray:
         """Return (2 n, 3, 3) float32 triangle corners."""
@@ -52,8 +57,8 @@ def mesh_of(house: House) -> QuadMesh:
         soup.add(patch, surface)
     windows = {o.thing for o in house.openings if o.kind == "window"}
     for thing in house.things:
-        for part in thing.parts:
-            soup.add(_placed(thing, part), _surface(thing, part, thing.id in windows))
+        for number, part in enumerate(thing.parts):
+            soup.add(_placed(thing, part, NUDGE_M * (number % 7 - 3)), _surface(thing, part, thing.id in windows))
     return soup.mesh()
 
 
@@ -69,8 +74,12 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
 
 
 def _surface(thing: Thing, part: Part, in_window: bool) -> Surface:
-    pane = part.texture == "window" or (in_window and part.texture == "glass")
-    return Surface(part.colour, "window" if pane else part.texture, thing.id, part.glow, pane=pane)
+    """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
+    see = OPAQUE
+    if part.texture == "glass":
+        clear = part.glow == 0.0 and sum(linear_rgb(part.colour)) / 3 > CLEAR_ABOVE
+        see = OUTDOORS if in_window else MIRROR if thing.kind == "mirror" else CLEAR if clear else OPAQUE
+    return Surface(part.colour, part.texture, thing.id, part.glow, see=see)
 
 
 @lru_cache(maxsize=4096)
@@ -81,11 +90,11 @@ def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
     return SHAPES[shape](np.asarray(size, float))
 
 
-def _placed(thing: Thing, part: Part) -> Patch:
-    """Return a part in the map frame. Raises ConfigError for an unknown shape."""
+def _placed(thing: Thing, part: Part, nudge_m: float) -> Patch:
+    """Return a part in the map frame, moved by a hair along all axes. Raises ConfigError for an unknown shape."""
     patch = _solid(part.shape, part.size)
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
-    corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre)
+    corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre + nudge_m)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))
 
 
@@ -124,17 +133,17 @@ class _Soup:
             np.array([row[6] for row in rows]), count, axis=0)[:, None])
         return QuadMesh(whole.corners.astype(np.float32), whole.normals.astype(np.float32), _affine(uv),
                         each(0, np.float32), each(1, np.int32), each(2, np.int32), each(3, np.float32),
-                        each(4, np.float32), each(5, bool))
+                        each(4, np.float32), each(5, np.int8), np.repeat(np.arange(len(count), dtype=np.int32), count))
 
 
 def _look(surface: Surface) -> tuple:
-    """Return the columns of a surface: colour, variant, instance, glow, cell, pane, tile_m, fitted."""
+    """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted."""
     texture = TEXTURES[surface.texture]
     own = np.asarray(linear_rgb(surface.colour))
     colour = own * texture.tint + 0.5 * (1.0 - texture.tint)  # a texel of 255 doubles: pictures show their own colours
     variant = texture_row(surface.texture, surface.instance)
     fitted = [metres == 0.0 for metres in texture.tile_m]
-    return (colour, variant, surface.instance, surface.glow, surface.cell_m, surface.pane,
+    return (colour, variant, surface.instance, surface.glow, surface.cell_m, surface.see,
             [metres or 1.0 for metres in texture.tile_m], fitted)
 
 

@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 
+from sim_bridge.house.shell import OUTDOORS
 from sim_bridge.house.textures import LEVELS, SIZE, level_offsets
 
 LUT_SIZE, LUT_RANGE = 4096, 2.2  # tone curve over the square root of radiance
@@ -96,7 +97,7 @@ def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.n
             labels[i] = instance[q]
             if z <= max_range:
                 depth[i] = z
-        if q < 0 or look[q, 14] > 0.0:
+        if q < 0 or look[q, 14] == OUTDOORS:
             r, g, b = _sky(dx, dy, dz)
         else:
             second = triangle[i] & 1

@@ -13,6 +13,7 @@ from sim_bridge.house.scene import House, Opening, Room
 from sim_bridge.house.solids import Patch
 
 FLOOR_CELL_M, WALL_CELL_M, THING_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
+OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # seen at a surface: itself, the sky, what lies behind, a reflection
 
 
 class Surface(NamedTuple):
@@ -23,7 +24,7 @@ class Surface(NamedTuple):
     instance: int = 0
     glow: float = 0.0
     cell_m: float = THING_CELL_M
-    pane: bool = False
+    see: int = OPAQUE
 
 
 def shell_of(house: House) -> Iterator[tuple[Patch, Surface]]:

@@ -193,7 +193,7 @@ class Texture(NamedTuple):
     pictures: int = 1  # how many variants there are
 
 
-TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES, and "window": the outdoors through a pane
+TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
     "plain": Texture(_plain, (1.0, 1.0)),
     "plaster": Texture(_plaster, (1.4, 1.4)),
     "wallpaper_stripes": Texture(_stripes, (0.48, 0.96)),
@@ -217,7 +217,6 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES, and "window": t
     "books": Texture(_books, (0.55, 0.0), 0.35),
     "painting": Texture(_painting, (0.0, 0.0), 0.0, PICTURES),
     "screen": Texture(_screen, (0.0, 0.0), 0.0, PICTURES),
-    "window": Texture(_plain, (1.0, 1.0)),
 }
 
 
