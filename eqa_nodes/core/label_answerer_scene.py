@@ -119,7 +119,7 @@ class Scene:
                 max(t.high[0] for t in things), max(t.high[1] for t in things))
 
     def coverage(self, room: str) -> float:
-        """Return the share, 0..1, of a room's box that some view within it looked at."""
+        """Return the share, 0..1, of a room's box that some view of it looked at; less when none was taken inside."""
         box = self.bounds(room)
         if box is None:
             return 0.0
@@ -127,7 +127,8 @@ class Scene:
         width, depth = box[2] - box[0], box[3] - box[1]
         spots = [(box[0] + width * i / 8, box[1] + depth * j / 8) for i in range(9) for j in range(9)]
         seen = sum(any(_looks_at(pose.x, pose.y, pose.yaw, *spot) for pose in cameras) for spot in spots)
-        return seen / len(spots)
+        entered = any(_inside(box, v.pose.x, v.pose.y, 0.3) for v in self.views)
+        return seen / len(spots) * (1.0 if entered else 0.7)
 
     def _nearest(self, thing: Seen, base: Seen) -> bool:
         """Return whether no other thing of the base's kind is nearer: labels name the support's kind only."""

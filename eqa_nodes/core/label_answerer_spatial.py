@@ -140,11 +140,10 @@ def _closer(scene: Scene, asked: Asked) -> Found | None:
 
 def _count(scene: Scene, asked: Asked) -> Found | None:
     found = scene.find(asked.refs[0]._replace(room=asked.room))
-    seen = scene.coverage(asked.room) if asked.room else 0.5
-    if not found and seen < 0.8:
+    if not found:  # nothing proves a zero, and who asks how many expects some
         return None
-    clear = min((t.clarity for t in found), default=0.0)
-    return Found(str(len(found)), 0.95 * seen, tuple(found), 0.75 * clear)
+    seen = scene.coverage(asked.room) if asked.room else 0.5
+    return Found(str(len(found)), 0.95 * seen, tuple(found), 0.75 * min(t.clarity for t in found))
 
 
 def _count_at(scene: Scene, asked: Asked) -> Found | None:

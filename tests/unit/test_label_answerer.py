@@ -171,6 +171,15 @@ def test_a_count_is_sure_only_when_the_room_was_looked_over() -> None:
     assert one.confidence < 0.7 < all_round.confidence
 
 
+def test_a_count_of_nothing_is_no_answer() -> None:
+    assert ask("How many mirrors are in the kitchen?").abstained
+
+
+def test_a_look_through_the_door_does_not_settle_a_count() -> None:
+    outside = [Recalled(view(i, Pose2(3.0, 2.0, 0.0), *KITCHEN), 1.0, "") for i in range(3)]
+    assert LabelAnswerer().answer(Question("How many chairs are there in the kitchen?"), outside).confidence < 0.7
+
+
 @pytest.mark.parametrize(("question", "choices", "answer"), [
     ("What color is the sofa?", ("red", "grey", "blue"), "grey"),
     ("Is the TV on?", ("Yes, it is on", "No, it is off"), "Yes, it is on"),
