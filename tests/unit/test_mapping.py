@@ -287,12 +287,13 @@ def test_a_real_sequence_gives_a_map() -> None:
 
 
 def split_pose(world_from_camera: np.ndarray) -> tuple[Transform, Transform]:
-    """Return map_from_base at floor level below the camera, and the camera on it; world y up becomes map z up."""
+    """Return map_from_base on the floor (y = 0.13 m) below the camera, and the camera on it; y up becomes z up."""
     map_from_world = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
     rotation = map_from_world @ world_from_camera[:3, :3]
     position = map_from_world @ world_from_camera[:3, 3]
-    return (Transform((position[0], position[1], position[2] - 1.0), (0.0, 0.0, 0.0, 1.0)),
-            Transform((0.0, 0.0, 1.0), quaternion(rotation)))
+    floor = 0.13
+    return (Transform((position[0], position[1], floor), (0.0, 0.0, 0.0, 1.0)),
+            Transform((0.0, 0.0, position[2] - floor), quaternion(rotation)))
 
 
 def quaternion(r: np.ndarray) -> tuple[float, float, float, float]:
