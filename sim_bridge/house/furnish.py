@@ -133,7 +133,7 @@ class RoomFurnisher(RoomSpace):
             (s * (depth / 2 + 0.03 + blank.look.depth / 2), y, math.pi if s > 0 else 0.0) for y in rows for s in (-1, 1)
         ]
         places += [(0.0, s * (width / 2 + 0.03 + blank.look.depth / 2), -s * math.pi / 2) for s in (-1, 1)]
-        out = []
+        out: list[Thing] = []
         for forward, left, turn in places:
             if len(out) == count:
                 break

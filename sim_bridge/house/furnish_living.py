@@ -202,8 +202,11 @@ def bedroom(f: RoomFurnisher) -> None:
             f.hang("painting", 1.4, above=bed, blank=f.blank("painting", width=dice.between(0.7, 1.2)))
         f.lay("rug", bed, shift=0.55, blank=f.blank("rug", depth=dice.between(1.4, 2.0), width=width + 1.0))
         if kids or dice.chance(0.2):
-            f.on("teddy bear" if kids else "cushion", bed, turn=0.0)
-    f.wall("wardrobe", dice.pick(("corner", "any")), front=0.7)
+            f.on("teddy bear" if kids else "cushion", bed, at=(-0.9, dice.pick((-0.5, 0.5))), turn=0.0)
+    slim = f.blank("wardrobe", depth=0.56, width=1.0, state="closed")
+    f.wall("wardrobe", "corner", front=0.7) or f.wall("wardrobe", front=0.6) or f.wall(
+        "wardrobe", front=0.5, blank=slim
+    )
     _kids_things(f) if kids else _grown_up_things(f)
     if dice.chance(0.5):
         f.wall("potted plant", "corner", front=0.2)

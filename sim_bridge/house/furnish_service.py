@@ -59,7 +59,9 @@ def kitchen(f: RoomFurnisher) -> None:
             break
     for name in ("refrigerator", "oven", "kitchen sink"):
         if not any(t.kind == name for t in f.things):
-            f.wall(name, "corner", front=0.6) or f.wall(name, front=0.5)
+            state = "closed" if name == "refrigerator" else ""
+            blank = f.blank(name, colour=front if name == "kitchen sink" else "", state=state)
+            f.wall(name, "corner", front=0.6, blank=blank) or f.wall(name, front=0.45, blank=blank)
     _counter_things(f, counters)
     _eating_place(f)
     f.wall("trash can", front=0.2) if dice.chance(0.8) else None
@@ -96,10 +98,12 @@ def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) 
     counters, along = [], low + 0.005
     for name, width in slots:
         thing = _module(f, name, side, along + width / 2, width, front)
+        if thing is None and name == "refrigerator":  # too tall for a window
+            thing = _module(f, "kitchen counter", side, along + width / 2, width, front)
         along += width
         if thing is None:
             continue
-        if name in ("kitchen counter", "dishwasher"):
+        if thing.kind in ("kitchen counter", "dishwasher"):
             counters.append(thing)
             _cupboard(f, thing, front)
         elif name == "oven":
@@ -273,7 +277,7 @@ def garage(f: RoomFurnisher) -> None:
     several(f, bench, ("desk lamp", "jar", "bucket"), 0, 2)
     for _ in range(dice.count(1, 2)):
         f.wall("bicycle", front=0.5)
-    for _ in range(dice.count(1, 2)):
+    for _ in range(2):
         shelf = f.wall("metal shelf", front=0.6)
         for name in ("toolbox", "bucket", "cardboard box", "jar", "basket", "detergent bottle")[: dice.count(3, 6)]:
             f.on(name, shelf)
@@ -281,8 +285,9 @@ def garage(f: RoomFurnisher) -> None:
         ("ladder", 0.6),
         ("lawn mower", 0.5),
         ("tire", 0.6),
+        ("cardboard box", 0.9),
         ("cardboard box", 0.8),
-        ("cardboard box", 0.6),
+        ("suitcase", 0.4),
         ("broom", 0.4),
         ("bucket", 0.3),
         ("trash can", 0.5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 
@@ -122,6 +123,11 @@ def test_same_seed_same_house(houses: list[House]) -> None:
     assert generate_house(SEEDS[3]) != houses[4]
     assert not set(TRAIN_SEEDS) & set(TEST_SEEDS)
     assert set(SEEDS) <= {*TRAIN_SEEDS, *TEST_SEEDS}
+
+
+def test_house_goes_into_json(houses: list[House]) -> None:
+    again = json.loads(json.dumps(houses[0].to_dict()))
+    assert [t["kind"] for t in again["things"]] == [t.kind for t in houses[0].things]
 
 
 def test_ids_are_unique_and_references_hold(houses: list[House]) -> None:
