@@ -15,6 +15,7 @@ import numpy as np
 from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
+from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.geometry import wrap
 from sim_bridge.house.scene import House, Opening, Part, Thing
 from sim_bridge.simulator import Robot
@@ -23,6 +24,7 @@ CELL_M = 0.025
 MARGIN_M = 0.30  # solid rim around the house
 STEP_OVER_M = 0.02  # lower things do not stop a wheel
 SUBSTEP_M = 0.01
+SLACK_M = 0.005  # paths may come this much closer than the radius: the grid is no finer
 PATH_CELLS = 2  # a node of the path graph every so many cells: 5 cm
 SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
 _HOPS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (2, -1), (1, 2), (1, -2)]  # half of a 16-connected neighbourhood
@@ -100,10 +102,11 @@ class FreeSpace:
         return math.isfinite(x) and math.isfinite(y) and bool(self.clearance(x, y) >= radius_m)
 
     def nearest_free(self, x: float, y: float, radius_m: float) -> Point | None:
-        """Return the nearest cell centre where the robot can stand; None when there is none at all."""
-        rows, columns = np.nonzero(self.clearance_m >= radius_m)
-        if not len(rows):
+        """Return the nearest cell centre of the largest free area; None when nothing is free."""
+        areas, count = ndimage.label(self.clearance_m >= radius_m)
+        if not count:
             return None
+        rows, columns = np.nonzero(areas == 1 + int(np.argmax(np.bincount(areas.ravel())[1:])))
         px, py = self._x0 + (columns + 0.5) * CELL_M, self._y0 + (rows + 0.5) * CELL_M
         best = int(np.argmin((px - x) ** 2 + (py - y) ** 2))
         return float(px[best]), float(py[best])
@@ -168,16 +171,25 @@ class FreeSpace:
         return pulled
 
     def _sees(self, a: Point, b: Point, radius: float) -> bool:
-        """Whether the robot can drive straight from a to b (a centimetre of tolerance for the grid)."""
+        """Whether the robot can drive straight from a to b."""
         n = max(2, math.ceil(math.dist(a, b) / CELL_M) + 1)
-        return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - 0.005).all())
+        return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - SLACK_M).all())
 
     def nodes(self, radius: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the free cells of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order."""
-        half = PATH_CELLS // 2
-        free = self.clearance_m[half::PATH_CELLS, half::PATH_CELLS] >= radius
-        rows, columns = np.nonzero(free)
-        cells = np.stack([columns, rows], 1) * PATH_CELLS + half + 0.5
+        """Return the free nodes of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order.
+
+        A node is the middle of PATH_CELLS x PATH_CELLS cells, or the cell with most room where the middle is not
+        free, so that a gap one cell wide stays a way.
+        """
+        rows, columns = (n // PATH_CELLS for n in self.clearance_m.shape)
+        blocks = self.clearance_m[:rows * PATH_CELLS, :columns * PATH_CELLS]
+        blocks = blocks.reshape(rows, PATH_CELLS, columns, PATH_CELLS).transpose(0, 2, 1, 3).reshape(rows, columns, -1)
+        middle = PATH_CELLS // 2 * (PATH_CELLS + 1)
+        pick = np.where(blocks[..., middle] >= radius, middle, blocks.argmax(axis=2))
+        free = np.take_along_axis(blocks, pick[..., None], axis=2)[..., 0] >= radius
+        row, column = np.nonzero(free)
+        inner = pick[free]
+        cells = np.stack([column * PATH_CELLS + inner % PATH_CELLS, row * PATH_CELLS + inner // PATH_CELLS], 1) + 0.5
         return free, cells * CELL_M + (self._x0, self._y0)
 
 
@@ -193,13 +205,14 @@ class _PathGraph:
         for dx, dy in _HOPS:
             there = pad[2 + dy:2 + dy + free.shape[0], 2 + dx:2 + dx + free.shape[1]]
             both = (self._index >= 0) & (there >= 0)
-            edges.append((self._index[both], there[both], math.hypot(dx, dy) * PATH_CELLS * CELL_M))
+            edges.append((self._index[both], there[both]))
         i, j = (np.concatenate([e[k] for e in edges]) for k in (0, 1))
-        length = np.concatenate([np.full(len(e[0]), e[2]) for e in edges])
+        length = np.hypot(*(self._points[i] - self._points[j]).T)
         middle = (self._points[i] + self._points[j]) / 2
-        ok = space.clearance(middle[:, 0], middle[:, 1]) >= radius - 0.005
+        ok = space.clearance(middle[:, 0], middle[:, 1]) >= radius - SLACK_M
         n = len(self._points)
         self._graph = sparse.csr_array((length[ok], (i[ok], j[ok])), shape=(n, n))
+        self._area = csgraph.connected_components(self._graph, directed=False)[1]
         self._tree = lru_cache(maxsize=32)(self._predecessors)
 
     def _predecessors(self, source: int) -> np.ndarray:
@@ -208,23 +221,26 @@ class _PathGraph:
 
     def path(self, a: Point, b: Point) -> list[Point]:
         """Return a, the cells between, b; empty when an end is far from any free cell or there is no way."""
-        ends = [self._nearest(p) for p in (a, b)]
-        if ends[0] is None or ends[1] is None:
+        near_a, near_b = self._nearest(a), self._nearest(b)
+        shared = [area for area in near_a if area in near_b]
+        if not shared:
             return []
-        before = self._tree(ends[0])
-        chain = [ends[1]]
-        while chain[-1] != ends[0]:
-            if before[chain[-1]] < 0:
-                return []
+        area = min(shared, key=lambda one: near_a[one][0] + near_b[one][0])
+        first, last = near_a[area][1], near_b[area][1]
+        before = self._tree(first)
+        chain = [last]
+        while chain[-1] != first:
             chain.append(int(before[chain[-1]]))
         return [a, *(tuple(map(float, self._points[i])) for i in reversed(chain)), b]  # type: ignore[list-item]
 
-    def _nearest(self, p: Point) -> int | None:
-        if not len(self._points):
-            return None
+    def _nearest(self, p: Point) -> dict[int, tuple[float, int]]:
+        """Return, by connected area, the distance and number of its node nearest to p, within SNAP_M."""
         distance = np.hypot(self._points[:, 0] - p[0], self._points[:, 1] - p[1])
-        best = int(np.argmin(distance))
-        return best if distance[best] <= SNAP_M else None
+        nearest: dict[int, tuple[float, int]] = {}
+        for node in np.nonzero(distance <= SNAP_M)[0]:
+            area = int(self._area[node])
+            nearest[area] = min(nearest.get(area, (math.inf, -1)), (float(distance[node]), int(node)))
+        return nearest
 
 
 def path_length(path: list[Point]) -> float:
@@ -235,7 +251,7 @@ def path_length(path: list[Point]) -> float:
 def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: Robot) -> int:
     """Return how many atomic actions follow a path in the open: turn to the next corner, drive, face final_yaw."""
     if not path:
-        raise ValueError("an empty path has no steps: there is no way between its ends")
+        raise NavigationError("an empty path has no steps: there is no way between its ends")
     (x, y), yaw, count = path[0], start_yaw, 0
     for corner in path[1:]:
         while (left := math.dist((x, y), corner)) > robot.move_m / 2:

@@ -172,6 +172,15 @@ def test_an_unknown_scene_names_the_known(scene: str) -> None:
     assert repr(scene) in str(refusal.value)
 
 
+def test_a_generated_house_opens_by_name() -> None:
+    sim = open_simulator("house:202")
+    step = sim.reset(Episode("house:202", robot=SMALL))
+    assert step.frame.labels is not None
+    assert len(set(step.frame.labels.ravel().tolist())) > 2
+    assert sim.reset(Episode("house:202", robot=SMALL)).frame.rgb.tobytes() == step.frame.rgb.tobytes()
+    sim.close()
+
+
 def test_a_broader_robot_needs_more_room(bench: Bench, sim: Simulator) -> None:
     with pytest.raises(BadPose):
         sim.reset(replace(episode(bench), robot=replace(SMALL, radius_m=3.0)))

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.core.errors import NavigationError
 from sim_bridge.house.physics import FreeSpace, path_length, steps_along
 from sim_bridge.house.scene import House, Part, Thing
+from sim_bridge.house.simulator import world
 from sim_bridge.simulator import Robot
 from tests.unit.house_fixture import empty_room, two_rooms
 
@@ -118,6 +120,33 @@ def test_a_sealed_room_is_out_of_reach() -> None:
     house = two_rooms()
     house.openings = [o for o in house.openings if o.kind == "window"]
     assert path_length(FreeSpace(house, 1.3).shortest_path((1.5, 1.0), (6.0, 3.0), RADIUS)) == math.inf
+
+
+def test_a_gap_as_wide_as_the_robot_is_a_way() -> None:
+    for shift in (0.0, 0.012, 0.024, 0.036):
+        house = empty_room(4.0, 3.0)
+        for number, (y0, y1) in enumerate(((0.0, 1.2 + shift), (1.6 + shift, 3.0))):
+            size = (0.8, y1 - y0, 1.0)
+            house.things.append(Thing(number + 1, "box", 0, (2.0, (y0 + y1) / 2, 0.0), 0.0, size,
+                                      parts=[Part("box", (0, 0, 0.5), size, "red")]))
+        path = FreeSpace(house, 1.3).shortest_path((0.5, 0.5), (3.5, 2.5), RADIUS)
+        assert 3.6 < path_length(path) < 4.2
+
+
+@pytest.mark.parametrize("seed", [0, 50])
+def test_every_room_of_a_generated_home_can_be_reached(seed: int) -> None:
+    place = world(seed)
+    space, start = place.space(ROBOT), place.house.start
+    assert place.free(start.x, start.y)
+    for room in place.house.rooms:
+        spot = space.nearest_free((room.x0 + room.x1) / 2, (room.y0 + room.y1) / 2, RADIUS)
+        assert spot is not None
+        assert math.isfinite(place.geodesic(start[:2], spot)), room.kind
+
+
+def test_an_empty_path_has_no_steps() -> None:
+    with pytest.raises(NavigationError, match="no way"):
+        steps_along([], 0.0, 0.0, ROBOT)
 
 
 def test_points_outside_or_not_finite_are_out_of_reach() -> None:
