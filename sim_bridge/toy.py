@@ -18,6 +18,8 @@ from eqa_nodes.core.planning import distance_field, index_of
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
 from sim_bridge.simulator import Camera, Episode, Robot, Step
 
+PREFIX = "toy:"
+MAX_LOOK_DEG = 60.0  # up or down from the mount
 CELL_M = 0.5
 WALL_M = 2.6
 BOX_M = 0.7
@@ -65,16 +67,17 @@ class GridWorld:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
         if self._closed:
             raise SimulatorError("the simulator is closed: make a new one")
-        name = episode.scene.removeprefix("toy:")
+        name = episode.scene.removeprefix(PREFIX)
         if name not in self._scenes:
-            raise UnknownScene(unknown("toy scene", name, self._scenes))
-        rows = self._scenes[name]
-        ids, self._labels, mark = _read(rows, episode.scene)
+            raise UnknownScene(unknown("scene", episode.scene, (PREFIX + known for known in self._scenes)))
+        ids, self._labels, mark = _read(self._scenes[name], name)
         start = episode.start or mark
         self._ids, self._heights = ids, np.where(ids == 1, WALL_M, np.where(ids > 1, BOX_M, 0.0))
         if not all(map(math.isfinite, start)) or not self._fits(start.x, start.y, episode.robot.radius_m):
-            raise BadPose(f"start {start} is not on free floor of toy scene {episode.scene!r}")
-        self._robot, self._pose, self._tilt_deg = episode.robot, start, episode.robot.camera.tilt_down_deg
+            near = self._nearest_free(start, mark)
+            raise BadPose(f"start {tuple(start)} is not on free floor of {episode.scene!r}; "
+                          f"a free pose near it: ({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
+        self._robot, self._pose, self._look_deg = episode.robot, start, 0.0
         self._steps, self._metres = 0, 0.0
         self._tick()
         return self._observe(collided=False)
@@ -91,8 +94,8 @@ class GridWorld:
             turn = robot.turn_rad if action == Action.TURN_LEFT else -robot.turn_rad
             self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn))
         else:
-            self._tilt_deg += robot.look_deg if action == Action.LOOK_DOWN else -robot.look_deg
-            self._tilt_deg = min(85.0, max(-85.0, self._tilt_deg))
+            look = robot.look_deg if action == Action.LOOK_UP else -robot.look_deg
+            self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look))
         self._steps += 1
         self._tick()
         return self._observe(collided)
@@ -151,11 +154,18 @@ class GridWorld:
         gap_y = np.maximum(np.abs(y - (iy + 0.5) * CELL_M) - CELL_M / 2, 0)
         return bool(np.all(np.hypot(gap_x, gap_y) >= radius))
 
+    def _nearest_free(self, pose: Pose2, mark: Pose2) -> Pose2:
+        """Return the middle of the free cell nearest to a pose; the marked start for a pose that is not finite."""
+        if not all(map(math.isfinite, pose)):
+            return mark
+        middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(self._ids == 0)]
+        return Pose2(*min(middles, key=lambda middle: math.dist(middle, pose[:2])), 0.0)
+
     def _observe(self, collided: bool) -> Step:
         robot = self._require_robot()
         camera = robot.camera
         k = intrinsics(camera)
-        base_from_camera = camera_mount(camera.height_m, math.radians(self._tilt_deg))
+        base_from_camera = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
         map_from_base = self._pose.transform()
         pose = map_from_base.matrix() @ base_from_camera.matrix()
         depth, labels = _render(np.ascontiguousarray(pose), k.width, k.height, k.fx, k.fy, k.cx, k.cy,

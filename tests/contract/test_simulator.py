@@ -18,6 +18,7 @@ from eqa_nodes.core.types import Action
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Camera, Episode, Robot, Simulator
+from sim_bridge.toy import GridWorld
 from tests.unit.house_fixture import two_rooms
 
 SMALL = Robot(camera=Camera(width=80, height=60))
@@ -33,7 +34,8 @@ class Bench(NamedTuple):
 
 
 BENCHES = {"house": Bench(lambda: HouseSimulator({"test": HouseWorld(two_rooms())}), "test",
-                          Pose2(1.6, 1.5, 0.0), Pose2(0.5, 2.6, 0.0))}
+                          Pose2(1.6, 1.5, 0.0), Pose2(0.5, 2.6, 0.0)),
+           "toy": Bench(GridWorld, "toy:room", Pose2(1.25, 2.75, 0.0), Pose2(3.75, 2.25, 0.0))}
 
 
 @pytest.fixture(params=sorted(BENCHES))

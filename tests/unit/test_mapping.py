@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
@@ -17,7 +16,6 @@ from eqa_nodes.core.mapping import Mapper, MapperConfig
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
-from tests.data import shared_data
 
 WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
 ORIGIN = Pose2(0.0, 0.0, 0.0)
@@ -267,38 +265,3 @@ def test_read_only_and_strided_images_are_welcome() -> None:
     strided = np.repeat(frame.depth_m, 2, axis=1)[:, ::2]
     strided.setflags(write=False)
     assert np.array_equal(mapped([frame]).grid().cells, mapped([replace(frame, depth_m=strided)]).grid().cells)
-
-
-def test_a_real_sequence_gives_a_map() -> None:
-    """Five frames of a hand-held RGB-D camera in a room, depth in millimetres, poses camera to world with y up."""
-    folder = shared_data("rgbd-real")
-    lines = (folder / "trajectory.log").read_text().split("\n")
-    mapper = Mapper(MapperConfig(range_m=4.0))
-    k = Intrinsics(640, 480, 525.0, 525.0, 319.5, 239.5)
-    for i in range(5):
-        depth = np.asarray(Image.open(folder / "depth" / f"{i:05d}.png")).astype(np.float32) / np.float32(1000)
-        world_from_camera = np.array([[float(v) for v in line.split()] for line in lines[5 * i + 1:5 * i + 5]])
-        base, camera = split_pose(world_from_camera)
-        mapper.integrate(Frame(i, np.zeros((480, 640, 3), np.uint8), depth, k, base, camera))
-    grid, points = mapper.grid(), mapper.points()
-    assert np.count_nonzero(grid.cells == 100) > 100
-    assert np.count_nonzero(grid.cells == 0) > 50
-    assert 500 < len(points) < 20000
-
-
-def split_pose(world_from_camera: np.ndarray) -> tuple[Transform, Transform]:
-    """Return map_from_base on the floor (y = 0.13 m) below the camera, and the camera on it; y up becomes z up."""
-    map_from_world = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
-    rotation = map_from_world @ world_from_camera[:3, :3]
-    position = map_from_world @ world_from_camera[:3, 3]
-    floor = 0.13
-    return (Transform((position[0], position[1], floor), (0.0, 0.0, 0.0, 1.0)),
-            Transform((0.0, 0.0, position[2] - floor), quaternion(rotation)))
-
-
-def quaternion(r: np.ndarray) -> tuple[float, float, float, float]:
-    w = math.sqrt(max(0.0, 1 + r[0, 0] + r[1, 1] + r[2, 2])) / 2
-    x = math.copysign(math.sqrt(max(0.0, 1 + r[0, 0] - r[1, 1] - r[2, 2])) / 2, r[2, 1] - r[1, 2])
-    y = math.copysign(math.sqrt(max(0.0, 1 - r[0, 0] + r[1, 1] - r[2, 2])) / 2, r[0, 2] - r[2, 0])
-    z = math.copysign(math.sqrt(max(0.0, 1 - r[0, 0] - r[1, 1] + r[2, 2])) / 2, r[1, 0] - r[0, 1])
-    return x, y, z, w
