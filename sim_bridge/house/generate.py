@@ -10,8 +10,10 @@ import numpy as np
 from eqa_nodes.core.geometry import Pose2
 from sim_bridge.house.arrange import furnish_room
 from sim_bridge.house.dice import Dice
+from sim_bridge.house.finishes import finish
 from sim_bridge.house.fittings import fit_openings
 from sim_bridge.house.furnish import RoomFurnisher
+from sim_bridge.house.furnish_kitchen import kitchen
 from sim_bridge.house.furnish_living import bedroom, dining_room, living_room, study
 from sim_bridge.house.furnish_service import (
     bathroom,
@@ -19,13 +21,12 @@ from sim_bridge.house.furnish_service import (
     entryway,
     garage,
     hallway,
-    kitchen,
     laundry_room,
     pantry,
     workout_room,
 )
 from sim_bridge.house.openings import Holes, cut_openings
-from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
+from sim_bridge.house.plan import WALL_M, Cell, draw_layout
 from sim_bridge.house.scene import House, Thing
 from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, floor_of, stands_in_way
