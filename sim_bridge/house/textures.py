@@ -144,7 +144,7 @@ def _books(seed: int) -> np.ndarray:
     """A row of spines, each of its own colour and height, with a title band; v fits the face."""
     rng, image, at = _rng(seed), np.full((SIZE, SIZE, 3), 0.12), 0
     while at < SIZE:
-        width = int(min(rng.integers(9, 22), SIZE - at))
+        width = min(int(rng.integers(9, 22)), SIZE - at)
         top = int(SIZE * rng.uniform(0.74, 0.98))
         hue = np.array(_hsv(rng.random(), rng.uniform(0.25, 0.8), rng.uniform(0.25, 0.9)))
         image[:top, at:at + width] = hue * np.linspace(0.7, 1.0, width)[None, :, None]
