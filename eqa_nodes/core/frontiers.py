@@ -12,6 +12,7 @@ from eqa_nodes.core.types import Frontier, GridMap
 SPACING_M = 1.5
 MIN_LENGTH_M = 0.2
 MIN_AREA_M2 = 0.5
+_AROUND = np.ones((3, 3), bool)
 _NEIGHBOURS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx]
 
 
@@ -28,15 +29,17 @@ def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: fl
     open_cells = _patches(~grid.explored & (grid.cells != 100), min_area_m2 / grid.resolution_m ** 2)
     count, pull_x, pull_y = _pull(open_cells)
     border = grid.explored & (grid.cells == 0) & (count >= 3)
-    # Cells up to 3 apart are one border: an isolated seen cell must not split it.
-    groups, n_groups = ndimage.label(ndimage.binary_dilation(border, np.ones((3, 3))), np.ones((3, 3)))
+    occupied = grid.cells == 100
+    roomy = ~ndimage.binary_dilation(occupied, _AROUND)
+    # Cells up to 3 apart are one border: an isolated seen cell must not split it. A wall between them does.
+    groups, n_groups = ndimage.label(ndimage.binary_dilation(border, _AROUND, mask=~occupied), _AROUND)
     frontiers: list[Frontier] = []
     for box, group in zip(ndimage.find_objects(groups, n_groups), range(1, n_groups + 1), strict=True):
         iy, ix = np.nonzero(border[box] & (groups[box] == group))
         iy, ix = iy + box[0].start, ix + box[1].start
         for part in _spread(iy, ix, spacing_m / grid.resolution_m):
             if len(part) * grid.resolution_m >= min_length_m - 1e-9:
-                frontiers.append(_frontier(grid, iy[part], ix[part], pull_x, pull_y))
+                frontiers.append(_frontier(grid, iy[part], ix[part], roomy, pull_x, pull_y))
     return frontiers
 
 
@@ -75,8 +78,11 @@ def _spread(iy: np.ndarray, ix: np.ndarray, spacing: float) -> list[np.ndarray]:
     return [np.flatnonzero(owner == seed) for seed in range(n_seeds)]
 
 
-def _frontier(grid: GridMap, iy: np.ndarray, ix: np.ndarray, pull_x: np.ndarray, pull_y: np.ndarray) -> Frontier:
-    middle = int(np.hypot(iy - iy.mean(), ix - ix.mean()).argmin())
+def _frontier(grid: GridMap, iy: np.ndarray, ix: np.ndarray, roomy: np.ndarray, pull_x: np.ndarray,
+              pull_y: np.ndarray) -> Frontier:
+    """Stand for these border cells by the one nearest their middle, if possible one that no obstacle touches."""
+    off = np.hypot(iy - iy.mean(), ix - ix.mean())
+    middle = int(np.where(roomy[iy, ix] | ~roomy[iy, ix].any(), off, np.inf).argmin())
     heading = math.atan2(int(pull_y[iy, ix].sum()), int(pull_x[iy, ix].sum()))
     x, y = (grid.origin[0] + (int(ix[middle]) + 0.5) * grid.resolution_m,
             grid.origin[1] + (int(iy[middle]) + 0.5) * grid.resolution_m)

@@ -71,3 +71,20 @@ def test_turning_the_map_turns_the_frontiers() -> None:
     grid = grid_of(*ROOM, scale=2)
     turned = GridMap(0, 0.1, (0.0, 0.0), np.rot90(grid.cells), np.rot90(grid.explored))
     assert abs(abs(find_frontiers(turned)[0].heading) - math.pi / 2) < 1e-9
+
+
+def test_borders_on_both_sides_of_a_wall_are_two_and_each_has_room_to_stand() -> None:
+    half = ["#" + "." * 12 + " " * 12 + "#"] * 6
+    frontiers = find_frontiers(grid_of("#" * 26, *half, "#" * 26, *half, "#" * 26))
+    assert len(frontiers) == 2
+    assert abs(frontiers[0].y - frontiers[1].y) > 0.6
+
+
+def test_a_frontier_stands_where_the_robot_could() -> None:
+    """The border's middle lies beside a pillar: the frontier stands elsewhere on the border."""
+    rows = ["#" + "." * 12 + " " * 12 + "#" for _ in range(15)]
+    rows[7] = "#" + "." * 11 + "#." + " " * 11 + "#"
+    grid = grid_of("#" * 26, *rows, "#" * 26)
+    for f in find_frontiers(grid):
+        iy, ix = math.floor((f.y - 2.0) / 0.1), math.floor((f.x + 1.0) / 0.1)
+        assert not np.any(grid.cells[iy - 1:iy + 2, ix - 1:ix + 2] == 100)
