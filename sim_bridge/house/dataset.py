@@ -136,6 +136,7 @@ class _Source:
         return zlib.crc32(f"{self._seed} {category} {number}".encode())
 
 
-def _keys(candidate: Candidate) -> tuple[str, str]:
-    """What should not come too often: the answer, and the way of asking."""
-    return candidate.answer, " ".join(candidate.question.split()[:3])
+def _keys(candidate: Candidate) -> tuple[str, str, str]:
+    """What should not come too often: the answer, the way of asking, and the two together."""
+    form = " ".join(candidate.question.split()[:3])
+    return candidate.answer, form, f"{form} ... {candidate.answer}"

@@ -85,7 +85,7 @@ COLOUR_UNCLEAR = frozenset((
     "window", "wall cabinet", "range hood", "toilet paper", "shower", "ceiling lamp", "toilet", "bathtub", "dish rack",
     "potted plant", "house plant", "cactus", "television", "globe", "aquarium", "painting", "mirror", "wall clock",
     "bathroom sink", "kitchen counter", "kitchen island", "kitchen sink", "tire", "whiteboard", "calendar",
-    "building blocks",
+    "building blocks", "jar",
 ))
 MATERIAL_VARIES = frozenset((
     "sofa", "armchair", "ottoman", "bar stool", "side table", "office chair", "vase", "chair", "coffee table", "desk",
