@@ -3,7 +3,8 @@ SHELL := bash
 .PHONY: help setup demo test bench lint clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
-ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate &&
+ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
+  export AMENT_PREFIX_PATH="$$VIRTUAL_ENV:$$AMENT_PREFIX_PATH" &&
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16

@@ -21,6 +21,7 @@ from pathlib import Path
 from eqa_nodes.core.errors import EqaError, MissingExtra
 
 DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral range; low ones are what people set by hand
+RESERVATION = "\0eqa_nodes/domain/"
 PROFILE = Path(__file__).with_name("fastdds.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
@@ -65,7 +66,7 @@ def _wheels_environment() -> dict[str, str]:
 
 
 def ensure_ros() -> None:
-    """Raise MissingExtra when there is no rclpy, EqaError when the project's own or the standard messages are missing."""
+    """Raise MissingExtra when there is no rclpy, EqaError when the project's or the standard messages are missing."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtra("rclpy", "ros")
     for package in ("eqa_interfaces", "tf2_msgs", "nav2_msgs"):
@@ -78,13 +79,13 @@ def ensure_ros() -> None:
 def free_domain() -> Iterator[int]:
     """Reserve a ROS_DOMAIN_ID that nobody on this machine uses; it is free again after the block, or when we die.
 
-    The reservation is a name in the kernel's table of abstract sockets: it needs no file, spans all users, and goes with
-    the process. Raises EqaError when all domains are taken.
+    The reservation is a name in the kernel's table of abstract sockets: it needs no file, spans all users, and goes
+    with the process. Raises EqaError when all domains are taken.
     """
     with ExitStack() as held:
         for domain_id in DOMAINS:
             reservation = held.enter_context(closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
-            if _bound(reservation, f"\0eqa_nodes/domain/{domain_id}") and not _spoken_in(domain_id):
+            if _bound(reservation, f"{RESERVATION}{domain_id}") and not _spoken_in(domain_id):
                 yield domain_id
                 return
     raise EqaError(f"all ROS domains from {DOMAINS[-1]} to {DOMAINS[0]} are in use on this machine: end some graphs")

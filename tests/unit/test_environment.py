@@ -1,0 +1,125 @@
+"""What a ROS process needs around it. No ROS is started here."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from eqa_nodes.core.errors import EqaError, MissingExtra
+from eqa_nodes.ros import environment
+from eqa_nodes.ros.environment import clean_shared_memory, ensure_ros, free_domain, ros_environment
+
+HOLD_A_DOMAIN = """
+import time
+from eqa_nodes.ros import environment
+environment.DOMAINS, environment.RESERVATION = range(23, 20, -1), {reservation!r}
+with environment.free_domain() as domain:
+    print(domain, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def three_domains(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Domains 23 to 21 with reservations of this test's own, whatever other graphs are running."""
+    own = f"\0eqa_nodes/test/{os.getpid()}/"
+    monkeypatch.setattr(environment, "DOMAINS", range(23, 20, -1))
+    monkeypatch.setattr(environment, "RESERVATION", own)
+    return own
+
+
+def test_environment_is_text_and_keeps_the_users_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE", raising=False)
+    values = ros_environment(7, tmp_path)
+    assert values["ROS_DOMAIN_ID"] == "7" and values["ROS_LOG_DIR"] == str(tmp_path)
+    assert all(isinstance(value, str) for value in values.values())
+    assert ElementTree.parse(values["FASTDDS_DEFAULT_PROFILES_FILE"]).getroot().tag.endswith("dds")
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
+    assert ros_environment(7, tmp_path)["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
+
+
+def test_libraries_of_wheels_come_first_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ros_b.libs", "ros_a.libs", "numpy.libs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(environment.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/mine:{tmp_path / 'ros_a.libs'}")
+    values = ros_environment(7, tmp_path)
+    assert values["LD_LIBRARY_PATH"].split(":") == [
+        f"{sys.prefix}/lib", f"{tmp_path}/ros_a.libs", f"{tmp_path}/ros_b.libs", "/mine"]
+    assert values["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] == "1"
+
+
+def test_a_distribution_keeps_its_library_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    assert "LD_LIBRARY_PATH" not in ros_environment(7, tmp_path)
+
+
+def test_what_is_missing_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="pip install 'eqa-nodes\\[ros\\]'"):
+        ensure_ros()
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: name == "rclpy" or None)
+    with pytest.raises(EqaError, match="eqa_interfaces.*make setup"):
+        ensure_ros()
+
+
+def test_domains_side_by_side_differ_and_are_free_again(three_domains: str) -> None:
+    with free_domain() as first, free_domain() as second:
+        assert (first, second) == (23, 22)
+    with free_domain() as again:
+        assert again == 23
+
+
+def test_a_killed_process_frees_its_domain(three_domains: str) -> None:
+    command = [sys.executable, "-c", HOLD_A_DOMAIN.format(reservation=three_domains)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "23\n"
+        with free_domain() as other:
+            assert other == 22
+        child.kill()
+    with free_domain() as again:
+        assert again == 23
+
+
+def test_a_domain_in_which_somebody_speaks_is_avoided(three_domains: str) -> None:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as participant:
+        participant.bind(("127.0.0.1", 7400 + 250 * 23 + 10))
+        with free_domain() as other:
+            assert other == 22
+
+
+def test_no_domain_left_says_so(three_domains: str) -> None:
+    with free_domain(), free_domain(), free_domain(), pytest.raises(EqaError, match="21 to 23 are in use"):
+        free_domain().__enter__()
+
+
+def shared_memory_of(folder: Path, name: str) -> list[str]:
+    names = [name, f"{name}_el", f"sem.{name}_mutex"]
+    for each in names:
+        (folder / each).touch()
+    return names
+
+
+def test_only_abandoned_shared_memory_is_removed(tmp_path: Path) -> None:
+    dead = shared_memory_of(tmp_path, "fastdds_0123456789abcdef") + shared_memory_of(tmp_path, "fastdds_port7411")
+    alive = shared_memory_of(tmp_path, "fastdds_fedcba9876543210")
+    others = shared_memory_of(tmp_path, "pulse-shm-1")
+    with (tmp_path / alive[1]).open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert clean_shared_memory(tmp_path, older_than_s=10) == []
+        assert sorted(clean_shared_memory(tmp_path, older_than_s=0)) == sorted(dead)
+    assert sorted(os.listdir(tmp_path)) == sorted(alive + others)
+
+
+def test_no_shared_memory_folder_is_nothing_to_clean(tmp_path: Path) -> None:
+    assert clean_shared_memory(tmp_path / "absent") == []
