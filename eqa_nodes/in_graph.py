@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bags.trace import trace_of
+from eqa_nodes.bags.writer import free_name
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Progress
@@ -31,23 +33,20 @@ class GraphRunner:
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(Graph(folder, merged, isolate=isolate))
-        self._client = self._exit.enter_context(GraphClient(self.graph.environment))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment))
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
-        from eqa_nodes.bags.trace import trace_of
-
-        self._client.reset(sample.scene, sample.id, sample.start, sample.seed)
-        answer = self._client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
-        pose = self._client.pose()
-        self._client.end_episode()
-        bag = self._bags / sample.id
-        trace = trace_of(bag)
-        return EpisodeResult(sample.id, answer, pose, trace, bag)
+        bag = free_name(self._bags / sample.id)  # the bag of a try that was cut off stays beside it
+        self.client.reset(sample.scene, bag.name, sample.start, sample.seed)
+        answer = self.client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
+        pose = self.client.pose()
+        self.client.end_episode()
+        return EpisodeResult(sample.id, answer, pose, trace_of(bag), bag)
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
-        return self._client.blind(sample.as_question(self._limits, force_guess=True))
+        return self.client.blind(sample.as_question(self._limits, force_guess=True))
 
     def close(self) -> None:
         """End the graph; a second call does nothing."""

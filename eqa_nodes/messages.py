@@ -104,7 +104,7 @@ def _transform(t: Any, q: Any) -> Transform:
     return Transform((float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
 
 
-def grid_of(occupancy: Any, explored: Any | None) -> GridMap:
+def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
     """Return a map of nav_msgs/OccupancyGrid messages; an explored grid of another size belongs to another map."""
     shape = (int(occupancy.info.height), int(occupancy.info.width))
     seen = np.zeros(shape, bool)

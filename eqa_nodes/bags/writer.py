@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -203,3 +204,9 @@ def _qos(profile: Qos | str) -> list[dict[str, Any]]:
     return [{"history": qos.history, "depth": qos.depth, "reliability": qos.reliability, "durability": qos.durability,
              "deadline": dict(_UNLIMITED), "lifespan": dict(_UNLIMITED), "liveliness": "automatic",
              "liveliness_lease_duration": dict(_UNLIMITED), "avoid_ros_namespace_conventions": False}]
+
+
+def free_name(folder: Path) -> Path:
+    """Return the folder, or its first neighbour name-2, name-3 ... that does not exist."""
+    names = chain((folder.name,), (f"{folder.name}-{i}" for i in count(2)))
+    return next(path for name in names if not (path := folder.with_name(name)).exists())

@@ -45,6 +45,7 @@ class AnswererNode(EqaNode):
 
 def _question(request: Any) -> Question:
     return Question(request.question, request.question_id, tuple(request.choices),
+                    seed=request.seed,
                     force_guess=getattr(request, "force_guess", False))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
@@ -52,6 +53,9 @@ class NavigatorNode(EqaNode):
                 result = drive(handle.request)
             except EqaError as error:
                 result = NavResult(NavCode.FAILED, str(error))
+            except Exception as error:  # whoever asked for the drive must hear of it
+                self.get_logger().error(traceback.format_exc())
+                result = NavResult(NavCode.FAILED, f"navigator: {error!r}")
         response = interface(type_name).Result()
         response.error_code, response.error_msg = NAV_ERRORS.get(result.code, 0), result.message
         if result.code is NavCode.SUCCEEDED:

@@ -8,7 +8,7 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 
 from eqa_nodes import messages
-from eqa_nodes.bags.writer import FLUSH_S, BagTopic, BagWriter
+from eqa_nodes.bags.writer import FLUSH_S, BagTopic, BagWriter, free_name
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros.node import run_node
@@ -35,9 +35,8 @@ class RecorderNode(EpisodeNode):
         self._parts.clear()
         if not episode.episode_id:
             return
-        folder = Path(self.config.folder) / episode.episode_id
-        if late:  # it was being recorded when this node died: go on in a neighbour, the first part stays readable
-            folder = _free_name(folder)
+        # A bag that is there stays as it is: an earlier episode of the same name, or what this node wrote before it died.
+        folder = free_name(Path(self.config.folder) / episode.episode_id)
         self._bag = BagWriter(folder, {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos)
                                        for key in self.spec.subscribes})
 
@@ -77,10 +76,6 @@ class RecorderNode(EpisodeNode):
             del self._parts[stamp]
             self.last_ns = stamp
             self.taken(stamp)
-
-
-def _free_name(folder: Path) -> Path:
-    return next(f for i in range(1, 1000) if not (f := folder.with_name(f"{folder.name}-part{i}")).exists())
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import call, spin, wait_for
 
 ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
+POLL_S = 0.2
+GONE_S = 1.0  # an agent not seen for so long is gone
 
 
 class GraphClient:
@@ -64,14 +67,17 @@ class GraphClient:
         return messages.ns_of(response.episode.header.stamp)
 
     def ask(self, question: Question, listener: Callable[[Any], None] = lambda feedback: None,
-            deadline_s: float = ASK_WALL_S) -> Answer:
-        """Ask and wait for the answer; `listener` gets the action's feedback. Raises NodeLost when the agent is gone."""
+            cancel: threading.Event | None = None, deadline_s: float = ASK_WALL_S) -> Answer:
+        """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` calls the question off.
+
+        Raises NodeLost when the agent is gone, also when it was started again meanwhile.
+        """
         if not self._ask.wait_for_server(timeout_sec=20.0):
             raise NodeLost("nobody serves ask: is the agent running?")
         sent = self._ask.send_goal_async(goal_of(question), feedback_callback=lambda m: listener(m.feedback))
         handle = wait_for(sent, 20.0, "ask")
         try:
-            result = wait_for(handle.get_result_async(), deadline_s, "ask")
+            result = self._result(handle, cancel, time.monotonic() + deadline_s)
         except (NodeLost, KeyboardInterrupt):
             handle.cancel_goal_async()
             raise
@@ -79,10 +85,26 @@ class GraphClient:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
 
+    def _result(self, handle: Any, cancel: threading.Event | None, end: float) -> Any:
+        """Wait for the result, but not for an agent that is gone: it would never come."""
+        done, future = threading.Event(), handle.get_result_async()
+        future.add_done_callback(lambda _: done.set())
+        gone = 0
+        while not done.wait(POLL_S):
+            if cancel is not None and cancel.is_set():
+                handle.cancel_goal_async()
+                cancel = None
+            gone = 0 if self._ask.server_is_ready() else gone + 1
+            if gone * POLL_S > GONE_S:
+                raise NodeLost("the agent is gone: its process died, or the network was cut")
+            if time.monotonic() > end:
+                raise NodeLost("the question did not end within its deadline")
+        return future.result()
+
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""
         return messages.answer_of(self._call("answer_question", 300.0, question=question.text, question_id=question.id,
-                                            choices=list(question.choices), force_guess=True))
+                                            choices=list(question.choices), seed=question.seed, force_guess=True))
 
     def pose(self) -> Pose2:
         """Return the robot's pose."""

@@ -107,14 +107,15 @@ class RosAnswerer:
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         request = interface("eqa_interfaces/srv/AssessViews").Request(
-            question=question.text, question_id=question.id, choices=list(question.choices),
+            question=question.text, question_id=question.id, choices=list(question.choices), seed=question.seed,
             views=[convert.keyframe_msg(v) for v in views])
         response = self._call(self._assess, request)
         return [messages.assessment_of(a) for a in response.assessments]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         request = interface("eqa_interfaces/srv/AnswerQuestion").Request(
-            question=question.text, question_id=question.id, choices=list(question.choices), force_guess=question.force_guess,
+            question=question.text, question_id=question.id, choices=list(question.choices), seed=question.seed,
+            force_guess=question.force_guess,
             views=[convert.keyframe_msg(i.keyframe) for i in items], scores=[float(i.score) for i in items])
         return messages.answer_of(self._call(self._answer, request))
 
