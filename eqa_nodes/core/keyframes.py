@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.core.types import Frame, Sighting
+from eqa_nodes.core.types import Frame, Label, Sighting
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,36 @@ class View(NamedTuple):
     content: tuple[str, ...]
 
 
-def view_of(frame: Frame, seen: Iterable[Sighting]) -> View:
-    """Return what novelty of this frame is judged by."""
-    m = frame.map_from_camera()
-    content = sorted(f"{s.label.instance} {s.label.attributes.get('state', '')}" for s in seen)
-    return View((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), (float(m[0, 2]), float(m[1, 2]), float(m[2, 2])),
-                _thumbnail(frame.rgb), tuple(content))
+class Look:
+    """A frame whose novelty is in question. Each part is worked out when it is first asked for: most frames are not new.
+
+    possible: content that may be in view, told without looking closely; what is not among it is not in view.
+    """
+
+    def __init__(self, frame: Frame, possible: Iterable[Label], seen: Callable[[], Iterable[Sighting]]) -> None:
+        self._frame, self._seen = frame, seen
+        m = frame.map_from_camera()
+        self.position = float(m[0, 3]), float(m[1, 3]), float(m[2, 3])
+        self.axis = float(m[0, 2]), float(m[1, 2]), float(m[2, 2])
+        self.possible = [_item(label) for label in possible]
+
+    @cached_property
+    def thumb(self) -> bytes:
+        """As in View."""
+        return _thumbnail(self._frame.rgb)
+
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """As in View."""
+        return tuple(sorted(_item(s.label) for s in self._seen()))
+
+    def view(self) -> View:
+        """Return what is remembered of it."""
+        return View(self.position, self.axis, self.thumb, self.content)
+
+
+def _item(label: Label) -> str:
+    return f"{label.instance} {label.attributes.get('state', '')}"
 
 
 def _thumbnail(rgb: np.ndarray) -> bytes:
@@ -80,7 +105,7 @@ class Novelty:
         self._cells.setdefault(self._cell(view.position), []).append(view)
         self._content.update(view.content)
 
-    def reason(self, view: View) -> str:
+    def reason(self, view: Look) -> str:
         """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
         c = self._config
         near = [v for v in self._around(view.position) if math.dist(v.position, view.position) <= c.min_move_m]
@@ -89,11 +114,14 @@ class Novelty:
         alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]
         if not alike:
             return "direction"
-        if any(item not in self._content for item in view.content):
+        if self._is_new(view.possible) and self._is_new(view.content):
             return "content"
         return "change" if self._changed(view, alike) else ""
 
-    def _changed(self, view: View, alike: list[View]) -> bool:
+    def _is_new(self, content: Iterable[str]) -> bool:
+        return any(item not in self._content for item in content)
+
+    def _changed(self, view: Look, alike: list[View]) -> bool:
         c = self._config
         same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
                 and _degrees(v.axis, view.axis) <= c.same_turn_deg]

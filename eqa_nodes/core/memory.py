@@ -14,15 +14,16 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.keyframes import KeyframeConfig, Novelty, View, jpeg_of, view_of
+from eqa_nodes.core.keyframes import KeyframeConfig, Look, Novelty, View, jpeg_of
 from eqa_nodes.core.language import canonical, content_words
-from eqa_nodes.core.perception import PerceptionConfig, caption_of, region_of, sightings
+from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.types import Frame, Keyframe, Label, Recalled, RecallQuery, Sighting
 
 _VERSION = 1
@@ -95,14 +96,16 @@ class MemoryStore:
         """
         with self._lock:
             self._check(frame)
-            seen = sightings(frame, labels, self._config.perception)
-            view = view_of(frame, seen)
+            perception = self._config.perception
+            seen = cache(lambda: sightings(frame, labels, perception))
+            look = Look(frame, [labels[i] for i in instances(frame, labels, perception)], seen)
             self._last_ns = frame.stamp_ns
-            if not self._novelty.reason(view):
+            if not self._novelty.reason(look):
                 return None
+            view = look.view()
             keyframe = Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base,
-                                jpeg_of(frame, self._config.keyframes.jpeg_quality), seen,
-                                caption_of(seen, self._config.perception.caption_items), region_of(seen))
+                                jpeg_of(frame, self._config.keyframes.jpeg_quality), seen(),
+                                caption_of(seen(), perception.caption_items), region_of(seen()))
             with self._transaction():
                 self._insert(keyframe, view, frame.labels is not None)
             self._novelty.add(view)

@@ -24,6 +24,16 @@ class PerceptionConfig:
     caption_items: int = 24  # instances that a caption names, the largest ones
 
 
+def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None) -> dict[int, int]:
+    """Return the pixels, by id, of the named instances that have enough of them: all that can be sighted, and cheap."""
+    config = config or PerceptionConfig()
+    if frame.labels is None:
+        return {}
+    counts = np.bincount(frame.labels.ravel())
+    enough = np.flatnonzero(counts >= max(1.0, config.min_share * frame.labels.size))
+    return {int(i): int(counts[i]) for i in enough if int(i) in labels}
+
+
 def sightings(frame: Frame, labels: Mapping[int, Label],
               config: PerceptionConfig | None = None) -> tuple[Sighting, ...]:
     """Return the labelled instances in view, the one with most pixels first, then by id.
@@ -33,13 +43,11 @@ def sightings(frame: Frame, labels: Mapping[int, Label],
     rounded to millimetres.
     """
     config = config or PerceptionConfig()
-    if frame.labels is None:
+    counts = instances(frame, labels, config)
+    if not counts:
         return ()
-    counts = np.bincount(frame.labels.ravel())
-    ids = [int(i) for i in np.flatnonzero(counts >= max(1.0, config.min_share * frame.labels.size)) if int(i) in labels]
-    if not ids:
-        return ()
-    compact_of = np.zeros(len(counts), np.uint16)
+    ids = list(counts)
+    compact_of = np.zeros(2 ** 16, np.uint16)
     compact_of[ids] = np.arange(1, len(ids) + 1)
     compact = np.take(compact_of, frame.labels)
     boxes = find_objects(compact, max_label=len(ids))
@@ -51,7 +59,7 @@ def sightings(frame: Frame, labels: Mapping[int, Label],
     for i, (rows, cols), start, end in zip(ids, boxes, [0, *ends], ends, strict=False):
         extent = _extent(z[start:end], points[:, start:end], config.max_range_m)
         if extent is not None:
-            found.append(Sighting(labels[i], int(counts[i]), (cols.start, rows.start, cols.stop, rows.stop), *extent))
+            found.append(Sighting(labels[i], counts[i], (cols.start, rows.start, cols.stop, rows.stop), *extent))
     return tuple(sorted(found, key=lambda s: (-s.pixels, s.label.instance)))
 
 

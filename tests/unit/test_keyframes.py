@@ -11,17 +11,17 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.keyframes import KeyframeConfig, Novelty, jpeg_of, view_of
-from eqa_nodes.core.perception import sightings
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.keyframes import KeyframeConfig, Look, Novelty, jpeg_of
+from eqa_nodes.core.perception import instances, sightings
+from eqa_nodes.core.types import Frame, Label, Sighting
 from tests.unit.frame_fixture import LABELS, frame
 
 
 def _feed(novelty: Novelty, f: Frame, labels: dict[int, Label] = LABELS) -> str:
-    view = view_of(f, sightings(f, labels))
-    reason = novelty.reason(view)
+    look = Look(f, [labels[i] for i in instances(f, labels)], lambda: sightings(f, labels))
+    reason = novelty.reason(look)
     if reason:
-        novelty.add(view)
+        novelty.add(look.view())
     return reason
 
 
@@ -55,6 +55,22 @@ def test_a_new_thing_or_another_state_is_new_once() -> None:
     lit = {**LABELS, 3: LABELS[3]._replace(attributes={"state": "on"})}
     assert _feed(novelty, frame(4, boxes={3: (0, 0, 10, 10)}), lit) == "content"
     assert _feed(novelty, frame(5, boxes={3: (0, 0, 10, 10)}), lit) == ""
+
+
+def test_a_frame_is_looked_at_closely_only_when_that_decides() -> None:
+    closely = 0
+
+    def seen() -> tuple[Sighting, ...]:
+        nonlocal closely
+        closely += 1
+        return sightings(f, LABELS)
+
+    novelty = Novelty()
+    _feed(novelty, frame(1, boxes={3: (0, 0, 10, 10)}))
+    for boxes, times in (({3: (0, 0, 10, 10)}, 0), ({3: (0, 0, 10, 10), 4: (20, 20, 30, 30)}, 1)):
+        f = frame(2, boxes=boxes)
+        novelty.reason(Look(f, [LABELS[i] for i in instances(f, LABELS)], seen))
+        assert closely == times
 
 
 def test_standing_still_for_an_hour_adds_nothing() -> None:
