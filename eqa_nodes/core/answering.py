@@ -59,8 +59,6 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 class BlindAnswerer:
     """The blind baseline: answers every question as its inner answerer guesses without any view."""
 
-    privileged = False
-
     def __init__(self, inner: Answerer) -> None:
         self._inner = inner
 

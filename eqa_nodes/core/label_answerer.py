@@ -20,8 +20,6 @@ _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
 class LabelAnswerer:
     """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion."""
 
-    privileged = True
-
     def spent(self) -> Receipt:
         """Return no calls and no tokens: nothing here asks a model."""
         return Receipt(privileged=_PRIVILEGED)

@@ -36,18 +36,20 @@ class _Reply(NamedTuple):
 
 
 class VlmAnswerer:
-    """The Answerer over a model backend. Raises ModelError (BudgetSpent), BadQuestion."""
+    """The Answerer over a model backend. Raises ModelError (BudgetSpent), BadQuestion.
 
-    privileged = False
+    Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
+    """
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._backend = backend
         self._before = backend.usage
         self._config = config or VlmConfig()
+        self._privileged: tuple[str, ...] = ()
 
     def spent(self) -> Receipt:
         """Return calls and tokens of this answerer so far, those of failed calls included."""
-        return _receipt(self._backend.usage - self._before)
+        return _receipt(self._backend.usage - self._before, self._privileged)
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge views, `max_images` in one call."""
@@ -64,7 +66,7 @@ class VlmAnswerer:
         if reply is None:
             reply = self._guess(question)
         return Answer(reply.answer, reply.confidence, reply.abstain, evidence_from(views[i - 1] for i in reply.images),
-                      _receipt(self._backend.usage - before), message=message)
+                      _receipt(self._backend.usage - before, _labelled(views)), message=message)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         def read(reply: dict[str, object]) -> list[ViewAssessment]:
@@ -96,6 +98,7 @@ class VlmAnswerer:
 
     def _ask(self, prompt: str, question: Question, views: Sequence[Keyframe],
              read: Callable[[dict[str, object]], T]) -> T:
+        self._privileged = self._privileged or _labelled(views)
         parts: list[str | bytes] = [_as_data(question)]
         for i, view in enumerate(views):
             parts += [_heading(i + 1, view), _scaled(view, self._config.max_side_px)]
@@ -103,8 +106,13 @@ class VlmAnswerer:
         return ask_json(self._backend, messages, read, self._config.max_tokens, question.seed)
 
 
-def _receipt(spent: Usage) -> Receipt:
-    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
+def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:
+    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, privileged=privileged)
+
+
+def _labelled(views: Sequence[Keyframe]) -> tuple[str, ...]:
+    """Return what is privileged about views: the labels that their captions and their order in memory come from."""
+    return ("labels",) if any(view.sightings for view in views) else ()
 
 
 @cache

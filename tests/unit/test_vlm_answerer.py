@@ -19,7 +19,7 @@ from eqa_nodes.core.types import Question, Recalled
 from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
 from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.scripted import ScriptedBackend
-from tests.rooms import view
+from tests.rooms import LIVING_ROOM, view
 from tests.vlm_server import Reply, VlmServer, completion
 
 QUESTION = Question("What color is the sofa?")
@@ -70,6 +70,17 @@ def test_more_views_than_fit_are_asked_in_batches() -> None:
     backend = ScriptedBackend([views_json(1, 2), views_json(1)])
     judged = VlmAnswerer(backend, VlmConfig(max_images=2)).assess(QUESTION, VIEWS)
     assert [a.keyframe_id for a in judged] == [1, 2, 3]
+
+
+def test_labels_of_a_simulator_make_an_answer_privileged() -> None:
+    """Captions and the order of memory come from them; a failed call has read them too, a guess has not."""
+    labelled = view(9, Pose2(0, 0, 0), *LIVING_ROOM, jpeg=_jpeg())
+    answerer = VlmAnswerer(ScriptedBackend([answer_json(), ModelError("HTTP 500"), answer_json()]))
+    assert answerer.answer(QUESTION, ITEMS).receipt.privileged == answerer.spent().privileged == ()
+    with pytest.raises(ModelError):
+        answerer.assess(QUESTION, [VIEWS[0], labelled])
+    assert answerer.spent().privileged == ("labels",)
+    assert answerer.answer(QUESTION, []).receipt.privileged == ()
 
 
 def test_large_images_are_scaled_on_request() -> None:
