@@ -14,9 +14,9 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.geometry import Pose2
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import world
+from sim_bridge.house.simulator import SEEDS, world
 
-SPLITS = {"train": range(1000), "test": range(1000, 2000)}
+SPLITS = {"train": range(1000), "test": range(1000, SEEDS)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
 _TRIES = 12
 

@@ -31,8 +31,6 @@ from sim_bridge.house.scene import House, Thing
 from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, floor_of, stands_in_way
 
-TRAIN_SEEDS = range(1000)
-TEST_SEEDS = range(1000, 2000)
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
 RECIPES = {

@@ -12,7 +12,8 @@ from scipy import ndimage
 
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.generate import TEST_SEEDS, TRAIN_SEEDS, generate_house
+from sim_bridge.house.dataset import SPLITS
+from sim_bridge.house.generate import generate_house
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, Opening, Thing
 from sim_bridge.house.walkable import CELL_M, extents, floor_of, stands_in_way
@@ -121,8 +122,8 @@ def test_robot_comes_near_nearly_everything_on_the_floor(houses: list[House]) ->
 def test_same_seed_same_house(houses: list[House]) -> None:
     assert generate_house(SEEDS[3]) == houses[3]
     assert generate_house(SEEDS[3]) != houses[4]
-    assert not set(TRAIN_SEEDS) & set(TEST_SEEDS)
-    assert set(SEEDS) <= {*TRAIN_SEEDS, *TEST_SEEDS}
+    assert not set(SPLITS["train"]) & set(SPLITS["test"])
+    assert set(SEEDS) <= {*SPLITS["train"], *SPLITS["test"]}
 
 
 def test_house_goes_into_json(houses: list[House]) -> None:
