@@ -45,7 +45,7 @@ class View(NamedTuple):
 
 
 class Look:
-    """A frame whose novelty is in question. Each part is worked out when it is first asked for: most frames are not new.
+    """A frame that may be new. Each part is worked out when it is first asked for: most frames are not new.
 
     possible: content that may be in view, told without looking closely; what is not among it is not in view.
     """
