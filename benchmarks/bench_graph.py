@@ -10,10 +10,7 @@ from pathlib import Path
 
 from eqa_nodes.commands.chain import robot_parameters
 from eqa_nodes.core.types import Action
-from eqa_nodes.graph import SERVICES
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.node import call
 from eqa_nodes.runner import Graph
 from eqa_nodes.settings import merged
 from sim_bridge.house.simulator import HouseSimulator
@@ -39,9 +36,8 @@ def _graph(isolate: bool, alone: float) -> list[dict[str, object]]:
             up = (time.perf_counter() - start) * 1e3
             with GraphClient(graph.environment) as client:
                 client.reset(SCENE, "bench", None, 0)
-                turn = interface(SERVICES["act"].type).Request(action=int(Action.TURN_LEFT))
-                act = client.node.create_client(interface(SERVICES["act"].type), SERVICES["act"].name)
-                step = _median_ms(lambda: call(act, turn, 60.0))
+                act = client.services["act"]
+                step = _median_ms(lambda: act.call(60.0, action=int(Action.TURN_LEFT)))
                 memory = sum(_pss_mb(child.process.pid) for child in graph.children)
     return [{"name": f"lock-step action, {name}", "median_ms": round(step, 1), "baseline": f"simulator alone, {alone:.1f} ms",
              "ratio": round(step / alone, 2), "note": f"{step - alone:.1f} ms beyond rendering, all observers written and durable"},

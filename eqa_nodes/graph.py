@@ -20,11 +20,13 @@ class Qos(NamedTuple):
 
 
 # frame: some slack, lock-step keeps one image in flight. event: small messages that must not be lost.
-KINDS = {"frame": Qos(), "latched": Qos(durability="transient_local", depth=1), "event": Qos(depth=100), "clock": Qos()}
+# latched: the last one is for late nodes too; state: the last few are.
+KINDS = {"frame": Qos(), "event": Qos(depth=100), "clock": Qos(), "latched": Qos(durability="transient_local", depth=1),
+         "state": Qos(durability="transient_local", depth=20)}
 
 
 class Topic(NamedTuple):
-    """Name on the wire, message type, and kind of quality of service: frame | latched | event | clock."""
+    """Name on the wire, message type, and kind of quality of service: frame | event | clock | latched | state."""
 
     name: str
     type: str
@@ -44,11 +46,12 @@ TOPICS: dict[str, Topic] = {
     "camera_info": Topic("camera/color/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
     "labels": Topic("labels/image_raw", "sensor_msgs/msg/Image", "frame"),
     "label_table": Topic("labels/table", "eqa_interfaces/msg/LabelArray", "latched"),
-    "odom": Topic("odom", "nav_msgs/msg/Odometry", "frame"),
+    "odom": Topic("odom", "nav_msgs/msg/Odometry", "state"),
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
     "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
     "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
     "taken": Topic("lockstep/taken", "std_msgs/msg/Header", "event"),
+    "started": Topic("started", "std_msgs/msg/Header", "state"),
     "episode": Topic("episode", "eqa_interfaces/msg/Episode", "latched"),
     "map": Topic("map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "explored": Topic("explored", "nav_msgs/msg/OccupancyGrid", "latched"),

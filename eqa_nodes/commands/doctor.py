@@ -78,7 +78,7 @@ def _ros() -> Check:
 
 def _interfaces() -> Check:
     from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS
-    from eqa_nodes.ros.messages import interface
+    from eqa_nodes.ros.interfaces import interface
 
     types = sorted({wire.type for table in (TOPICS, SERVICES, ACTIONS) for wire in table.values()})
     for name in types:

@@ -15,7 +15,7 @@ from eqa_nodes.core.types import Limits, Question
 from eqa_nodes.graph import ACTIONS, OBSERVERS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.node import EqaNode, call, run_node
+from eqa_nodes.ros.node import EqaNode, run_node
 from eqa_nodes.ros.ports import connect
 
 
@@ -28,7 +28,7 @@ class AgentNode(EqaNode):
         self._busy = threading.Lock()
         self._running: Agent | None = None
         self._resets = [f"reset_{observer}" for observer in OBSERVERS]
-        self._remote = {key: self.client(key) for key in ("act", "reset_simulator", *self._resets)}
+        self._remote = {key: self.remote(key) for key in ("act", "reset_simulator", *self._resets)}
         for key in self.spec.publishes:
             self.out(key)
         self.serve("reset_episode", self._reset)
@@ -39,13 +39,13 @@ class AgentNode(EqaNode):
     def _ask(self, handle: Any) -> Any:
         question = _question(handle.request)
         with self._busy:
-            self.out("question").publish(String(data=question.text))
+            self.send("question", String(data=question.text))
             self._running = Agent(self.ports, self.config.agent, lambda p: self._progress(handle, p))
             try:
                 answer = self._running.ask(question)
             finally:
                 self._running = None
-            self.out("answer").publish(String(data=dumps(answer)))
+            self.send("answer", String(data=dumps(answer)))
         result = convert.fill_answer(interface(ACTIONS["ask"].type).Result(), answer)
         if handle.is_cancel_requested:
             handle.canceled()
@@ -68,22 +68,21 @@ class AgentNode(EqaNode):
             at, pose = self.ports.odometry.last()
             feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
             feedback.explored = float(decision.explored)
-            self.out("goal").publish(feedback.goal)
+            self.send("goal", feedback.goal)
             entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates)
-            self.out("decision").publish(String(data=dumps(entry)))
+            self.send("decision", String(data=dumps(entry)))
         handle.publish_feedback(feedback)
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Begin an episode: the simulator first (it gives the stamp), then who observes, then the first observation."""
         with self._busy:
             deadline = self.config.node.call_deadline_s
-            reset = interface("eqa_interfaces/srv/ResetEpisode").Request
-            begun = call(self._remote["reset_simulator"], reset(episode=request.episode), deadline)
+            begun = self._remote["reset_simulator"].call(deadline, episode=request.episode)
             for key in self._resets:
-                call(self._remote[key], reset(episode=begun.episode), deadline)
-            self.out("episode").publish(begun.episode)
-            act = interface("eqa_interfaces/srv/Act").Request
-            call(self._remote["act"], act(action=act.OBSERVE), self.config.observe_deadline_s)
+                self._remote[key].call(deadline, episode=begun.episode)
+            self.send("episode", begun.episode)
+            act = self._remote["act"]
+            act.call(self.config.observe_deadline_s, action=act.Request.OBSERVE)
         response.episode = begun.episode
         return response
 

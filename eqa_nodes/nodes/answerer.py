@@ -30,7 +30,7 @@ class AnswererNode(EqaNode):
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         response.assessments = [convert.assessment_msg(a, request.question_id) for a in assessments]
         for message in response.assessments:
-            self.out("view_assessments").publish(message)
+            self.send("view_assessments", message)
         return response
 
     def _answer(self, request: Any, response: Any) -> Any:

@@ -19,6 +19,7 @@ class ExplorerNode(EqaNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("explorer", **kwargs)
         self.policy = make_policy(self.config.policy)
+        self.began = False  # also false when this node was started again in the middle of a question
         self.newest = Newest(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.hear(key, lambda message, key=key: self.newest.put(key, message))
@@ -26,8 +27,9 @@ class ExplorerNode(EqaNode):
 
     def _choose(self, request: Any, response: Any) -> Any:
         seen = self.newest.at(messages.ns_of(request.header.stamp), self.config.map_deadline_s)
-        if request.new_question:
+        if request.new_question or not self.began:
             self.policy.reset(request.seed)
+            self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
         decision = self.policy.decide(
             Question(request.question, request.question_id, seed=request.seed),

@@ -29,9 +29,9 @@ class MapperNode(ObserverNode):
 
     def again(self) -> None:
         grid = self.mapper.grid()
-        self.out("map").publish(convert.grid_msg(grid.cells, grid))
-        self.out("explored").publish(convert.explored_msg(grid))
-        self.out("frontiers").publish(convert.frontiers_msg(self.mapper.frontiers(), grid.stamp_ns))
+        self.send("map", convert.grid_msg(grid.cells, grid))
+        self.send("explored", convert.explored_msg(grid))
+        self.send("frontiers", convert.frontiers_msg(self.mapper.frontiers(), grid.stamp_ns))
 
 
 def main() -> int:

@@ -42,7 +42,7 @@ class MemoryNode(ObserverNode):
             self.failure = error  # the next recall reports it: the question ends with a named error
             raise
         if keyframe is not None:
-            self.out("keyframes").publish(convert.keyframe_msg(keyframe))
+            self.send("keyframes", convert.keyframe_msg(keyframe))
 
     def _recall(self, request: Any, response: Any) -> Any:
         if self.failure is not None:

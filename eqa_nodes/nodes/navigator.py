@@ -16,7 +16,7 @@ from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
-from eqa_nodes.ros.node import EqaNode, call, run_node
+from eqa_nodes.ros.node import EqaNode, run_node
 
 # Nav2 reports failures as numbers of the server that failed; ours come after all of them (docs/architecture.md).
 NAV_ERRORS = {NavCode.BLOCKED: 9901, NavCode.UNREACHABLE: 9902, NavCode.TIMEOUT: 9903, NavCode.FAILED: 9904,
@@ -31,7 +31,7 @@ class NavigatorNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("navigator", **kwargs)
-        self._act = self.client("act")
+        self._act = self.remote("act")
         self._newest = Newest("map")
         self._busy = threading.Lock()
         self._last: Any = None  # response of the last action
@@ -75,7 +75,7 @@ class NavigatorNode(EqaNode):
         return ActOutcome(self._pose(), self._last.collided)
 
     def _request(self, action: int) -> None:
-        self._last = call(self._act, _ACT(action=action), self.config.node.call_deadline_s)
+        self._last = self._act.call(self.config.node.call_deadline_s, action=action)
 
     def _view(self) -> GridMap:
         newest = self._newest.at(messages.ns_of(self._last.stamp), self.config.map_deadline_s)

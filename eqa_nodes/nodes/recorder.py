@@ -48,7 +48,7 @@ class RecorderNode(EpisodeNode):
     def _record(self, key: str, data: bytes) -> None:
         if self._bag is None:
             return
-        stamp = messages.stamp_in(data) if TOPICS[key].qos == "frame" else self.last_ns
+        stamp = messages.stamp_in(data) if key in OBSERVATION else self.last_ns
         if key in OBSERVATION and stamp < self.starts_ns:
             return
         if key in OBSERVATION and stamp <= self.last_ns:  # asked for again

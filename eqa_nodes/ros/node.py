@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 import traceback
 from collections import Counter
@@ -12,17 +11,19 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.action import ActionClient
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
+from std_msgs.msg import Header
 
-from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
+from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
 from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
 from eqa_nodes.parameters import ROS_OWN, build, leaves
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.settings import SETTINGS
 
 
@@ -37,6 +38,9 @@ class EqaNode(Node):
         self.data_group = MutuallyExclusiveCallbackGroup()
         self.call_group = ReentrantCallbackGroup()
         self._publishers_by_key: dict[str, Any] = {}
+        self._remotes: Remotes | None = None
+        self._started = self.create_publisher(Header, TOPICS["started"].name, qos(TOPICS["started"].qos))
+        self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=name))
         self._diagnostics = self.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos("event"))
         self._reported: Counter[str] = Counter()
         self.create_timer(1.0, self._report_counts, clock=rclpy.clock.Clock())
@@ -87,14 +91,19 @@ class EqaNode(Node):
         port = SERVICES[key]
         self.create_service(interface(port.type), port.name, self._delayed(guarded), callback_group=group)
 
-    def client(self, key: str) -> Any:
-        """Return a client of a service, or an action client, in this node's row."""
+    def remote(self, key: str) -> Any:
+        """Return a client of a service or an action in this node's row."""
         self._allowed(key, self.spec.calls, "call")
-        if key in ACTIONS:
-            port = ACTIONS[key]
-            return ActionClient(self, interface(port.type), port.name, callback_group=self.call_group)
-        port = SERVICES[key]
-        return self.create_client(interface(port.type), port.name, callback_group=self.call_group)
+        if self._remotes is None:
+            self._remotes = Remotes(self)
+        return self._remotes.action(key) if key in ACTIONS else self._remotes.service(key)
+
+    def send(self, key: str, message: Any) -> None:
+        """Publish; when the middleware cannot take more, that is counted (lock-step then shows the observation again)."""
+        try:
+            self.out(key).publish(message)
+        except RCLError as error:
+            self.count(f"{key} not published: {error}")
 
     def count(self, reason: str) -> None:
         """Count something that was dropped or refused; shown in the log and on /diagnostics."""
@@ -125,26 +134,7 @@ class EqaNode(Node):
         status = DiagnosticStatus(level=DiagnosticStatus.WARN, name=self.get_fully_qualified_name(),
                                   message="observations or requests were refused", values=values)
         stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(DiagnosticArray(header=convert.Header(stamp=stamp), status=[status]))
-
-
-def wait_for(future: Any, deadline_s: float, what: str) -> Any:
-    """Return the result of an rclpy future that an executor in another thread completes. Raises NodeLost at the deadline."""
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    if not done.wait(deadline_s):
-        future.cancel()
-        raise NodeLost(f"{what} did not answer within {deadline_s:g} s: is its node running?")
-    return future.result()
-
-
-def call(client: Any, request: Any, deadline_s: float) -> Any:
-    """Call a service and return its response. Raises NodeLost when it does not answer, and what the response reports."""
-    if not client.wait_for_service(timeout_sec=min(deadline_s, 10.0)):
-        raise NodeLost(f"nobody serves {client.srv_name}: is its node running?")
-    response = wait_for(client.call_async(request), deadline_s, client.srv_name)
-    convert.raise_remote(response)
-    return response
+        self._diagnostics.publish(DiagnosticArray(header=Header(stamp=stamp), status=[status]))
 
 
 def executor_of(node: EqaNode) -> Any:

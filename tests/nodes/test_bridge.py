@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from eqa_interfaces.msg import Episode
-from eqa_interfaces.srv import Act, ResetEpisode
+from eqa_interfaces.srv import Act
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import SERVICES, TOPICS
+from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
-from eqa_nodes.ros.node import wait_for
+from eqa_nodes.ros.remote import Remotes
 from sim_bridge.bridge_node import BridgeNode
 
 SMALL = {"robot__camera__width": 32, "robot__camera__height": 24}
@@ -33,9 +33,8 @@ class Driver:
         self.acknowledge, self.delay_s, self.seen = True, 0.0, []
         self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
         self.node.create_subscription(Image, TOPICS["depth"].name, self._on_depth, qos("frame"))
-        self._act = self.node.create_client(Act, SERVICES["act"].name)
-        self._reset = self.node.create_client(ResetEpisode, SERVICES["reset_simulator"].name)
-        assert self._act.wait_for_service(10.0) and self._reset.wait_for_service(10.0)
+        remotes = Remotes(self.node)
+        self._act, self._reset = remotes.service("act"), remotes.service("reset_simulator")
 
     def _on_depth(self, image: Image) -> None:
         self.seen.append(messages.ns_of(image.header.stamp))
@@ -44,10 +43,10 @@ class Driver:
             self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
     def reset(self, scene: str = "toy:room", **fields: Any) -> Any:
-        return wait_for(self._reset.call_async(ResetEpisode.Request(episode=Episode(scene=scene, episode_id="e", **fields))), 10, "")
+        return self._reset.exchange(10.0, episode=Episode(scene=scene, episode_id="e", **fields))
 
     def act(self, action: int) -> Any:
-        return wait_for(self._act.call_async(Act.Request(action=action)), 10, "act")
+        return self._act.exchange(10.0, action=action)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from eqa_nodes.parameters import defaults_of, read_file
 from eqa_nodes.settings import SETTINGS, merged
 
 ROOT = Path(__file__).resolve().parents[2]
-LATE = {"clock", "diagnostics", "episode", "taken", "tf_static"}  # written or heard by the base classes, or by ROS itself
+LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static"}  # written or heard by the base classes, or by ROS itself
 
 
 def test_every_topic_that_a_node_hears_is_published_by_one() -> None:

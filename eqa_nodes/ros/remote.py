@@ -1,0 +1,148 @@
+"""Calls to other nodes with a deadline, that also end when the other node dies: a request to a dead node is never answered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
+from std_msgs.msg import Header
+
+from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
+from eqa_nodes.messages import ns_of
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+
+POLL_S = 0.1
+DISCOVERY_S = 10.0  # nodes that run find each other well within this
+SERVERS = {key: name for name, spec in NODES.items() for key in spec.serves}
+ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
+
+
+class Births:
+    """When each node of the graph was started last. A killed node stays visible for seconds; its successor tells at once."""
+
+    def __init__(self, node: Any, group: Any) -> None:
+        self._born: dict[str, int] = {}
+        topic = TOPICS["started"]
+        node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
+
+    def _on_started(self, header: Any) -> None:
+        self._born[header.frame_id] = max(ns_of(header.stamp), self.of(header.frame_id))
+
+    def of(self, name: str) -> int:
+        """Return the start of a node in ns, 0 while it is unknown."""
+        return self._born.get(name, 0)
+
+
+class Reborn(NodeLost):
+    """The node was started again while it was being waited for."""
+
+
+class Remotes:
+    """Clients of the graph's services and actions for one node."""
+
+    def __init__(self, node: Any) -> None:
+        self._node, self._group = node, ReentrantCallbackGroup()
+        self.births = Births(node, self._group)
+
+    def service(self, key: str) -> Service:
+        """Return a client of a service of the graph."""
+        port = SERVICES[key]
+        client = self._node.create_client(interface(port.type), port.name, callback_group=self._group)
+        return Service(key, client, self.births)
+
+    def action(self, key: str) -> Action:
+        """Return a client of an action of the graph."""
+        port = ACTIONS[key]
+        client = ActionClient(self._node, interface(port.type), port.name, callback_group=self._group)
+        return Action(key, client, self.births)
+
+
+class _Remote:
+    def __init__(self, key: str, births: Births) -> None:
+        self.server = SERVERS[key]
+        self._key, self._births = key, births
+
+    def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None) -> Any:
+        """Return a future's result. Raises NodeLost at the deadline, Reborn when the server was started again."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        end = time.monotonic() + deadline_s
+        while not done.wait(POLL_S):
+            alive()
+            if born and self._births.of(self.server) != born:
+                raise Reborn(f"{self.server} died while it worked on {self._key}, and was started again")
+            if time.monotonic() > end:
+                future.cancel()
+                raise NodeLost(f"{self.server} did not answer {self._key} within {deadline_s:g} s: does it run?")
+        return future.result()
+
+
+class Service(_Remote):
+    """A service with deadlines."""
+
+    def __init__(self, key: str, client: Any, births: Births) -> None:
+        super().__init__(key, births)
+        self._client = client
+        self.Request = interface(SERVICES[key].type).Request
+
+    def call(self, deadline_s: float, **fields: Any) -> Any:
+        """Call and return the response. Raises NodeLost when nobody answers, and the error that the response reports."""
+        response = self.exchange(deadline_s, **fields)
+        convert.raise_remote(response)
+        return response
+
+    def exchange(self, deadline_s: float, **fields: Any) -> Any:
+        """Call and return the response, whatever it reports; a server that was started again is asked once more."""
+        try:
+            return self._exchange(deadline_s, fields)
+        except Reborn:
+            if self._key in ONCE:
+                raise
+            return self._exchange(deadline_s, fields)
+
+    def _exchange(self, deadline_s: float, fields: dict[str, Any]) -> Any:
+        if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
+            raise NodeLost(f"nobody serves {self._client.srv_name}: does {self.server} run?")
+        born = self._births.of(self.server)
+        return self._wait(self._client.call_async(self.Request(**fields)), deadline_s, born)
+
+
+class Action(_Remote):
+    """An action: send a goal and wait for its end."""
+
+    def __init__(self, key: str, client: Any, births: Births) -> None:
+        super().__init__(key, births)
+        self._client = client
+        self.Goal = interface(ACTIONS[key].type).Goal
+        self._handle: Any = None
+
+    def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
+            poll: Callable[[], None] = lambda: None) -> Any:
+        """Send the goal and return (status, result); `poll` is called now and then. Raises NodeLost; the goal is called off."""
+        if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
+            raise NodeLost(f"nobody serves {self._key}: does {self.server} run?")
+        born = self._births.of(self.server)
+        sent = self._client.send_goal_async(goal, feedback_callback=lambda message: listener(message.feedback))
+        handle = self._wait(sent, DISCOVERY_S, born)
+        if not handle.accepted:
+            raise NodeLost(f"{self.server} rejected the goal of {self._key}")
+        self._handle = handle
+        try:
+            return self._wait(handle.get_result_async(), deadline_s, born, poll)
+        except (NodeLost, KeyboardInterrupt):
+            handle.cancel_goal_async()
+            raise
+        finally:
+            self._handle = None
+
+    def cancel(self) -> None:
+        """Call the running goal off; nothing when none runs."""
+        handle = self._handle
+        if handle is not None:
+            handle.cancel_goal_async()
