@@ -38,6 +38,18 @@ def decide(policy: Policy, grid: GridMap, pose: Pose2, frontiers: list[Frontier]
     return policy.decide(QUESTION, pose, grid, find_frontiers(grid) if frontiers is None else frontiers, [])
 
 
+@pytest.mark.parametrize(("x", "goes"), [(3.3, True), (4.2, False)])
+def test_a_border_whose_middle_is_out_of_reach_is_looked_at_from_nearby(x: float, goes: bool) -> None:
+    """Nothing else is left: a start that sees a door only in part must not end the exploration."""
+    grid = grid_of("#########", "#....??.#", "#....??.#", "#########")  # the near floor ends at x = 2.5
+    decision = decide(FrontierPolicy(), grid, Pose2(1.25, 1.0, 0.0), [Frontier(x, 1.0, 0.0, 2.0)])
+    assert (decision.goal is not None) == goes
+    if decision.goal is not None:
+        assert 2.2 < decision.goal.x < 2.5
+        assert decide(FrontierPolicy(), grid, Pose2(1.25, 1.0, 0.0), [
+            Frontier(x, 1.0, 0.0, 2.0), Frontier(1.0, 1.5, 1.57, 0.5)]).candidates[0].y == pytest.approx(1.35, abs=0.2)
+
+
 class Trip:
     """Explores a toy scene with a policy until it says that nothing is left, or `max_legs` is reached."""
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import along, centre_of, distance_field, plan, snap
+from eqa_nodes.core.planning import SNAP_M, along, centre_of, distance_field, plan, snap
 from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Question, ViewAssessment
 
 SAME_PLACE_M = 0.5  # frontiers so near to each other, and looking the same way, are one
 SAME_WAY_RAD = math.radians(60)
 ARRIVED_M = 0.4  # the navigator's tolerance and the half cell that a goal is moved by
 STUCK_M = 0.05
+FAR_SNAP_M = 1.0  # a frontier stands for so much border that its middle may be out of reach where its ends are not
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class FrontierPolicy:
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
         ended = self._review(pose)
-        options = self._options(grid, field, frontiers)
+        options = self._options(grid, field, frontiers, SNAP_M) or self._options(grid, field, frontiers, FAR_SNAP_M)
         candidates = tuple(Candidate(o.place.x, o.place.y, o.weight, "frontier") for o in options)
         if not options:
             self._target = None
@@ -113,11 +114,11 @@ class FrontierPolicy:
         self._target = None
         return what
 
-    def _options(self, grid: GridMap, field: np.ndarray, frontiers: Sequence[Frontier]) -> list[_Option]:
-        """Return the frontiers that can be reached and are not struck off, with their weights."""
+    def _options(self, grid: GridMap, field: np.ndarray, frontiers: Sequence[Frontier], snap_m: float) -> list[_Option]:
+        """Return the frontiers with reachable floor within `snap_m` that are not struck off, with their weights."""
         options = []
         for frontier in frontiers:
-            cell = snap(grid, field, frontier.x, frontier.y)
+            cell = snap(grid, field, frontier.x, frontier.y, snap_m)
             if cell is None:
                 continue
             place = Pose2(*centre_of(grid, *cell), frontier.heading)
