@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.agent import AgentConfig
-from eqa_nodes.core.mapping import MapperConfig
+from eqa_nodes.core.config import MapperConfig, NavigatorConfig
 from eqa_nodes.core.memory import MemoryConfig
-from eqa_nodes.core.navigation import NavigatorConfig
 from eqa_nodes.graph import OBSERVERS
 from eqa_nodes.parameters import build, read_file
 from sim_bridge.simulator import Robot

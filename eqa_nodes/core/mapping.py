@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from eqa_nodes.core import voxels
-from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
+from eqa_nodes.core.config import MapperConfig
+from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.frontiers import find_frontiers
 from eqa_nodes.core.types import Frame, Frontier, GridMap, Intrinsics
@@ -17,58 +17,6 @@ _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
 _PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
 _SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
 _ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: single stray points do not
-
-
-@dataclass(frozen=True)
-class MapperConfig:
-    """How frames become a map. Heights are above the floor, which is where the base stands in the first frame.
-
-    voxel_m: edge of a voxel and of a grid cell, metres.
-    range_m: horizontal distance up to which depth is believed, metres.
-    truncation_m: space this close before a surface (along the optical axis) is not called free, metres.
-    floor_below_m, ceiling_m: the height band that is mapped, metres.
-    obstacle_min_m, robot_height_m: what lies between these heights stands in the robot's way, metres.
-    drop_m: floor that lies deeper than this is a drop, not floor, metres.
-    low_m: a column counts as clear only when it is seen down to this height, metres.
-    blind_m: nearer than this the floor may lie below the image, and the lowest visible part counts instead, metres.
-    explored_range_m, explored_width: floor is explored once seen clear so near (metres) and in this central share
-        of the image's width (explore-eqa; a range stands in for its share of rows, which depends on the camera's tilt).
-    clearance_m: radius of the disc at the start that is taken to be clear and explored, metres.
-    robot_radius_m: where the robot has stood is clear, metres.
-    hit, miss, bound: integer log-odds of a surface point, of seen-through space, and the bound of their sum.
-    max_extent_m: a map wider than this is a fault of localisation, metres.
-    """
-
-    voxel_m: float = 0.1
-    range_m: float = 5.0
-    truncation_m: float = 0.1
-    floor_below_m: float = 0.2
-    ceiling_m: float = 3.5
-    obstacle_min_m: float = 0.15
-    robot_height_m: float = 1.4
-    drop_m: float = 0.2
-    low_m: float = 0.35
-    blind_m: float = 1.5
-    explored_range_m: float = 3.5
-    explored_width: float = 0.5
-    clearance_m: float = 0.5
-    robot_radius_m: float = 0.18
-    hit: int = 3
-    miss: int = 1
-    bound: int = 15
-    max_extent_m: float = 300.0
-
-    def __post_init__(self) -> None:
-        positive = ("voxel_m", "range_m", "truncation_m", "ceiling_m", "robot_radius_m", "hit", "miss", "bound",
-                    "explored_range_m", "explored_width", "max_extent_m")
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"mapper.{name} is {getattr(self, name)}: it must be positive")
-        if not 0 < self.obstacle_min_m < self.robot_height_m <= self.ceiling_m:
-            raise ConfigError(f"mapper heights must rise: obstacle_min_m {self.obstacle_min_m} < robot_height_m "
-                              f"{self.robot_height_m} <= ceiling_m {self.ceiling_m}")
-        if self.hit > self.bound or self.bound > 127:
-            raise ConfigError(f"mapper.bound is {self.bound}: it must lie between hit ({self.hit}) and 127")
 
 
 class Mapper:

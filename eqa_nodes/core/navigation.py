@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core import motion
-from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.config import NavigatorConfig
+from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.planning import Point, cell_at, centre_of, cost_field, index_of, snap, weights
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
@@ -28,37 +29,9 @@ class ActOutcome(NamedTuple):
     collided: bool
 
 
-@dataclass(frozen=True)
-class NavigatorConfig:
-    """How to drive.
-
-    move_m, turn_deg: size of the atomic actions, metres and degrees; turn_deg divides 360.
-    radius_m: radius of the robot, metres.
-    tolerance_m: a goal counts as reached so near, metres.
-    snap_m: a goal may be moved so far onto reachable floor, metres.
-    allow_unknown: also drive through cells never seen.
-    patience: give up after this many times the expected number of actions (and 40 more).
-    """
-
-    move_m: float = 0.25
-    turn_deg: float = 30.0
-    radius_m: float = 0.18
-    tolerance_m: float = 0.25
-    snap_m: float = 0.5
-    allow_unknown: bool = False
-    patience: float = 4.0
-
-    def __post_init__(self) -> None:
-        for name in ("move_m", "turn_deg", "radius_m", "tolerance_m", "snap_m", "patience"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"navigator.{name} is {getattr(self, name)}: it must be positive")
-        if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
-            raise ConfigError(f"navigator.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
-
-    @property
-    def steps(self) -> motion.Steps:
-        """Return the sizes as the search wants them."""
-        return motion.Steps(self.move_m, math.radians(self.turn_deg), round(360.0 / self.turn_deg))
+def steps_of(config: NavigatorConfig) -> motion.Steps:
+    """Return the sizes of the actions as the search wants them."""
+    return motion.Steps(config.move_m, math.radians(config.turn_deg), round(360.0 / config.turn_deg))
 
 
 class _Ended(Exception):
@@ -100,7 +73,7 @@ class AtomicNavigator:
         """Turn once on the spot and see what is there."""
         try:
             drive = self._begin(deadline_s)
-            for _ in range(self.config.steps.headings):
+            for _ in range(steps_of(self.config).headings):
                 drive.do(Action.TURN_LEFT)
         except _Ended as end:
             return end.result
@@ -146,7 +119,7 @@ class _Drive:
 
     def turn_to(self, yaw: float) -> None:
         """Turn to the nearest reachable multiple of a turn."""
-        turns = round(wrap(yaw - self.pose.yaw) / self._config.steps.turn_rad)
+        turns = round(wrap(yaw - self.pose.yaw) / steps_of(self._config).turn_rad)
         for _ in range(abs(turns)):
             self.do(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
 
@@ -178,7 +151,7 @@ class _Drive:
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
         here = self.pose
-        actions, positions = motion.search(field, c.steps, here.x, here.y, here.yaw, place.x, place.y, c.tolerance_m)
+        actions, positions = motion.search(field, steps_of(c), here.x, here.y, here.yaw, place.x, place.y, c.tolerance_m)
         return place, actions, positions
 
     def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:

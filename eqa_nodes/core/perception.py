@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import find_objects
 
 from eqa_nodes.core.types import Frame, Label, Sighting
 
@@ -50,6 +49,8 @@ def sightings(frame: Frame, labels: Mapping[int, Label],
     compact_of = np.zeros(2 ** 16, np.uint16)
     compact_of[ids] = np.arange(1, len(ids) + 1)
     compact = np.take(compact_of, frame.labels)
+    from scipy.ndimage import find_objects  # half a second that nodes without a camera need not spend
+
     boxes = find_objects(compact, max_label=len(ids))
     pixels = [_sample(compact, n, box, counts[i] / config.points)
               for n, (i, box) in enumerate(zip(ids, boxes, strict=True), start=1)]

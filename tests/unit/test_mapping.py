@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld

@@ -11,8 +11,9 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bags.rgbd_folder import RgbdFolder, read_depth, read_trajectory
+from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.mapping import Mapper, MapperConfig
+from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types import Frame, RecallQuery
 from tests.data import shared_data

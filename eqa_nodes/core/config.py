@@ -1,0 +1,87 @@
+"""Settings of mapper and navigator, apart from their code: every node reads them, few need what that code imports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eqa_nodes.core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class MapperConfig:
+    """How frames become a map. Heights are above the floor, which is where the base stands in the first frame.
+
+    voxel_m: edge of a voxel and of a grid cell, metres.
+    range_m: horizontal distance up to which depth is believed, metres.
+    truncation_m: space this close before a surface (along the optical axis) is not called free, metres.
+    floor_below_m, ceiling_m: the height band that is mapped, metres.
+    obstacle_min_m, robot_height_m: what lies between these heights stands in the robot's way, metres.
+    drop_m: floor that lies deeper than this is a drop, not floor, metres.
+    low_m: a column counts as clear only when it is seen down to this height, metres.
+    blind_m: nearer than this the floor may lie below the image, and the lowest visible part counts instead, metres.
+    explored_range_m, explored_width: floor is explored once seen clear so near (metres) and in this central share
+        of the image's width (explore-eqa; a range stands in for its share of rows, which depends on the camera's tilt).
+    clearance_m: radius of the disc at the start that is taken to be clear and explored, metres.
+    robot_radius_m: where the robot has stood is clear, metres.
+    hit, miss, bound: integer log-odds of a surface point, of seen-through space, and the bound of their sum.
+    max_extent_m: a map wider than this is a fault of localisation, metres.
+    """
+
+    voxel_m: float = 0.1
+    range_m: float = 5.0
+    truncation_m: float = 0.1
+    floor_below_m: float = 0.2
+    ceiling_m: float = 3.5
+    obstacle_min_m: float = 0.15
+    robot_height_m: float = 1.4
+    drop_m: float = 0.2
+    low_m: float = 0.35
+    blind_m: float = 1.5
+    explored_range_m: float = 3.5
+    explored_width: float = 0.5
+    clearance_m: float = 0.5
+    robot_radius_m: float = 0.18
+    hit: int = 3
+    miss: int = 1
+    bound: int = 15
+    max_extent_m: float = 300.0
+
+    def __post_init__(self) -> None:
+        positive = ("voxel_m", "range_m", "truncation_m", "ceiling_m", "robot_radius_m", "hit", "miss", "bound",
+                    "explored_range_m", "explored_width", "max_extent_m")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"mapper.{name} is {getattr(self, name)}: it must be positive")
+        if not 0 < self.obstacle_min_m < self.robot_height_m <= self.ceiling_m:
+            raise ConfigError(f"mapper heights must rise: obstacle_min_m {self.obstacle_min_m} < robot_height_m "
+                              f"{self.robot_height_m} <= ceiling_m {self.ceiling_m}")
+        if self.hit > self.bound or self.bound > 127:
+            raise ConfigError(f"mapper.bound is {self.bound}: it must lie between hit ({self.hit}) and 127")
+
+
+@dataclass(frozen=True)
+class NavigatorConfig:
+    """How to drive.
+
+    move_m, turn_deg: size of the atomic actions, metres and degrees; turn_deg divides 360.
+    radius_m: radius of the robot, metres.
+    tolerance_m: a goal counts as reached so near, metres.
+    snap_m: a goal may be moved so far onto reachable floor, metres.
+    allow_unknown: also drive through cells never seen.
+    patience: give up after this many times the expected number of actions (and 40 more).
+    """
+
+    move_m: float = 0.25
+    turn_deg: float = 30.0
+    radius_m: float = 0.18
+    tolerance_m: float = 0.25
+    snap_m: float = 0.5
+    allow_unknown: bool = False
+    patience: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("move_m", "turn_deg", "radius_m", "tolerance_m", "snap_m", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"navigator.{name} is {getattr(self, name)}: it must be positive")
+        if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
+            raise ConfigError(f"navigator.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
