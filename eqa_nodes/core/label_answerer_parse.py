@@ -50,6 +50,7 @@ _CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
 _WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
 _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
+    ("more", r"how many more (?P<t>chairs|seats) do i need in (?P<room>.+) for (?P<number>\w+) (?:people|guests)"),
     ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
     ("bath", r"can (?:i|you|one) take bath in (?P<room>.+?)(?: ,)? or only (?:take )?shower"),
     ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),
@@ -57,12 +58,15 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("slept", r"could some(?:one|body) have slept in (?P<t>.+)"),
     ("wasted", rf"{_WASTE} (?:by|at) (?P<t>.+)"),
     ("wasted_in", rf"{_WASTE} in (?P<room>.+)"),
+    ("wasting", r"what is wasting (?P<purpose>electricity|energy|power|water) in (?P<room>.+)"),
     ("stays_cold", r"will (?:food|milk|drinks) in (?P<t>.+) (?:stay|keep) (?:cold|fresh)"),
     ("set", r"is (?P<t>.+) set for (?:meal|breakfast|lunch|dinner|supper)"),
     ("offered", r"is there (?:any|some)thing to (?P<purpose>read|drink|eat)(?: from)? on (?P<t>.+)"),
     ("filled", r"is there (?:any|some) (?P<purpose>\w+) left in (?P<t>.+)"),
     ("count_at", rf"how many (?P<t>.+?) (?:{_BE} |can i see |do i have )?(?:there )?{_ON} (?P<u>.+)"),
     ("count", rf"how many (?P<t>.+?)(?: {_BE}(?: there)?| do i have| can i see)?"),
+    ("look_of", (r"(?:what|which) colou?r is thing in (?P<room>.+?) (?:that i can use to|(?:in|on|at) which i can) "
+                 r"(?P<purpose>.+)")),
     ("colour", rf"(?:what|which) (?:colou?r|shade) {_BE} (?P<t>.+)"),
     ("colour", rf"what {_BE} colou?rs? of (?P<t>.+)"),
     ("colour", rf"{_BE} (?P<t>.+?) (?P<a>{_COLOUR})(?: ,)? or (?P<b>{_COLOUR})"),
@@ -77,6 +81,8 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("did", r"did i (?P<a>turn on|turn off|switch on|switch off|close|shut|open|make) (?P<t>.+)"),
     ("did", r"did i (?:turn|switch) (?P<t>.+) (?P<a>on|off)"),
     ("next?", rf"{_BE} (?P<t>.+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
+    ("which_on", (r"which (?:one )?is (?P<a>on|off|open|closed) in (?P<room>.+?) , (?P<t>.+?) , (?P<u>.+?) , "
+                  r"both or neither")),
     ("closer", (r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , "
                 r"(?P<u>.+?)(?: ,)? or (?P<v>.+)")),
     ("coloured", rf"what {_BE} (?P<colour>{_COLOUR}) (?:thing|object|item) {_ON} (?P<t>.+)"),
@@ -88,6 +94,7 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("carried", (rf"what (?:(?:items|objects|things) )?(?:{_BE} |did i (?:leave|put) )"
                  rf"(?:there |standing |lying |kept |located )?{_ON} (?P<t>.+)")),
     ("sit_for", rf"where {_CAN_I} sit(?: down)? to watch (?P<t>tv|television)"),
+    ("found", rf"where {_CAN_I} find (?:something|anything) to (?P<purpose>(?!read$|eat$|drink$).+)"),
     ("place", rf"where {_CAN_I} (?P<purpose>.+)"),
     ("which_room", r"i (?:want|need|would like) to (?P<purpose>.+?) , (?:which|what) room should i (?:go to|use)"),
     ("tool", rf"what {_CAN_I} use to (?P<purpose>.+)"),

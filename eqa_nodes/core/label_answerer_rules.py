@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.core.label_answerer_found import Found, surveyed, the_one, yes
+from eqa_nodes.core.label_answerer_found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.label_answerer_parse import Asked, Ref
 from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent
 from eqa_nodes.core.label_answerer_spatial import SPATIAL
@@ -112,9 +112,17 @@ def _use(scene: Scene, asked: Asked) -> Found | None:
     thing, sure = one
     # A less direct thing may be a stopgap: the right one could be elsewhere.
     direct = canonical(thing.kind).endswith(canonical(purpose.kinds[0]))
-    text = {"tool": f"the {thing.kind}", "which_room": f"the {thing.room}"}.get(
+    text = {"tool": f"the {thing.kind}", "which_room": f"the {thing.room}", "found": place(thing)}.get(
         asked.form, f"{purpose.preposition} the {thing.kind} in the {thing.room}")
     return Found(text, sure * (1.0 if direct else 0.8), (thing,))
+
+
+def _look_of(scene: Scene, asked: Asked) -> Found | None:
+    """Return the colour of the thing for a purpose."""
+    purpose = purpose_of(asked.purpose)
+    one = _made_for(scene, purpose, asked.room) if purpose else None
+    colour = one[0].attributes.get("colour") if one else None
+    return Found(colour, one[1], (one[0],)) if one and colour else None
 
 
 def _sit_for(scene: Scene, asked: Asked) -> Found | None:
@@ -155,6 +163,22 @@ def _fits_two(scene: Scene, asked: Asked) -> Found | None:
     return Found(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
 
 
+def _which_on(scene: Scene, asked: Asked) -> Found | None:
+    """Return which of two things is in the state asked for: one, both or neither."""
+    found = both(scene, asked.refs)
+    if found is None or not all(t.attributes.get("state") for t in found[0]):
+        return None
+    things, sure = found
+    fit = [t for t in things if _base(t.attributes["state"]) == _base(asked.options[0])]
+    return Found(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(things))
+
+
+def _wasting(scene: Scene, asked: Asked) -> Found | None:
+    wasted = "running" if asked.purpose == "water" else "on"
+    found = clearest([t for t in scene.in_room(asked.room) if t.attributes.get("state") == wasted])
+    return found and found._replace(text=f"the {found.things[0].kind}")
+
+
 def _wasted_in(scene: Scene, asked: Asked) -> Found | None:
     flows = asked.purpose == "water"
     taps = [t for t in scene.in_room(asked.room) if "running" in t.attributes.get("state", "")] if flows else [
@@ -171,7 +195,8 @@ RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
     "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),
     "slept": _state_is(lambda asked: "unmade"), "filled": _state_is(lambda asked: "full"),
     "where": _where, "room": _room, "tool": _use, "place": _use, "which_room": _use, "sit_for": _sit_for, "hint": _hint,
-    "sign": _sign, "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in,
+    "sign": _sign, "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in, "wasting": _wasting,
+    "which_on": _which_on, "look_of": _look_of, "found": _use,
 }
 
 

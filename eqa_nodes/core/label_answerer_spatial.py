@@ -175,6 +175,11 @@ def _enough(scene: Scene, asked: Asked) -> Found | None:
     return found._replace(text=yes(enough), confidence=0.9 if enough else found.confidence)
 
 
+def _more(scene: Scene, asked: Asked) -> Found | None:
+    found = _count(scene, asked)
+    return found and found._replace(text=str(max(0, asked.number - int(found.text))))
+
+
 def _exists(scene: Scene, asked: Asked) -> Found | None:
     one = the_one(scene, asked.refs[0])
     if one is not None:
@@ -186,5 +191,5 @@ def _exists(scene: Scene, asked: Asked) -> Found | None:
 SPATIAL: dict[str, Callable[[Scene, Asked], Found | None]] = {
     "carried": _carried, "offered": _holds, "set": _holds, "coloured": _coloured, "above": _above, "on_wall": _on_wall,
     "between": _between, "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer,
-    "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "exists": _exists,
+    "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "more": _more, "exists": _exists,
 }

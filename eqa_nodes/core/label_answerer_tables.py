@@ -32,7 +32,7 @@ wash hands face | sink, washbasin | at
 wash clothes laundry | washing machine | in
 dry clothes laundry | dryer, drying rack, clothes rack | with
 iron shirt clothes | ironing board, iron | on
-put dirty laundry clothes | laundry basket, hamper | in
+put collect dirty laundry clothes | laundry basket, hamper | in
 dry hands self | towel, hand towel, towel rack | with
 bath relax hot bathtub soak | bathtub | in
 shower | shower | in
@@ -66,7 +66,7 @@ cool air hot room breeze | fan, ceiling fan, air conditioner | with
 warm air room heat cold | fireplace, heater, radiator, stove | with
 warm feet fire cosy | fireplace | at
 light room bright dark | floor lamp, lamp, table lamp, desk lamp, ceiling lamp, ceiling light | with
-read light dark | floor lamp, desk lamp, table lamp, wall lamp, ceiling lamp | with
+read light dark | floor lamp, desk lamp, table lamp, wall lamp | with
 cover warm self cold blanket | blanket | with
 print letter document paper | printer | with
 work computer homework study | desk, computer, laptop | at
@@ -97,7 +97,7 @@ PURPOSES = tuple(Purpose(tuple(words.split()), tuple(kind.strip() for kind in ki
 
 HINTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # topic -> (answer, what gives it away)
     "pet": (("a cat", ("cat tree", "litter box", "cat bed", "cat bowl", "scratching post", "cat")),
-            ("a dog", ("dog bed", "dog bowl", "dog house", "dog leash", "dog")),
+            ("a dog", ("pet bed", "dog bed", "dog bowl", "dog house", "dog leash", "dog")),
             ("a fish", ("aquarium", "fish tank", "fish bowl")), ("a bird", ("bird cage", "birdcage"))),
     "instrument": (("the piano", ("piano", "upright piano", "grand piano", "keyboard")),
                    ("the guitar", ("guitar", "acoustic guitar")), ("the violin", ("violin",)),
@@ -140,8 +140,11 @@ _USUAL_STATES = frozenset(("off", "closed", "made", "full", "clean"))
 _FIXED_GUESSES = {
     "count": "2", "count_at": "2", "seats": "4", "carried": "vase", "above": "painting", "on_wall": "painting",
     "between": "coffee table", "beside": "side table", "near": "table", "coloured": "book", "bath": "only a shower",
-    "sit_for": "on the sofa in the living room",
+    "sit_for": "on the sofa in the living room", "more": "2", "which_on": "neither", "wasting": "the ceiling lamp",
+    "look_of": "white",
 }
+
+_WITH_ARTICLE = frozenset(("carried", "above", "on_wall", "between", "beside", "near", "coloured"))
 
 
 @lru_cache(maxsize=256)
@@ -162,7 +165,7 @@ def guess(asked: Asked) -> tuple[str, float]:
     kind = canonical(asked.refs[0].kind) if asked.refs else ""
     if asked.form in _FIXED_GUESSES:
         text = _FIXED_GUESSES[asked.form]
-        return (text if asked.form in ("count", "count_at", "seats", "bath", "sit_for") else with_article(text)), 0.2
+        return (with_article(text) if asked.form in _WITH_ARTICLE else text), 0.2
     if asked.form in ("colour", "state", "side?") and asked.options:
         usual = [option for option in asked.options if option in _USUAL_STATES] or list(asked.options)
         return (f"to the {usual[0]}" if asked.form == "side?" else usual[0]), 0.5
@@ -172,7 +175,7 @@ def guess(asked: Asked) -> tuple[str, float]:
         return _USUAL_MATERIAL.get(kind, "wood"), 0.4
     if asked.form == "closer":
         return f"the {asked.refs[1].kind}", 0.5
-    if asked.form in ("where", "room", "place", "which_room", "tool"):
+    if asked.form in ("where", "room", "place", "found", "which_room", "tool"):
         return _guess_place(asked, kind)
     if asked.form == "hint":
         return HINTS[asked.purpose][0][0], 0.3
@@ -189,6 +192,6 @@ def _guess_place(asked: Asked, kind: str) -> tuple[str, float]:
         return f"the {room}", 0.3
     if asked.form == "tool":
         return f"the {kind}" if purpose else "a tool", 0.3
-    if purpose:
+    if purpose and asked.form != "found":
         return f"{purpose.preposition} the {kind} in the {room}", 0.4
     return (f"in the {room}" if kind in _USUAL_ROOM else f"on the table in the {room}"), 0.15

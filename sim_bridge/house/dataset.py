@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 
 import numpy as np
 
@@ -138,5 +138,12 @@ class _Source:
 
 def _keys(candidate: Candidate) -> tuple[str, str, str]:
     """What should not come too often: the answer, the way of asking, and the two together."""
-    form = " ".join(candidate.question.split()[:3])
+    form = _form(candidate.question)
     return candidate.answer, form, f"{form} ... {candidate.answer}"
+
+
+def _form(question: str) -> str:
+    """Return the way of asking without what is asked about: "Is the mug red or blue?" asks as any "Is ... or" does."""
+    words = list(takewhile(lambda word: word not in ("the", "my"), question.replace("Are ", "Is ").split()))
+    words = words[:2 if words[0] == "Did" else 3]
+    return " ".join((*words, "or") if " or " in question else words)

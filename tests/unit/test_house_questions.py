@@ -10,9 +10,14 @@ from functools import lru_cache
 
 import pytest
 
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.answering import BlindAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.label_answerer import LabelAnswerer
 from eqa_nodes.core.language import plural
+from eqa_nodes.core.types import Question
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, questions_of, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts
@@ -113,6 +118,44 @@ def test_left_and_right_are_those_of_who_faces_it() -> None:
     assert facts.beside(desk, left=False) is None
     crowded = Facts(home(thing(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
     assert crowded.beside(desk, left=True) is None  # two could be meant
+
+
+def test_which_of_two_is_on() -> None:
+    lamp, screen = (thing(30 + i, kind, 1, 5.0 + i, 3.5, colour="red", state=state)
+                    for i, (kind, state) in enumerate((("floor lamp", "on"), ("table lamp", "off"))))
+    for states, answer in ((("on", "off"), "the floor lamp"), (("off", "on"), "the table lamp"), (("on", "on"), "both"),
+                           (("off", "off"), "neither")):
+        house = home(*(replace(t, state=state) for t, state in zip((lamp, screen), states)))
+        states_asked = asked(house, "object state recognition")
+        pairs = [c for q, c in states_asked.items() if q.startswith("Which is on in the study")]
+        assert [(c.answer, set(c.targets), c.need) for c in pairs] == [(answer, {30, 31}, 2)]
+
+
+def test_what_wastes_electricity_is_the_one_that_is_on() -> None:
+    lamps = [thing(30, "floor lamp", 1, 5.0, 3.5, state="on"), thing(31, "desk lamp", 1, 6.0, 3.5, state="off")]
+    found = {q: c.answer for q, c in asked(home(*lamps), "world knowledge").items()}
+    assert found["What is wasting electricity in the study?"] == "the floor lamp"
+    lamps[1].state = "on"
+    assert "What is wasting electricity in the study?" not in asked(home(*lamps), "world knowledge")
+
+
+def test_a_purpose_asks_for_what_only_looking_tells() -> None:
+    lamp, globe = thing(30, "floor lamp", 1, 5.0, 3.5, colour="red"), thing(31, "globe", 1, 6.0, 3.5, colour="blue")
+    found = {q: c.answer for q, c in asked(home(lamp, globe), "functional reasoning").items()}
+    assert found["What can I use to read without the ceiling light in the study?"] == "the floor lamp"
+    assert not any(q.startswith("What can I use to find a country") for q in found)  # a globe: known without looking
+    other = thing(32, "table lamp", 1, 7.0, 3.5, colour="red")
+    assert not any("ceiling light" in q for q in asked(home(lamp, other), "functional reasoning"))
+    assert found["What color is the thing in the study at which I can work on a computer?"] == "white"
+
+
+def test_where_a_purpose_leads_to() -> None:
+    calendar = thing(30, "calendar", 1, 6.0, 0.05, (0.02, 0.3, 0.4), z=1.5, relation="wall")
+    found = {q: c.answer for q, c in asked(home(calendar), "functional reasoning").items()}
+    assert found["Where can I find something to find out the date?"] == "on the wall in the study"
+    assert found["I want to find out the date. Which room should I go to?"] == "the study"
+    two = home(calendar, replace(calendar, id=31, room=0))
+    assert not any("date" in q for q in asked(two, "functional reasoning"))
 
 
 def test_counts() -> None:
@@ -249,7 +292,11 @@ def test_truth_of_generated_questions() -> None:
         target = house.thing(question.targets[0])
         if question.category == "attribute recognition":
             assert question.answer in (target.colour, target.material)
-        if question.category == "object state recognition" and question.answer not in ("yes", "no"):
+        if pair := re.match(r"Which is (on|open) in ", question.question):
+            fit = [t for t in map(house.thing, question.targets) if t.state == pair[1]]
+            assert (question.answer in ("both", "neither")) == (len(fit) != 1)
+            assert question.answer != "both" or len(fit) == 2
+        elif question.category == "object state recognition" and question.answer not in ("yes", "no"):
             assert question.answer == target.state
         if question.category == "object state recognition" and question.answer in ("yes", "no"):
             opposite = {"closed": "open", "off": "on", "out": "lit", "unlit": "lit", "empty": "full", "unmade": "made"}
@@ -286,11 +333,26 @@ def test_openeqa_records() -> None:
     assert [record["question_id"] for record in records] == [q.id for q in sample()]
 
 
+@lru_cache(maxsize=1)
+def many() -> list[HouseQuestion]:
+    """Twenty houses of the train split."""
+    return list(house_questions("train", 140, seed=3))
+
+
 @pytest.mark.slow
 def test_answers_of_many_questions_cannot_be_guessed() -> None:
     """The most frequent answer of a category is not worth guessing."""
-    many = list(house_questions("test", 140, seed=3))
     for category in CATEGORIES:
-        answers = Counter(q.answer for q in many if q.category == category)
+        answers = Counter(q.answer for q in many() if q.category == category)
         assert answers.total() == 20
         assert answers.most_common(1)[0][1] <= 8, (category, answers)
+
+
+@pytest.mark.slow
+def test_who_knows_homes_but_sees_none_is_seldom_right() -> None:
+    guesser, judge, marks = BlindAnswerer(LabelAnswerer()), OfflineJudge(), dict[str, list[float]]()
+    for q in many():
+        sample = Sample(q.id, q.question, q.answer, q.alternatives, q.category, q.scene, q.start)
+        mark = judge.judge(sample, guesser.answer(Question(q.question), ()).text)
+        marks.setdefault(q.category, []).append(((mark.sigma or 1) - 1) / 4)
+    assert {category: sum(c) / len(c) for category, c in marks.items() if sum(c) / len(c) > 0.45} == {}

@@ -74,6 +74,18 @@ def ask(text: str, **more: object) -> Answer:
     ("What color is the blanket on the bed in the bedroom?", "blue"),
     ("Do I have a pet?", "yes"),
     ("Is there a kettle in the kitchen?", "yes"),
+    ("What color is the thing in the kitchen that I can use to heat water?", "silver"),
+    ("What color is the thing in the bathroom in which I can wash my clothes?", "white"),
+    ("Where can I find something to heat water?", "on the kitchen counter in the kitchen"),
+    ("I want to heat water. Which room should I go to?", "the kitchen"),
+    ("Which is on in the living room, the TV, the floor lamp, both or neither?", "the television"),
+    ("Which is off in the living room, the floor lamp, the TV, both or neither?", "the floor lamp"),
+    ("Which is open in the kitchen, the fridge, the fridge, both or neither?", "both"),
+    ("Which is closed in the kitchen, the fridge, the fridge, both or neither?", "neither"),
+    ("What is wasting electricity in the living room?", "the television"),
+    ("What is wasting water in the kitchen?", "the kitchen sink"),
+    ("How many more chairs do I need in the kitchen for six people?", "2"),
+    ("What kind of pet lives here?", "a dog"),
 ])
 def test_phrasings(question: str, answer: str) -> None:
     got = ask(question)

@@ -161,3 +161,21 @@ def state(facts: Facts) -> Iterator[Candidate]:
             form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
             answer = "yes" if asked == now else "no"
             yield Candidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
+    for room, phrase in facts.rooms.items():
+        yield from _pair_states(facts, room, phrase)
+
+
+def _pair_states(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+    """Which of two things is on (open): four answers, where one thing alone has but two."""
+    for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
+        fronts = [front for front in map(lexicon.front_of, (a, b)) if front]
+        asked = "on" if {a.state, b.state} <= {"on", "off"} else "open"
+        unclear = {a.kind, b.kind} & {*lexicon.STATE_NOT_ASKED, *lexicon.FLOWING, *lexicon.OPENINGS}
+        if not {a.state, b.state} <= {asked, _OPPOSITE[asked]} or unclear or len(fronts) > 1:
+            continue
+        if facts.coin("pair", a.id, b.id):
+            a, b = b, a
+        true = [t for t in (a, b) if t.state == asked]
+        answer = ("neither", f"the {say(true[0])}" if true else "", "both")[len(true)]
+        yield Candidate(STATE, f"Which is {asked} in {phrase}, the {say(a)}, the {say(b)}, both or neither?", answer,
+                        (a.id, b.id), (say(true[0]),) if len(true) == 1 else (), need=2, front=sum(fronts))

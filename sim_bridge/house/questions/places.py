@@ -24,7 +24,7 @@ def localization(facts: Facts) -> Iterator[Candidate]:
             continue
         verb = be(thing.kind, False)
         yield Candidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
-                        _other_words(facts, thing, room), need=1 + len(_anchor(thing)))
+                        other_words(facts, thing, room), need=1 + len(_anchor(thing)))
         if facts.coin("which room", thing.id) and facts.plain(thing.room):
             owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
             asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
@@ -44,7 +44,7 @@ def _anchor(thing: Thing) -> tuple[int, ...]:
     return (thing.support,) if thing.support and thing.relation in ("on", "in", "wall", "under") else ()
 
 
-def _other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
+def other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base, kind = facts.support(thing), facts.kind_of_room(thing)
     if not facts.plain(thing.room):  # what a picture shows is a bedroom, not which

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from eqa_nodes.core.language import number_word
 from sim_bridge.house.questions import lexicon, uses
-from sim_bridge.house.questions.facts import Candidate, Facts, say
+from sim_bridge.house.questions.facts import Candidate, Facts, heads, say
+from sim_bridge.house.questions.places import other_words
 from sim_bridge.house.scene import Thing
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
@@ -15,35 +16,47 @@ _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
 def functional(facts: Facts) -> Iterator[Candidate]:
-    """Yield questions for the thing, the place or the room that a purpose needs."""
+    """Yield questions for the thing or the place that a purpose needs, where knowing homes does not tell the answer."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
-            tools = facts.inside(room, *use.kinds, *use.also)
-            tools.sort(key=lambda t: ((*use.kinds, *use.also).index(t.kind), t.id))
-            if not tools or tools[0].kind in use.also:
-                continue
-            names = list(dict.fromkeys(say(t) for t in tools))
-            yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {names[0]}",
-                            (tools[0].id,), tuple(f"the {name}" for name in names[1:]))
-    for use in uses.PLACES:
-        yield from _activity(facts, use)
+            yield from _tool(facts, use, room, phrase)
+        for use in uses.PLACES:
+            yield from _look_of(facts, use, room, phrase, f"{use.prep} which I can {use.purpose}")
+    for use in uses.SCATTERED:
+        yield from _kept(facts, use)
     yield from _watching(facts)
 
 
-def _activity(facts: Facts, use: uses.Use) -> Iterator[Candidate]:
+def _tool(facts: Facts, use: uses.Use, room: int, phrase: str) -> Iterator[Candidate]:
+    """Which of several kinds of tools there is, and what the tool looks like."""
+    tools = facts.inside(room, *use.kinds)
+    if len(use.kinds) > 1 and len(heads(tools)) == 1:
+        yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {say(tools[0])}",
+                        _ids(tools), (say(tools[0]),))
+    if not facts.inside(room, *use.also):
+        yield from _look_of(facts, use, room, phrase, f"that I can use to {use.purpose}")
+
+
+def _look_of(facts: Facts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[Candidate]:
+    things = facts.inside(room, *use.kinds)
+    if len(things) != 1 or not facts.alone(things[0], facts.inside(room)):
+        return
+    thing = things[0]
+    if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR:
+        yield Candidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", thing.colour, (thing.id,),
+                        lexicon.NEAR_COLOURS.get(thing.colour, ()))
+
+
+def _kept(facts: Facts, use: uses.Use) -> Iterator[Candidate]:
     found = facts.of(*use.kinds)
-    if len(found) != 1 or (room := facts.room(found[0])) is None:
+    if len(found) != 1 or (room := facts.room(found[0])) is None or (place := facts.place(found[0])) is None:
         return
     thing = found[0]
-    if facts.pick((True, True, False), "activity", use.purpose) or not facts.plain(thing.room):
-        ask = facts.pick(("Where can I {}?", "Where could I {}?"), "where", use.purpose)
-        whole = f"{use.prep} the {say(thing)} in {room}"
-        yield Candidate(FUNCTIONAL, ask.format(use.purpose), whole, (thing.id,),
-                        (f"the {say(thing)} in {room}", f"{use.prep} the {say(thing)}", f"in {room}",
-                         f"{use.prep} the {say(thing)} in the {facts.kind_of_room(thing)}"))
-    else:
+    yield Candidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (thing.id,),
+                    other_words(facts, thing, room))
+    if facts.plain(thing.room):
         yield Candidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
-                        (f"{room}, to the {say(thing)}",))
+                        (f"in {room}",))
 
 
 def _watching(facts: Facts) -> Iterator[Candidate]:
@@ -63,6 +76,7 @@ def knowledge(facts: Facts) -> Iterator[Candidate]:
     yield from _hints(facts)
     yield from _dining(facts)
     yield from _waste(facts)
+    yield from _wasting(facts)
     for thing in facts.things:
         if (name := facts.name(thing)) is None:
             continue
@@ -80,11 +94,10 @@ def _yes(truth: bool) -> str:
 
 def _hints(facts: Facts) -> Iterator[Candidate]:
     for hint in uses.HINTS:
-        told = [(answer, facts.of(*kinds)) for answer, kinds in hint.answers]
-        told = [(answer, things) for answer, things in told if things]
+        told = [(answer, facts.of(*kinds), also) for answer, kinds, also in hint.answers if facts.of(*kinds)]
         if len(told) == 1:
-            answer, things = told[0]
-            yield Candidate(KNOWLEDGE, hint.question, answer, _ids(things), (answer.split()[-1],), need=1)
+            answer, things, also = told[0]
+            yield Candidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
 
 
 def _offered(facts: Facts, table: Thing, name: str) -> Iterator[Candidate]:
@@ -114,6 +127,9 @@ def _dining(facts: Facts) -> Iterator[Candidate]:
         if guests > 1:
             yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
                             _yes(guests <= n), targets, need=n)
+        guests = n + facts.pick((1, 2, 3), "short", table.id)
+        yield Candidate(KNOWLEDGE, f"How many more chairs do I need in {room} for {number_word(guests)} people?",
+                        str(guests - n), targets, (number_word(guests - n),), need=n)
 
 
 def _waste(facts: Facts) -> Iterator[Candidate]:
@@ -131,6 +147,17 @@ def _waste(facts: Facts) -> Iterator[Candidate]:
         if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
             yield Candidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
+
+
+def _wasting(facts: Facts) -> Iterator[Candidate]:
+    """Which of several lamps and screens is on."""
+    for room, phrase in facts.rooms.items():
+        electric = [t for t in facts.inside(room, *lexicon.ELECTRIC) if t.state in ("on", "off")]
+        on = [t for t in facts.inside(room) if t.state in ("on", "running")]
+        if len(electric) > 1 and len(on) == 1 and on[0] in electric and facts.short(on[0]):
+            yield Candidate(KNOWLEDGE, f"What is wasting electricity in {phrase}?", f"the {say(on[0])}",
+                            (on[0].id, *_ids([t for t in electric if t is not on[0]])), (say(on[0]),),
+                            front=lexicon.front_of(on[0]))
 
 
 def _sleeping(facts: Facts) -> Iterator[Candidate]:
