@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bags.recover import recover
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bags.writer import free_name
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Answer, Limits
 from eqa_nodes.runner import Graph
 
@@ -27,7 +30,7 @@ class GraphRunner:
                  isolate: bool = False) -> None:
         from eqa_nodes.ros.client import GraphClient
 
-        self._bags = folder / "bags"
+        self.folder, self._bags = folder, folder / "bags"
         own = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
         merged = {node: {**parameters.get(node, {}), **own.get(node, {})} for node in {*parameters, *own}}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
@@ -42,7 +45,7 @@ class GraphRunner:
         answer = self.client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
         pose = self.client.pose()
         self.client.end_episode()
-        return EpisodeResult(sample.id, answer, pose, trace_of(bag), bag)
+        return EpisodeResult(sample.id, answer, pose, _trace(bag), bag)
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
@@ -54,6 +57,15 @@ class GraphRunner:
 
     def _progress(self, feedback: Any) -> None:
         self._listener(progress_of(feedback))
+
+
+def _trace(bag: Path) -> EpisodeTrace:
+    """Read what was recorded; a bag whose recorder died is mended first."""
+    try:
+        return trace_of(bag)
+    except StorageError:
+        recover(bag)
+        return trace_of(bag)
 
 
 def progress_of(feedback: Any) -> Progress:

@@ -54,8 +54,9 @@ class BridgeNode(EqaNode):
             self._simulator = self._pool.get(asked.scene)
             start = pose2_of(messages.pose_of(asked.start)) if asked.use_start else None
             first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
-            newest = self._step.frame.stamp_ns if self._step is not None else 0
-            # Each simulator has its own clock; on the wire time goes on, also when the next scene is another simulator's.
+            # Each simulator has its own clock; on the wire time goes on, also when the next scene is another simulator's,
+            # and when this node was started again (the request says what others have seen).
+            newest = max(messages.ns_of(asked.header.stamp), self._step.frame.stamp_ns if self._step is not None else 0)
             self._offset_ns = max(0, newest + 1 - first.frame.stamp_ns)
             self._step = self._stamped(first)
             self._max_steps = asked.max_steps
@@ -105,19 +106,18 @@ class BridgeNode(EqaNode):
 
     def _publish(self, step: Step) -> None:
         frame, stamp = step.frame, step.frame.stamp_ns
-        send = {key: self.out(key).publish for key in self.spec.publishes}
-        send["clock"](Clock(clock=convert.time_of(stamp)))
-        send["tf"](interface("tf2_msgs/msg/TFMessage")(transforms=[
+        self.send("clock", Clock(clock=convert.time_of(stamp)))
+        self.send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
             convert.transform_msg(convert.MAP, convert.ODOM, stamp, Transform.identity()),
             convert.transform_msg(convert.ODOM, convert.BASE, stamp, frame.map_from_base),
             convert.transform_msg(convert.BASE, convert.CAMERA, stamp, frame.base_from_camera)]))
-        send["odom"](self._odometry(step))
-        send["camera_info"](convert.camera_info_msg(frame.intrinsics, stamp))
+        self.send("odom", self._odometry(step))
+        self.send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
-            send["label_table"](convert.label_table_msg(self._simulator.labels(), stamp))
-            send["labels"](convert.image_msg(frame.labels, "16UC1", stamp))
-        send["color"](convert.image_msg(frame.rgb, "rgb8", stamp))
-        send["depth"](convert.image_msg(frame.depth_m, "32FC1", stamp))
+            self.send("label_table", convert.label_table_msg(self._simulator.labels(), stamp))
+            self.send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
+        self.send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
+        self.send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))
 
     def _odometry(self, step: Step) -> Any:
         message = interface("nav_msgs/msg/Odometry")(header=convert.header(step.frame.stamp_ns, convert.ODOM),

@@ -94,7 +94,7 @@ class _Search:
         self.ports, self.config, self.question = ports, config, question
         self._listener, self._canceled = listener, canceled
         self.started = time.monotonic()
-        self.at_start = Travelled(0, 0.0)
+        self.at_start = self.so_far = Travelled(0, 0.0)
         self.spent_before = ports.answerer.spent()
         self.views: dict[int, Keyframe] = {}
         self.assessed: dict[int, ViewAssessment] = {}
@@ -105,12 +105,16 @@ class _Search:
         """Return the answer, whatever happens on the way."""
         try:
             check_question(self.question.text)
-            self.at_start = self.ports.odometry.travelled()
+            self.at_start = self.so_far = self.ports.odometry.travelled()
             answer = self._search()
+            self._count_travelled()
         except EqaError as error:
             answer = self._failed(error.code, str(error))
         answer.receipt = self._receipt()
         return answer
+
+    def _count_travelled(self) -> None:
+        self.so_far = self.ports.odometry.travelled()
 
     def _search(self) -> Answer:
         """Memory first, then look and explore until it is enough or a limit is reached."""
@@ -216,20 +220,22 @@ class _Search:
     def _limit_reached(self) -> bool:
         if self._canceled():
             raise Canceled("canceled by the caller")
+        self._count_travelled()
         limits, so_far = self.question.limits, self._receipt()
         pairs = ((limits.steps, so_far.steps), (limits.metres, so_far.metres), (limits.seconds, so_far.seconds),
                  (limits.calls, so_far.calls))
         return any(limit and spent >= limit for limit, spent in pairs)
 
     def _receipt(self) -> Receipt:
-        steps, metres = self.ports.odometry.travelled()
+        steps, metres = self.so_far
         before, now = self.spent_before, self.ports.answerer.spent()
         return Receipt(steps - self.at_start.steps, metres - self.at_start.metres, time.monotonic() - self.started,
                        now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
                        now.privileged)
 
     def _report(self, phase: str, decision: Decision | None = None) -> None:
-        steps, metres = self.ports.odometry.travelled()
+        self._count_travelled()
+        steps, metres = self.so_far
         best = max((a.enough for a in self.assessed.values()), default=0.0)
         self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision,
                                 decision.reason if decision else ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
@@ -10,8 +11,9 @@ from std_msgs.msg import String
 
 from eqa_nodes.core.agent import Agent, Progress
 from eqa_nodes.core.codec import dumps
+from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.trace import TraceDecision
-from eqa_nodes.core.types import Limits, Question
+from eqa_nodes.core.types import Answer, Limits, Question
 from eqa_nodes.graph import ACTIONS, OBSERVERS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
@@ -43,6 +45,9 @@ class AgentNode(EqaNode):
             self._running = Agent(self.ports, self.config.agent, lambda p: self._progress(handle, p))
             try:
                 answer = self._running.ask(question)
+            except Exception as error:  # whoever asked must hear of it
+                self.get_logger().error(traceback.format_exc())
+                answer = Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))
             finally:
                 self._running = None
             self.send("answer", String(data=dumps(answer)))
@@ -77,6 +82,7 @@ class AgentNode(EqaNode):
         """Begin an episode: the simulator first (it gives the stamp), then who observes, then the first observation."""
         with self._busy:
             deadline = self.config.node.call_deadline_s
+            request.episode.header = convert.header(self.ports.odometry.newest_ns)
             begun = self._remote["reset_simulator"].call(deadline, episode=request.episode)
             for key in self._resets:
                 self._remote[key].call(deadline, episode=begun.episode)

@@ -14,16 +14,12 @@ from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode, run_node
 
-# Nav2 reports failures as numbers of the server that failed; ours come after all of them (docs/architecture.md).
-NAV_ERRORS = {NavCode.BLOCKED: 9901, NavCode.UNREACHABLE: 9902, NavCode.TIMEOUT: 9903, NavCode.FAILED: 9904,
-              NavCode.CANCELED: 9905}
 _ACT = interface("eqa_interfaces/srv/Act").Request
-
-NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 
 
 class NavigatorNode(EqaNode):
@@ -57,7 +53,7 @@ class NavigatorNode(EqaNode):
                 self.get_logger().error(traceback.format_exc())
                 result = NavResult(NavCode.FAILED, f"navigator: {error!r}")
         response = interface(type_name).Result()
-        response.error_code, response.error_msg = NAV_ERRORS.get(result.code, 0), result.message
+        response.error_code, response.error_msg = convert.NAV_ERRORS.get(result.code, 0), result.message
         if result.code is NavCode.SUCCEEDED:
             handle.succeed()
         elif result.code is NavCode.CANCELED and handle.is_cancel_requested:

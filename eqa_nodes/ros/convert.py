@@ -18,6 +18,10 @@ from eqa_nodes.core import types as core
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
 
+# Nav2 reports failures as numbers of the server that failed; these come after all of them.
+NAV_ERRORS = {core.NavCode.BLOCKED: 9901, core.NavCode.UNREACHABLE: 9902, core.NavCode.TIMEOUT: 9903,
+              core.NavCode.FAILED: 9904, core.NavCode.CANCELED: 9905}
+NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, CAMERA = "map", "odom", "base_link", "camera_color_optical_frame"
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
 

@@ -87,13 +87,19 @@ class ObserverNode(EpisodeNode):
             return
         if stamp == self.last_ns:
             if part == "depth":
-                self.again()
-                self.taken(stamp)
+                self._repeat(stamp)
             return
         if stamp < self.last_ns:
             self.count("observation from the past")
             return
         self.frames.put(part, message)
+
+    def _repeat(self, stamp_ns: int) -> None:
+        try:
+            self.again()
+        except EqaError as error:
+            self.count(str(error))
+        self.taken(stamp_ns)
 
     def _transforms(self, message: Any, static: bool) -> None:
         for t in message.transforms:

@@ -26,7 +26,6 @@ from eqa_nodes.core.types import (
     Travelled,
     ViewAssessment,
 )
-from eqa_nodes.nodes.navigator import NAV_CODES
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
 
@@ -38,10 +37,13 @@ class BridgeOdometry:
 
     def __init__(self, node: EqaNode) -> None:
         self._client, self._deadline = node.remote("act"), node.config.node.call_deadline_s
+        self.newest_ns = 0
 
     def status(self) -> Any:
         """Return the Act response of the last action."""
-        return self._client.call(self._deadline, action=self._client.Request.STATUS)
+        status = self._client.call(self._deadline, action=self._client.Request.STATUS)
+        self.newest_ns = messages.ns_of(status.stamp)
+        return status
 
     def travelled(self) -> Travelled:
         status = self.status()
@@ -149,7 +151,7 @@ def _result(response: Any) -> NavResult:
     message = getattr(response.result, "error_msg", "")
     if response.status == GoalStatus.STATUS_CANCELED:
         return NavResult(NavCode.CANCELED, message)
-    return NavResult(NAV_CODES.get(code, NavCode.BLOCKED), message or f"navigation failed with code {code}")
+    return NavResult(convert.NAV_CODES.get(code, NavCode.BLOCKED), message or f"navigation failed with code {code}")
 
 
 def connect(node: EqaNode) -> Ports:

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.bags.recover import recover
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode, NodeLost
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Limits, Question
 from eqa_nodes.in_graph import GraphRunner
+from eqa_nodes.runner import Child
 from tests.system.test_lockstep import SAMPLES, course, parameters
 from tests.vlm_server import Reply, VlmServer, completion
 
@@ -75,49 +77,59 @@ def test_limits_hold(runner: GraphRunner) -> None:
     assert answer.abstained and 2.0 <= answer.receipt.metres < 8.0  # checked before every leg
 
 
-@pytest.mark.parametrize("victim", ["mapper", "memory", "explorer", "navigator", "answerer", "recorder"])
-def test_a_node_that_is_killed_is_started_again(tmp_path: Path, victim: str) -> None:
-    """The question under way ends with an answer or a named error; the next one is answered."""
-    extra = {"agent": {"node.call_deadline_s": 20.0}}
-    with closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=60), isolate=True)) as runner:
-        child = next(c for c in runner.graph.children if c.nodes == [victim])
-
-        def kill(feedback: Any) -> None:
-            if feedback.phase == "driving" and not child.restarts:
-                os.kill(child.process.pid, signal.SIGKILL)
-
-        runner.client.reset(PLANT.scene, PLANT.id, None, PLANT.seed)
-        try:
-            answer = runner.client.ask(PLANT.as_question(Limits(steps=60)), kill)
-            assert answer.text or answer.abstained or answer.error
-            assert not answer.error or answer.message
-        except EqaError as error:
-            assert str(error)
-        assert runner.graph.restarts() == {victim: 1}
-        stored = sqlite3.connect(tmp_path / "memory" / "plant.sqlite").execute("SELECT count(*) FROM keyframes").fetchone()[0]
-        assert stored > 0
-        _until_up(runner, victim)
-        assert course(runner.run(SAMPLES[0])).poses
-        recorded = [trace_of(bag) for bag in sorted((tmp_path / "bags").glob("plant*"))]
-        assert sum(len(trace.poses) for trace in recorded) > 12
+@pytest.fixture(scope="module")
+def isolated(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("isolated")
+    with closing(GraphRunner(folder, parameters(folder), Limits(steps=60), isolate=True)) as shared:
+        yield shared
 
 
-def _until_up(runner: GraphRunner, victim: str) -> None:
-    child = next(c for c in runner.graph.children if c.nodes == [victim])
-    assert child.ready.wait(60.0)
+def _child(runner: GraphRunner, name: str) -> Child:
+    return next(child for child in runner.graph.children if child.nodes == [name])
 
 
-def test_an_agent_that_is_killed_is_a_lost_node(tmp_path: Path) -> None:
-    with closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=60), isolate=True)) as runner:
-        child = next(c for c in runner.graph.children if c.nodes == ["agent"])
-        runner.client.reset(PLANT.scene, PLANT.id, None, PLANT.seed)
-        threading.Timer(3.0, lambda: os.kill(child.process.pid, signal.SIGKILL)).start()
-        before = time.monotonic()
-        with pytest.raises(NodeLost, match="agent"):
-            runner.client.ask(Question("Where is the unicorn?"))
-        assert time.monotonic() - before < 60.0
-        _until_up(runner, "agent")
-        assert course(runner.run(SAMPLES[0])).poses
+@pytest.mark.parametrize("victim", ["mapper", "memory", "explorer", "navigator", "answerer", "recorder", "bridge"])
+def test_a_node_that_is_killed_is_started_again(isolated: GraphRunner, victim: str) -> None:
+    """The question under way ends with an answer or a named error, what was stored is there, the next one is answered."""
+    child, episode = _child(isolated, victim), f"killed-{victim}"
+    killed = threading.Event()
+
+    def kill(feedback: Any) -> None:
+        if feedback.phase == "driving" and not killed.is_set():
+            killed.set()
+            os.kill(child.process.pid, signal.SIGKILL)
+
+    isolated.client.reset(PLANT.scene, episode, None, PLANT.seed)
+    answer = isolated.client.ask(PLANT.as_question(Limits(steps=60)), kill)
+    assert killed.is_set() and (answer.text or answer.abstained)
+    assert not answer.error or answer.message
+    with closing(sqlite3.connect(isolated.folder / "memory" / f"{episode}.sqlite")) as stored:
+        assert stored.execute("SELECT count(*) FROM keyframes").fetchone()[0] > 0
+    assert _started_again(child)
+    assert course(isolated.run(SAMPLES[0])).poses
+    bags = sorted((isolated.folder / "bags").glob(f"{episode}*"))
+    for bag in bags:
+        if not (bag / "metadata.yaml").exists():  # its recorder was killed
+            recover(bag)
+    recorded = [trace_of(bag) for bag in bags]
+    assert sum(len(trace.poses) for trace in recorded) > 12
+
+
+def _started_again(child: Child) -> bool:
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end and not (child.restarts and child.ready.is_set()):
+        time.sleep(0.1)
+    return child.restarts == 1 and child.ready.is_set()
+
+
+def test_an_agent_that_is_killed_is_a_lost_node(isolated: GraphRunner) -> None:
+    child = _child(isolated, "agent")
+    isolated.client.reset(PLANT.scene, "killed-agent", None, PLANT.seed)
+    threading.Timer(1.0, lambda: os.kill(child.process.pid, signal.SIGKILL)).start()
+    with pytest.raises(NodeLost, match="agent died while it worked on ask, and was started again"):
+        isolated.client.ask(Question("Where is the unicorn?"))
+    assert _started_again(child)
+    assert course(isolated.run(SAMPLES[0])).poses
 
 
 def test_memory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from eqa_nodes.bags.history import read_history
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bags.writer import BagTopic, BagWriter
-from eqa_nodes.bench.codec import dumps
+from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.trace import TraceDecision

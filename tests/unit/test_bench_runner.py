@@ -16,7 +16,6 @@ import pytest
 from rich.console import Console
 
 from eqa_nodes.bench import manifest, tables
-from eqa_nodes.bench.codec import decode, dumps, read_json
 from eqa_nodes.bench.judges import Mark, OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
@@ -24,6 +23,7 @@ from eqa_nodes.bench.runner import EpisodeResult, Progress, run_benchmark
 from eqa_nodes.bench.samples import Sample, dataset_hash
 from eqa_nodes.bench.scores import Row, read_scores, score_run
 from eqa_nodes.bench.scripted import ScriptedRunner
+from eqa_nodes.core.codec import decode, dumps, read_json
 from eqa_nodes.core.errors import ConfigError, ErrorCode, ModelError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer, Evidence, Receipt
