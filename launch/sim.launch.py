@@ -1,43 +1,70 @@
 """The graph in a simulator, for machines with launch_ros. The nodes are those of eqa_nodes/graph.py, as everywhere.
 
 ros2 launch eqa_nodes sim.launch.py policy:=random params_file:=my.yaml
+
+The nodes wait for `eqa ask --attach`, or any client of the action ask, in your ROS_DOMAIN_ID.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
-from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.commands.chain import parameters_of
+from eqa_nodes.core.answering import ANSWERERS
+from eqa_nodes.core.policies import policy_names
 from eqa_nodes.graph import nodes_of
-from sim_bridge.simulator import Robot
+from eqa_nodes.parameters import write_file
+from eqa_nodes.ros.environment import ros_environment
+from eqa_nodes.runner import RESTARTS
 
 ARGUMENTS = {
-    "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"), "ROS parameter file for all nodes"),
+    "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"),
+                    "ROS parameter file for all nodes; the arguments below win over it"),
     "policy": ("frontier", "exploration policy"),
-    "answerer": ("label", "label (privileged, no model) or vlm (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY)"),
-    "labels": ("true", "let the memory take in the simulator's labels (privileged)"),
-    "folder": ("runs/launch", "where memory and bags go"),
+    "answerer": ("label", "label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
+                          "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY)"),
+    "image": ("640x480", "camera image, WIDTHxHEIGHT in pixels"),
+    "folder": ("runs/launch", "where memory, bags and the parameters of this run go"),
     "namespace": ("", "namespace of all nodes"),
 }
-# What the arguments above mean to a node; the rest comes from the parameter file.
-CHOSEN = {
-    "explorer": {"policy": LaunchConfiguration("policy")},
-    "answerer": {"answerer": LaunchConfiguration("answerer")},
-    "memory": {"labels": ParameterValue(LaunchConfiguration("labels"), value_type=bool),
-               "folder": [LaunchConfiguration("folder"), "/memory"]},
-    "recorder": {"folder": [LaunchConfiguration("folder"), "/bags"]},
-}
+CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS)}
+STOP_S = "20"  # from SIGINT to SIGTERM: the recorder has a bag to end
+# Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
+IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
+
+
+def environment() -> list[SetEnvironmentVariable]:
+    """Return what nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it was set up."""
+    values = ros_environment(0, Path())
+    if not values.keys() >= set(WHEELS):
+        return []
+    return [SetEnvironmentVariable(name, values[name]) for name in IMAGES + WHEELS]
+
+
+def graph(context: LaunchContext) -> list[Node]:
+    """Return the nodes, respawned when they die, with one parameter file, kept beside what they record.
+
+    Raises ConfigError for wrong arguments and parameters: launch itself passes over a missing file with a warning.
+    """
+    chosen = argparse.Namespace(**{name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS})
+    chosen.params, folder = Path(chosen.params_file), Path(chosen.folder).resolve()
+    parameters = parameters_of(chosen, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / "params.yaml", parameters)
+    return [Node(package="eqa_nodes", executable=name, name=name, namespace=chosen.namespace, output="screen",
+                 parameters=[str(folder / "params.yaml")], respawn=True, respawn_delay=1.0,
+                 respawn_max_retries=RESTARTS, sigterm_timeout=STOP_S) for name in nodes_of("sim")]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the simulated graph; a node that dies is started again."""
-    robot = robot_parameters(Robot())
-    nodes = [Node(package="eqa_nodes", executable=name, name=name, namespace=LaunchConfiguration("namespace"), output="screen",
-                  parameters=[robot.get(name, {}), LaunchConfiguration("params_file"), CHOSEN.get(name, {})],
-                  respawn=True, respawn_delay=1.0) for name in nodes_of("sim")]
-    return LaunchDescription([DeclareLaunchArgument(name, default_value=default, description=description)
-                              for name, (default, description) in ARGUMENTS.items()] + nodes)
+    """Return the simulated graph."""
+    arguments = [DeclareLaunchArgument(name, default_value=default, description=description, choices=CHOICES.get(name))
+                 for name, (default, description) in ARGUMENTS.items()]
+    return LaunchDescription([*arguments, *environment(), OpaqueFunction(function=graph)])

@@ -1,4 +1,4 @@
-"""The graph, the nodes' rows, settings, launch files, parameter files and executables say the same."""
+"""The graph, the nodes' rows, settings, parameter files and executables say the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, SERVICES, TOPICS, TRANSFORMS, nodes_of
-from eqa_nodes.parameters import defaults_of, read_file
+from eqa_nodes.parameters import read_file
 from eqa_nodes.settings import SETTINGS, merged
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,14 +67,6 @@ def test_shipped_parameter_files_fit_the_nodes() -> None:
     assert files
     for file in files:
         read_file(file, SETTINGS)
-
-
-def test_launch_file_sets_parameters_that_exist() -> None:
-    tree = ast.parse((ROOT / "launch" / "sim.launch.py").read_text())
-    chosen = next(node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "CHOSEN")
-    for node, values in zip(chosen.keys, chosen.values, strict=True):
-        known = defaults_of(SETTINGS[node.value])
-        assert {key.value for key in values.keys} <= known.keys(), node.value
 
 
 @pytest.mark.parametrize(("body", "complaint"), [

@@ -1,0 +1,132 @@
+"""launch/sim.launch.py, run by launch_ros: parameters arrive, questions are answered, what dies comes back, all ends.
+
+Runs as `launch_test tests/launch/test_sim_launch.py` as well. Where there is no launch, tests/unit/test_launch_files.py
+reads the launch files.
+"""
+# ruff: noqa: E402 - imports follow the skip
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+import time
+import unittest
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# launch comes with a ROS distribution, not from PyPI. The bare name would find the checkout's folder of launch files.
+for _module in ("launch.actions", "launch_ros.actions", "launch_testing.actions", "eqa_interfaces.action"):
+    pytest.importorskip(_module, reason=f"{_module.split('.')[0]} is missing: source a ROS distribution that has it")
+
+from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_testing import post_shutdown_test
+from launch_testing.actions import ReadyToTest
+from launch_testing.asserts import assertExitCodes
+from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.chain import parameters_of
+from eqa_nodes.core.types import Limits
+from eqa_nodes.graph import TOPICS, nodes_of
+from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.environment import free_domain
+
+LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "sim.launch.py"
+OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    taken_deadline_s: 29.0\n"
+ARGUMENTS = {"policy": "frontier", "answerer": "label", "image": "160x120"}
+PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
+LIMITS = Limits(steps=60)
+UP_S = 90.0  # eight interpreters start at once
+
+
+@pytest.mark.launch_test
+@pytest.mark.timeout(400)
+def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
+    """Return the graph in a domain and a folder of its own, which are held until the last test."""
+    held = ExitStack()
+    folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
+    domain_id = str(held.enter_context(free_domain()))
+    environment = {"ROS_DOMAIN_ID": domain_id, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    (folder / "own.yaml").write_text(OWN_PARAMETERS)
+    arguments = {**ARGUMENTS, "folder": str(folder), "params_file": str(folder / "own.yaml")}
+    source = PythonLaunchDescriptionSource(str(LAUNCH_FILE))
+    actions = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
+    actions += [IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()]
+    return LaunchDescription(actions), {"environment": environment, "folder": folder, "held": held}
+
+
+def until(condition: Callable[[], Any], deadline_s: float, what: str) -> None:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {deadline_s:g} s"
+        time.sleep(0.1)
+
+
+def client_of(environment: dict[str, str]) -> GraphClient:
+    """Return a client of the launched graph, once all nodes are there."""
+    client = GraphClient(environment)
+    until(lambda: {*nodes_of("sim")} <= {*client.node.get_node_names()}, UP_S, "all nodes are up")
+    return client
+
+
+def parameter(client: GraphClient, node: str, name: str) -> Any:
+    future = AsyncParameterClient(client.node, node).get_parameters([name])
+    until(future.done, 10.0, f"{node} tells {name}")
+    return parameter_value_to_python(future.result().values[0])
+
+
+def births(client: GraphClient, node: str) -> set[bytes]:
+    """Return an id of each process that speaks as this node; one that was killed is remembered for seconds."""
+    speakers = client.node.get_publishers_info_by_topic(TOPICS["diagnostics"].name)
+    return {bytes(speaker.endpoint_gid) for speaker in speakers if speaker.node_name == node}
+
+
+class TestGraph(unittest.TestCase):
+    """While the graph runs."""
+
+    def test_parameters_arrive(self, environment: dict[str, str]) -> None:
+        with client_of(environment) as client:
+            assert parameter(client, "bridge", "taken_deadline_s") == 29.0  # from the file
+            assert parameter(client, "bridge", "robot.camera.width") == 160  # from an argument
+            assert parameter(client, "memory", "labels") is True  # follows from another argument
+            assert parameter(client, "navigator", "navigator.move_m") == parameter(client, "bridge", "robot.move_m")
+
+    def test_a_question_is_answered_as_without_ros(self, environment: dict[str, str], folder: Path) -> None:
+        own = parameters_of(argparse.Namespace(**ARGUMENTS, params=None), folder / "without_ros")
+        with closing(InProcessRunner(own, LIMITS)) as runner:
+            expected = runner.run(PLANT).answer
+        with client_of(environment) as client:
+            client.reset(PLANT.scene, PLANT.id, PLANT.start, PLANT.seed)
+            answer = client.ask(PLANT.as_question(LIMITS))
+        assert answer.text and not answer.abstained
+        assert (answer.text, answer.confidence, answer.receipt.steps, len(answer.evidence)) == (
+            expected.text, expected.confidence, expected.receipt.steps, len(expected.evidence))
+
+    def test_a_killed_node_comes_back(self, environment: dict[str, str], proc_info: Any) -> None:
+        with client_of(environment) as client:
+            killed, before = proc_info["mapper"].pid, births(client, "mapper")
+            os.kill(killed, signal.SIGKILL)
+            until(lambda: proc_info["mapper"].pid != killed, 20.0, "the mapper is started again")
+            until(lambda: births(client, "mapper") - before, UP_S, "the new mapper is up")
+            client.reset(PLANT.scene, "again", PLANT.start, PLANT.seed)
+            assert client.ask(PLANT.as_question(LIMITS)).text
+
+
+@post_shutdown_test()
+class TestEnd(unittest.TestCase):
+    """After SIGINT to all."""
+
+    def test_exit_codes(self, proc_info: Any, held: ExitStack) -> None:
+        self.addCleanup(held.close)
+        assert len(proc_info.processes()) == len(nodes_of("sim"))
+        assertExitCodes(proc_info)

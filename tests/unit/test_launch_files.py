@@ -1,0 +1,109 @@
+"""Launch files where there is no launch: read, and run against stand-ins that record what launch would be told.
+
+tests/launch runs them for real.
+"""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.graph import nodes_of
+from eqa_nodes.parameters import defaults_of, read_file
+from eqa_nodes.ros import environment
+from eqa_nodes.settings import SETTINGS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+each_file = pytest.mark.parametrize("tree", [ast.parse(file.read_text()) for file in FILES],
+                                    ids=[file.name for file in FILES])
+
+
+def calls(tree: ast.AST, name: str) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name]
+
+
+def own_nodes(tree: ast.AST) -> list[dict[str | None, ast.expr]]:
+    """Return the keywords of every Node(package="eqa_nodes", ...)."""
+    found = [{keyword.arg: keyword.value for keyword in call.keywords} for call in calls(tree, "Node")]
+    return [keywords for keywords in found if ast.literal_eval(keywords["package"]) == "eqa_nodes"]
+
+
+@each_file
+def test_executables_come_from_the_graph(tree: ast.Module) -> None:
+    loops = [node for node in ast.walk(tree) if isinstance(node, (ast.comprehension, ast.For))]
+    drawn = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name) and calls(loop.iter, "nodes_of")}
+    assert own_nodes(tree)
+    for keywords in own_nodes(tree):
+        assert {getattr(keywords[key], "id", None) for key in ("executable", "name")} <= drawn
+    assert all(nodes_of(ast.literal_eval(call.args[0])) for call in calls(tree, "nodes_of"))
+
+
+@each_file
+def test_parameters_that_are_named_exist(tree: ast.Module) -> None:
+    known = {name for settings in SETTINGS.values() for name in defaults_of(settings)}
+    values = [node for keywords in own_nodes(tree) for node in ast.walk(keywords["parameters"])]
+    named = {ast.literal_eval(key) for value in values if isinstance(value, ast.Dict) for key in value.keys if key}
+    assert named <= known | {"use_sim_time"}
+
+
+class Recorded(SimpleNamespace):
+    """What a launch action was told; `args` are its positional arguments."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(args=args, **kwargs)
+
+    def perform(self, context: dict[str, str]) -> str:
+        """Of LaunchConfiguration."""
+        return context[self.args[0]]
+
+
+@pytest.fixture
+def sim(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Names of launch/sim.launch.py, run with stand-ins for launch and launch_ros."""
+    for name in ("launch", "launch.actions", "launch.substitutions", "launch_ros", "launch_ros.actions"):
+        module = ModuleType(name)
+        module.__getattr__ = lambda attribute: type(attribute, (Recorded,), {})  # type: ignore[method-assign]
+        monkeypatch.setitem(sys.modules, name, module)
+    return runpy.run_path(str(ROOT / "launch" / "sim.launch.py"))
+
+
+def context_of(sim: dict[str, Any], folder: Path, **chosen: str) -> dict[str, str]:
+    return {name: default for name, (default, _) in sim["ARGUMENTS"].items()} | {"folder": str(folder)} | chosen
+
+
+def test_sim_starts_the_graph_with_checked_parameters(sim: dict[str, Any], tmp_path: Path) -> None:
+    nodes = sim["graph"](context_of(sim, tmp_path / "run", policy="random", image="64x48"))
+    assert [node.executable for node in nodes] == nodes_of("sim")
+    assert {file for node in nodes for file in node.parameters} == {str(tmp_path / "run" / "params.yaml")}
+    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    assert written["explorer"]["policy"] == "random" and written["memory"]["labels"] is True
+    assert written["bridge"]["robot.camera.width"] == 64 and written["bridge"]["use_sim_time"] is True
+
+
+@pytest.mark.parametrize("wrong", [{"params_file": "absent.yaml"}, {"image": "large"}])
+def test_sim_starts_nothing_with_wrong_arguments(sim: dict[str, Any], tmp_path: Path, wrong: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong.values()))):
+        sim["graph"](context_of(sim, tmp_path / "run", **wrong))
+    assert not (tmp_path / "run").exists()
+
+
+def test_sim_describes_its_arguments(sim: dict[str, Any]) -> None:
+    entities = sim["generate_launch_description"]().args[0]
+    declared = {entity.args[0]: entity for entity in entities if type(entity).__name__ == "DeclareLaunchArgument"}
+    assert declared.keys() == sim["ARGUMENTS"].keys() and all(entity.description for entity in declared.values())
+    assert all(declared[name].default_value in choices for name, choices in sim["CHOICES"].items())
+
+
+def test_sim_leaves_a_distribution_as_it_was_set_up(sim: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    assert sim["environment"]() == []
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: object())
+    assert [action.args[0] for action in sim["environment"]()] == [*sim["IMAGES"], *sim["WHEELS"]]
