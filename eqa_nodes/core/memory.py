@@ -97,8 +97,9 @@ class MemoryStore:
         with self._lock:
             self._check(frame)
             perception = self._config.perception
-            seen = cache(lambda: sightings(frame, labels, perception))
-            look = Look(frame, [labels[i] for i in instances(frame, labels, perception)], seen)
+            counts = instances(frame, labels, perception)
+            seen = cache(lambda: sightings(frame, labels, perception, counts))
+            look = Look(frame, [labels[i] for i in counts], seen)
             self._last_ns = frame.stamp_ns
             if not self._novelty.reason(look):
                 return None

@@ -33,16 +33,16 @@ def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
     return {int(i): int(counts[i]) for i in enough if int(i) in labels}
 
 
-def sightings(frame: Frame, labels: Mapping[int, Label],
-              config: PerceptionConfig | None = None) -> tuple[Sighting, ...]:
+def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None,
+              counts: Mapping[int, int] | None = None) -> tuple[Sighting, ...]:
     """Return the labelled instances in view, the one with most pixels first, then by id.
 
     An instance needs enough pixels, depth, and a median depth in range; ids that `labels` does not name are left out.
     Centre and size are those of the box between the 5th and 95th percentile of its points along the axes of the map,
-    rounded to millimetres.
+    rounded to millimetres. counts: what `instances` said of the frame, where that is known.
     """
     config = config or PerceptionConfig()
-    counts = instances(frame, labels, config)
+    counts = instances(frame, labels, config) if counts is None else counts
     if not counts:
         return ()
     ids = list(counts)
