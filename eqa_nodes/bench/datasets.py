@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 
 DATA_VARIABLE = "EQA_DATA"
 HOUSE_QUESTIONS = 500  # how many questions of the built-in houses are asked unless said otherwise
+FEWEST_HOUSES = 3  # that also a few questions come from
 
 
 class _Options(NamedTuple):
@@ -40,9 +42,11 @@ def open_dataset(name: str, *, folder: str | Path | None = None, split: str = ""
 
 
 def _house(options: _Options) -> list[Sample]:
-    from sim_bridge.house.dataset import house_questions
+    from sim_bridge.house.dataset import CATEGORIES, house_questions
 
-    questions = house_questions(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
+    limit = options.limit or HOUSE_QUESTIONS
+    per_house = min(len(CATEGORIES), math.ceil(limit / FEWEST_HOUSES))
+    questions = house_questions(options.split or "test", limit, options.seed, per_house=per_house)
     return [Sample(q.id, q.question, q.answer, tuple(q.alternatives), q.category, q.scene, q.start,
                    (q.target_view.x, q.target_view.y), q.l_steps, q.l_metres, needs_exploration=q.needs_exploration,
                    metadata={"split": q.split, "targets": list(q.targets)}) for q in questions]

@@ -53,21 +53,28 @@ def split_of(seed: int) -> str:
     raise ConfigError(f"house seed {seed} belongs to no split: train has seeds 0-999, test has 1000-1999")
 
 
-def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False) -> Iterator[HouseQuestion]:
+def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False,
+                    per_house: int = len(CATEGORIES)) -> Iterator[HouseQuestion]:
     """Yield n questions (fewer where the split runs out), at most one of each category from each house.
 
-    Houses come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so
-    that guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target
-    is in view.
+    per_house: of how many categories a house is asked, 1 to 7; the next house goes on with the next category. Houses
+    come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so that
+    guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target is in
+    view.
     Raises ConfigError for an unknown split.
     """
     if split not in SPLITS:
         raise ConfigError(unknown("split", split, SPLITS))
     seeds = np.random.default_rng(seed).permutation(SPLITS[split])
     used: dict[str, Counter[str]] = {category: Counter() for category in CATEGORIES}
+    step = per_house % len(CATEGORIES) or 1
     found = (question for k, house_seed in enumerate(seeds) for question in _one_of_each(
-        _Source(int(house_seed), split, include_seen), (*CATEGORIES[k % 7:], *CATEGORIES[:k % 7]), used))
+        _Source(int(house_seed), split, include_seen), _categories(k * step, per_house), used))
     yield from islice(found, max(n, 0))
+
+
+def _categories(first: int, count: int) -> list[str]:
+    return [CATEGORIES[(first + i) % len(CATEGORIES)] for i in range(count)]
 
 
 def _one_of_each(source: _Source, order: Sequence[str], used: dict[str, Counter[str]]) -> Iterator[HouseQuestion]:

@@ -130,6 +130,12 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.Monk
         open_dataset("express", folder=tmp_path)
 
 
+def test_a_few_house_questions_come_from_several_houses() -> None:
+    first, second = open_dataset("house", limit=2, seed=3)
+    assert first.scene != second.scene
+    assert first.category != second.category
+
+
 def test_house() -> None:
     one, = open_dataset("house", limit=1, seed=3)
     assert one == open_dataset("house", limit=1, seed=3)[0] != open_dataset("house", limit=1, seed=4)[0]

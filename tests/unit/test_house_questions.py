@@ -264,6 +264,12 @@ def test_every_category_comes_equally_often() -> None:
     assert len({q.id for q in sample()}) == len({(q.scene, q.question) for q in sample()}) == 21
 
 
+def test_a_few_questions_come_from_several_houses() -> None:
+    few = list(house_questions("test", 5, per_house=2))
+    assert [q.category for q in few] == list(CATEGORIES[:5])
+    assert len({q.scene for q in few}) == 3
+
+
 def test_houses_yield_enough_for_five_hundred_questions() -> None:
     """At this rate, one question of each category from a house, 500 questions take 72 houses of a split's 1000."""
     assert len({q.scene for q in sample()}) == 3
