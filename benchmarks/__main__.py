@@ -44,7 +44,8 @@ def _print(rows: list[dict[str, object]]) -> None:
 def _write(rows: list[dict[str, object]]) -> None:
     lines = ["# Speed and memory", "",
              f"Written by `make bench ARGS=--write` on {os.cpu_count()} cores ({platform.machine()}, Python "
-             f"{platform.python_version()}). Machines differ: read the ratios, each against a baseline of the same run.", "",
+             f"{platform.python_version()}). Machines differ: read the ratios, each against a baseline of the same "
+             "run.", "",
              f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(str(row.get(column, '')) for column in COLUMNS)} |" for row in rows]
     DOCUMENT.write_text("\n".join(lines) + "\n")

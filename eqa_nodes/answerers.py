@@ -8,5 +8,5 @@ from eqa_nodes.vlm import make_backend
 
 
 def make_answerer(name: str, backend: str = "openai") -> Answerer:
-    """Return an answerer; only `vlm` needs the model backend. Raises ConfigError for unknown names and missing settings."""
+    """Return an answerer; only `vlm` needs the backend. Raises ConfigError for unknown names and missing settings."""
     return answering.make_answerer(name, make_backend(backend) if name == "vlm" else None)

@@ -40,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
 def _chain_options(p: argparse.ArgumentParser) -> None:
     chain = p.add_argument_group("the chain")
     chain.add_argument("--through", choices=("graph", "isolated", "process"), default="graph",
-                       help="the ROS graph in one process, in a process a node, or the same chain without ROS (default: graph)")
+                       help="the ROS graph in one process, in a process a node, or the same chain without ROS "
+                            "(default: graph)")
     chain.add_argument("--policy", default="frontier", help="exploration policy (default: frontier)")
     chain.add_argument("--answerer", default="label",
                        help="label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
@@ -66,7 +67,8 @@ def _demo(p: argparse.ArgumentParser) -> None:
 def _ask(p: argparse.ArgumentParser) -> None:
     p.add_argument("question", help="in plain English")
     p.add_argument("--scene", default="house:1000", help="where (default: house:1000)")
-    p.add_argument("--attach", action="store_true", help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
+    p.add_argument("--attach", action="store_true",
+                   help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
     p.add_argument("--no-explore", dest="explore", action="store_false", help="answer from memory only")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
     _chain_options(p)
@@ -77,7 +79,8 @@ def _bench(p: argparse.ArgumentParser) -> None:
     verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
-    run.add_argument("--data", type=Path, metavar="DIR", help="where a published data set's files lie (default: EQA_DATA)")
+    run.add_argument("--data", type=Path, metavar="DIR",
+                     help="where a published data set's files lie (default: EQA_DATA)")
     run.add_argument("--split", default="", help="of the data set (house: train or test; default: test)")
     run.add_argument("--questions", type=int, default=20, metavar="N", help="how many, 0 = all (default: 20)")
     run.add_argument("--seed", type=int, default=0)

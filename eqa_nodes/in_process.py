@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,13 @@ from sim_bridge.simulator import Episode, Simulator, Step
 
 
 class Body:
-    """A simulated robot that maps and remembers what every action shows; stands in for bridge, mapper and memory nodes."""
+    """A simulated robot that maps and remembers what every action shows, as bridge, mapper and memory nodes do."""
+
+    step: Step  # the last observation; there from `begin` on
 
     def __init__(self, simulator: Simulator, mapper: Mapper, memory: MemoryStore, labels: bool) -> None:
         self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
         self._failure: StorageError | None = None
-        self.step: Step | None = None
         self.trace = EpisodeTrace()
 
     def begin(self, episode: Episode) -> None:
@@ -97,10 +99,8 @@ class Body:
     def _take(self, step: Step) -> None:
         self.step, frame = step, step.frame
         self.trace.poses.append((frame.stamp_ns, frame.pose))
-        try:
+        with suppress(BadFrame):  # counted by the mapper; the map stays as it was
             self._mapper.integrate(frame)
-        except BadFrame:
-            pass  # counted by the mapper; the map stays as it was
         try:
             keyframe = self._memory.take(frame, self._simulator.labels() if self._labels else {})
         except BadFrame:
@@ -146,8 +146,8 @@ class LocalNavigator(AtomicNavigator):
 class InProcessRunner:
     """Runs episodes without ROS; gives the same poses, goals and answers as the graph under the same parameters."""
 
-    def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(), force_guess: bool = False,
-                 listener: Any = lambda progress: None) -> None:
+    def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
+                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None) -> None:
         self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "explorer", "navigator",
                                                                         "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
@@ -162,7 +162,7 @@ class InProcessRunner:
         try:
             body = Body(simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
             body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
-            agent = Agent(self._ports(body), own["agent"].agent, self._progress)
+            agent = Agent(self._ports(body), own["agent"].agent, self._listener)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
@@ -180,9 +180,7 @@ class InProcessRunner:
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
         navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1])
-        return Ports(navigator, LocalExplorer(make_policy(self._settings["explorer"].policy), body), body, self._answerer, body)
-
-    def _progress(self, progress: Progress) -> None:
-        self._listener(progress)
+        explorer = LocalExplorer(make_policy(self._settings["explorer"].policy), body)
+        return Ports(navigator, explorer, body, self._answerer, body)
 
 

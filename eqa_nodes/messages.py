@@ -132,7 +132,8 @@ def candidate_of(m: Any) -> Candidate:
 
 def assessment_of(m: Any) -> ViewAssessment:
     """Return the assessment of an eqa_interfaces/ViewAssessment."""
-    return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region), str(m.note))
+    return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
+                          str(m.note))
 
 
 def label_table_of(message: Any) -> dict[int, Label]:
@@ -161,7 +162,8 @@ def receipt_of(m: Any) -> Receipt:
 
 def answer_of(m: Any) -> Answer:
     """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
-    evidence = tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note)) for e in m.evidence)
+    evidence = tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note))
+                     for e in m.evidence)
     return Answer(m.answer, m.confidence, m.abstained, evidence, receipt_of(m.receipt), ErrorCode(m.error_code),
                   m.error_message)
 

@@ -1,6 +1,7 @@
 """Settings dataclasses as named parameters: names are the paths of the tree, defaults come from the code.
 
-rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check a file.
+rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check a
+file.
 """
 
 from __future__ import annotations
@@ -46,17 +47,17 @@ def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> C
     return _build(config, values, "", owner)
 
 
-def _build(config: type[Config], values: Mapping[str, Any], prefix: str, owner: str) -> Config:
+def _build(config: type[Any], values: Mapping[str, Any], prefix: str, owner: str) -> Any:
     made: dict[str, Any] = {}
     base = config()
     hints = typing.get_type_hints(config)
-    for field in dataclasses.fields(config):  # type: ignore[arg-type]
+    for field in dataclasses.fields(config):
         name, default = f"{prefix}{field.name}", getattr(base, field.name)
         if dataclasses.is_dataclass(default):
-            made[field.name] = _build(type(default), values, f"{name}.", owner)  # type: ignore[arg-type]
+            made[field.name] = _build(type(default), values, f"{name}.", owner)
         elif name in values:
             made[field.name] = _coerced(values[name], default, hints[field.name], f"{owner}: parameter {name}")
-    return dataclasses.replace(base, **made)  # type: ignore[type-var]
+    return dataclasses.replace(base, **made)
 
 
 def _coerced(value: Any, default: Any, hint: Any, what: str) -> Any:

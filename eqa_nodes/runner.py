@@ -1,7 +1,7 @@
 """Starts the graph without a ROS distribution: all nodes in one process, or one process a node, restarted when it dies.
 
-The parent (`Graph`) supervises children; a child (`python -m eqa_nodes.runner`) runs the nodes it is told, each with its own
-executor thread. Children end with their parent: they watch their standard input.
+The parent (`Graph`) supervises children; a child (`python -m eqa_nodes.runner`) runs the nodes it is told, an executor
+thread each. Children end with their parent: they watch their standard input.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ RESTARTS = 3  # of one child; after that the graph is broken and says so
 class Child:
     """One process of the graph, its log and how often it was started anew."""
 
-    def __init__(self, nodes: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, nodes: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str],
+                 log: Path) -> None:
         self.nodes, self.log = list(nodes), log
         self._command = [sys.executable, "-m", "eqa_nodes.runner", "--nodes", ",".join(nodes), *arguments]
         self._environment = dict(environment)
@@ -63,10 +64,15 @@ class Child:
         self.restarts += 1
         self.process = self._start()
 
+    def ask_to_stop(self) -> None:
+        """Close its standard input, upon which it ends."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
     def stop(self) -> int:
         """End the process: asked first, killed at the deadline. Returns its exit code."""
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
+        self.ask_to_stop()
         try:
             return self.process.wait(STOP_DEADLINE_S)
         except subprocess.TimeoutExpired:  # a known rare deadlock of rclpy at exit
@@ -105,8 +111,8 @@ class Graph:
         self.environment = {**os.environ, **ros_environment(self.domain, logs)}
         arguments = ["--params", str(self.folder / "params.yaml")]
         groups = [[name] for name in self.nodes] if self._isolate else [self.nodes]
-        self.children = [Child(group, arguments, self.environment, logs / f"{'+'.join(group[:1]) if self._isolate else 'graph'}.log")
-                         for group in groups]
+        self.children = [Child(group, arguments, self.environment,
+                               logs / f"{group[0] if self._isolate else 'graph'}.log") for group in groups]
         self._exit.callback(self._stop)
         try:
             self._wait_until_ready()
@@ -122,11 +128,12 @@ class Graph:
     def _wait_until_ready(self) -> None:
         end = time.monotonic() + START_DEADLINE_S
         for child in self.children:
+            names = ", ".join(child.nodes)
             while not child.ready.wait(0.1):
                 if child.process.poll() is not None:
-                    raise NodeLost(f"{', '.join(child.nodes)} ended with code {child.process.returncode} at start:\n{child.tail()}")
+                    raise NodeLost(f"{names} ended with code {child.process.returncode} at start:\n{child.tail()}")
                 if time.monotonic() > end:
-                    raise NodeLost(f"{', '.join(child.nodes)} did not come up within {START_DEADLINE_S:g} s:\n{child.tail()}")
+                    raise NodeLost(f"{names} did not come up within {START_DEADLINE_S:g} s:\n{child.tail()}")
 
     def _watch(self) -> None:
         """Start again what dies; a child that keeps dying stays down, and its callers hear NODE_LOST."""
@@ -142,8 +149,7 @@ class Graph:
     def _stop(self) -> None:
         self._watching.set()
         for child in self.children:
-            with contextlib.suppress(OSError):
-                child.process.stdin.close()
+            child.ask_to_stop()
         for child in self.children:
             child.stop()
 

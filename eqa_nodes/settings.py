@@ -1,4 +1,4 @@
-"""What every node can be told: one dataclass a node, read by the nodes, the in-process chain, and the checks of parameter files."""
+"""What every node can be told: one dataclass a node, for nodes, the chain without ROS, and parameter files."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class AgentSettings:
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """Parameters of the bridge node. observers: who must take in an observation before the next action; empty = free running."""
+    """Parameters of the bridge node."""
 
     node: NodeSettings = NodeSettings()
     robot: Robot = field(default_factory=Robot)
-    observers: tuple[str, ...] = OBSERVERS
+    observers: tuple[str, ...] = OBSERVERS  # who must take in an observation before the next action; () = free running
     taken_deadline_s: float = 30.0
     repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
 

@@ -26,10 +26,11 @@ from sim_bridge.simulator import Episode, Simulator, Step
 class BridgeNode(EqaNode):
     """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock."""
 
+    _simulator: Simulator  # there from the first reset on
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("bridge", **kwargs)
         self._pool = SimulatorPool()
-        self._simulator: Simulator | None = None
         self._step: Step | None = None
         self._max_steps = 0
         self._offset_ns = 0
@@ -54,8 +55,8 @@ class BridgeNode(EqaNode):
             self._simulator = self._pool.get(asked.scene)
             start = pose2_of(messages.pose_of(asked.start)) if asked.use_start else None
             first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
-            # Each simulator has its own clock; on the wire time goes on, also when the next scene is another simulator's,
-            # and when this node was started again (the request says what others have seen).
+            # Each simulator has its own clock; on the wire time goes on, also when the next scene is another
+            # simulator's, and when this node was started again (the request says what others have seen).
             newest = max(messages.ns_of(asked.header.stamp), self._step.frame.stamp_ns if self._step is not None else 0)
             self._offset_ns = max(0, newest + 1 - first.frame.stamp_ns)
             self._step = self._stamped(first)
@@ -96,8 +97,8 @@ class BridgeNode(EqaNode):
         with self._heard:
             while not self._heard.wait_for(lambda: not self._behind(stamp), self.config.repeat_s):
                 if time.monotonic() > end:
-                    raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at {stamp / 1e9:.3f} s "
-                                   f"within {self.config.taken_deadline_s:g} s")
+                    raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
+                                   f"{stamp / 1e9:.3f} s within {self.config.taken_deadline_s:g} s")
                 self.count("observation published again")
                 self._publish(step)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from contextlib import closing
 
 from rich.console import Console
@@ -28,14 +29,14 @@ def ask(arguments: argparse.Namespace) -> int:
     return 1 if answer.error else 0
 
 
-def _own_graph(arguments: argparse.Namespace, show: object) -> Answer:
+def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
     folder = run_folder(arguments)
     sample = Sample("question", arguments.question, "", scene=arguments.scene)
     with closing(open_runner(arguments, folder, show)) as runner:
         return runner.run(sample).answer
 
 
-def _attached(arguments: argparse.Namespace, show: object) -> Answer:
+def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
     from eqa_nodes.in_graph import progress_of
     from eqa_nodes.ros.client import GraphClient
     from eqa_nodes.ros.environment import ensure_ros
@@ -52,8 +53,9 @@ def _print(console: Console, answer: Answer) -> None:
         console.print(f"[red]{answer.error.name}[/red]: {answer.message}")
     console.print(f"[bold]{answer.text or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
     for e in answer.evidence:
-        console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m (view {e.keyframe_id}): {e.note}")
+        console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
+                      f"(view {e.keyframe_id}): {e.note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
-    console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, {r.tokens_in + r.tokens_out} tokens{privileged}",
-                  style="dim")
+    console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
+                  f"{r.tokens_in + r.tokens_out} tokens{privileged}", style="dim")

@@ -59,8 +59,8 @@ def report(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, out: Path) -> int:
     console = Console()
     with console.status("choosing questions"):
-        samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split, limit=arguments.questions,
-                               seed=arguments.seed)
+        samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
+                               limit=arguments.questions, seed=arguments.seed)
     check_runnable(samples)
     with _Bar(console, samples) as bar:
         bar.say(f"starting the chain ({arguments.through})")
@@ -68,13 +68,15 @@ def _run(arguments: argparse.Namespace, out: Path) -> int:
             summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
                                     model=arguments.answerer, config=_config(arguments, out),
                                     retry_failed=arguments.retry_failed)
-    console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}", soft_wrap=True)
+    console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
+                  soft_wrap=True)
     return summary.exit_code
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
     """Return what decides the results of a run; where it is written does not."""
-    nodes = {node: {k: v for k, v in values.items() if k != "folder"} for node, values in parameters_of(arguments, out).items()}
+    nodes = {node: {name: value for name, value in values.items() if name != "folder"}
+             for node, values in parameters_of(arguments, out).items()}
     return {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
 
 

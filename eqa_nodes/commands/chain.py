@@ -29,16 +29,17 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 
 def robot_parameters(robot: Robot) -> Parameters:
-    """Return what a simulated robot's body and actions mean to the nodes: one robot, one place where it is described."""
+    """Return what a simulated robot's body and actions mean to the nodes: this alone describes the robot."""
     return {
         "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
-        "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg, "navigator.radius_m": robot.radius_m},
+        "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg,
+                      "navigator.radius_m": robot.radius_m},
         "mapper": {"map.robot_radius_m": robot.radius_m},
     }
 
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
-    """Return the parameters of all nodes: defaults < the simulated robot < the parameter file < command-line options."""
+    """Return the parameters of all nodes: defaults < the simulated robot < the parameter file < options."""
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer},
         "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
@@ -65,4 +66,5 @@ def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[
         return InProcessRunner(parameters, limits, arguments.force_guess, listener)
     from eqa_nodes.in_graph import GraphRunner
 
-    return GraphRunner(folder, parameters, limits, arguments.force_guess, listener, isolate=arguments.through == "isolated")
+    return GraphRunner(folder, parameters, limits, arguments.force_guess, listener,
+                       isolate=arguments.through == "isolated")

@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import socket
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -60,10 +59,8 @@ def _guarded(check: Callable[[], Check]) -> Check:
 
 
 def _python() -> Check:
-    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    if sys.version_info < (3, 10):
-        return Check("python", "error", found, "install Python 3.10 or newer")
-    return Check("python", "ok", found)
+    return Check("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
+                                 f"{os.cpu_count()} cores")
 
 
 def _ros() -> Check:
@@ -96,7 +93,8 @@ def _domain() -> Check:
 def _shared_memory() -> Check:
     folder = Path("/dev/shm")
     if not folder.is_dir():
-        return Check("shared memory", "warning", "there is no /dev/shm", "images go over UDP: slower; mount a tmpfs there")
+        return Check("shared memory", "warning", "there is no /dev/shm",
+                     "images go over UDP: slower; mount a tmpfs there")
     free = shutil.disk_usage(folder).free / 1e6
     state = "ok" if free > SHM_MB else "warning"
     return Check("shared memory", state, f"{free:.0f} MB free", "" if state == "ok" else
@@ -113,7 +111,8 @@ def _house() -> Check:
 def _disk() -> Check:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     state = "ok" if free > FREE_GB else "warning"
-    return Check("disk", state, f"{free:.1f} GB free here", "" if state == "ok" else "bags need about 0.1 GB an episode")
+    return Check("disk", state, f"{free:.1f} GB free here",
+                 "" if state == "ok" else "bags need about 0.1 GB an episode")
 
 
 def _temporary() -> Check:
@@ -125,12 +124,14 @@ def _model() -> Check:
     url = os.environ.get("EQA_VLM_BASE_URL") or os.environ.get("OPENAI_BASE_URL")
     if not url:
         return Check("model", "warning", "no endpoint set",
-                     "for --answerer vlm: EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY; the answerer label needs none")
+                     "for --answerer vlm: EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY; the answerer label needs "
+                     "none")
     if importlib.util.find_spec("openai") is None:
         return Check("model", "error", "openai is not installed", "pip install 'eqa-nodes[vlm]'")
     parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        with socket.create_connection((parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)), 3.0):
+        with socket.create_connection((parts.hostname or "", port), 3.0):
             return Check("model", "ok", f"{url} accepts connections")
     except OSError as error:
         return Check("model", "error", f"{url}: {error}", "start the server, or correct EQA_VLM_BASE_URL")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.answering import check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
+from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
 from eqa_nodes.core.types import (
     Answer,
@@ -138,7 +139,7 @@ class _Search:
             decision = self._decide()
             if decision.goal is None:
                 return False
-            failed = 0 if self._drive(decision) else failed + 1
+            failed = 0 if self._drive(decision, decision.goal) else failed + 1
             if failed >= self.config.max_failed_legs:
                 self.answered = self._failed(ErrorCode.NAVIGATION, f"{failed} drives in a row did not move the robot")
                 return True
@@ -171,11 +172,11 @@ class _Search:
         ordered = [self.assessed[i] for i in sorted(self.assessed)]
         return self.ports.explorer.decide(self.question, ordered)
 
-    def _drive(self, decision: Decision) -> bool:
+    def _drive(self, decision: Decision, goal: Pose2) -> bool:
         """Drive one leg; True when the robot moved."""
         before = self.ports.odometry.travelled()
         self._report("driving", decision)
-        self._check(self.ports.navigator.go_to(decision.goal, self.config.leg_deadline_s))
+        self._check(self.ports.navigator.go_to(goal, self.config.leg_deadline_s))
         return self.ports.odometry.travelled().metres > before.metres
 
     def _check(self, result: NavResult) -> None:

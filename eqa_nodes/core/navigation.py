@@ -151,7 +151,8 @@ class _Drive:
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
         here = self.pose
-        actions, positions = motion.search(field, steps_of(c), here.x, here.y, here.yaw, place.x, place.y, c.tolerance_m)
+        actions, positions = motion.search(field, steps_of(c), here.x, here.y, here.yaw, place.x, place.y,
+                                           c.tolerance_m)
         return place, actions, positions
 
     def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:

@@ -1,6 +1,7 @@
 """The values that travel through the chain, from a camera frame to an answer.
 
-Stamps are integer nanoseconds of the clock in use (simulated or wall). Lengths are metres, angles radians, frames REP 105.
+Stamps are integer nanoseconds of the clock in use (simulated or wall). Lengths are metres, angles radians, frames those
+of REP 105.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Label(NamedTuple):
     instance: int
     kind: str
     room: str
-    attributes: dict[str, str]  # colour, material, state ("on", "open" ...), support ("desk"), relation ("on", "in", "above")
+    attributes: dict[str, str]  # colour, material, state ("on"), support ("desk"), relation ("on", "in", "above")
 
 
 class Sighting(NamedTuple):
@@ -143,7 +144,7 @@ class GridMap:
     def explored_share(self) -> float:
         """Return the share of the free cells that is explored, 0..1."""
         free = self.cells == 0
-        return float(np.count_nonzero(self.explored & free) / max(np.count_nonzero(free), 1))
+        return float(np.count_nonzero(self.explored & free) / max(int(np.count_nonzero(free)), 1))
 
 
 class Frontier(NamedTuple):

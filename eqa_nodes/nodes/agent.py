@@ -18,7 +18,7 @@ from eqa_nodes.graph import ACTIONS, OBSERVERS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, run_node
-from eqa_nodes.ros.ports import connect
+from eqa_nodes.ros.ports import BridgeOdometry, connect
 
 
 class AgentNode(EqaNode):
@@ -26,7 +26,8 @@ class AgentNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("agent", **kwargs)
-        self.ports = connect(self)
+        self.odometry = BridgeOdometry(self)
+        self.ports = connect(self, self.odometry)
         self._busy = threading.Lock()
         self._running: Agent | None = None
         self._resets = [f"reset_{observer}" for observer in OBSERVERS]
@@ -69,8 +70,8 @@ class AgentNode(EqaNode):
         feedback = interface(ACTIONS["ask"].type).Feedback(
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence))
         decision = progress.decision
-        if decision is not None:
-            at, pose = self.ports.odometry.last()
+        if decision is not None and decision.goal is not None:
+            at, pose = self.odometry.last()
             feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
             feedback.explored = float(decision.explored)
             self.send("goal", feedback.goal)
@@ -82,7 +83,7 @@ class AgentNode(EqaNode):
         """Begin an episode: the simulator first (it gives the stamp), then who observes, then the first observation."""
         with self._busy:
             deadline = self.config.node.call_deadline_s
-            request.episode.header = convert.header(self.ports.odometry.newest_ns)
+            request.episode.header = convert.header(self.odometry.newest_ns)
             begun = self._remote["reset_simulator"].call(deadline, episode=request.episode)
             for key in self._resets:
                 self._remote[key].call(deadline, episode=begun.episode)
@@ -95,7 +96,8 @@ class AgentNode(EqaNode):
 
 def _question(goal: Any) -> Question:
     limits = Limits(goal.max_steps, goal.max_metres, goal.max_seconds, goal.max_calls)
-    return Question(goal.question, goal.question_id, tuple(goal.choices), goal.may_explore, limits, goal.force_guess, goal.seed)
+    return Question(goal.question, goal.question_id, tuple(goal.choices), goal.may_explore, limits, goal.force_guess,
+                    goal.seed)
 
 
 def main() -> int:

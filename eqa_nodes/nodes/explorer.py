@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from eqa_nodes import messages
@@ -22,7 +23,7 @@ class ExplorerNode(EqaNode):
         self.began = False  # also false when this node was started again in the middle of a question
         self.newest = Newest(*self.spec.subscribes)
         for key in self.spec.subscribes:
-            self.hear(key, lambda message, key=key: self.newest.put(key, message))
+            self.hear(key, partial(self.newest.put, key))
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:

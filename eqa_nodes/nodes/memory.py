@@ -36,8 +36,9 @@ class MemoryNode(ObserverNode):
             self.store.reset(episode.episode_id, keep=late or episode.keep_memory)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        store = self._opened()
         try:
-            keyframe = self.store.take(frame, labels)
+            keyframe = store.take(frame, labels)
         except StorageError as error:
             self.failure = error  # the next recall reports it: the question ends with a named error
             raise
@@ -47,16 +48,21 @@ class MemoryNode(ObserverNode):
     def _recall(self, request: Any, response: Any) -> Any:
         if self.failure is not None:
             raise self.failure
-        if self.store is None:
-            raise StorageError("no episode has begun: call reset_episode first")
-        items = self._in_order(request) if request.in_order else self.store.recall(_query(request))
+        store = self._opened()
+        items = _in_order(store, request.since_keyframe) if request.in_order else store.recall(_query(request))
         response.keyframes = [convert.keyframe_msg(item.keyframe) for item in items]
         response.scores = [float(item.score) for item in items]
         response.reasons = [item.why for item in items]
         return response
 
-    def _in_order(self, request: Any) -> list[Recalled]:
-        return [Recalled(k, 0.0, "") for k in self.store.since(request.since_keyframe)]
+    def _opened(self) -> MemoryStore:
+        if self.store is None:
+            raise StorageError("no episode has begun: call reset_episode first")
+        return self.store
+
+
+def _in_order(store: MemoryStore, since: int) -> list[Recalled]:
+    return [Recalled(k, 0.0, "") for k in store.since(since)]
 
 
 def _query(request: Any) -> RecallQuery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ class RecorderNode(EpisodeNode):
         self._bag: BagWriter | None = None
         self._parts: dict[int, set[str]] = {}
         for key in self.spec.subscribes:
-            self.hear(key, lambda data, key=key: self._record(key, data), raw=True)
-        self.create_timer(FLUSH_S, self._flush, callback_group=self.data_group, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self.hear(key, partial(self._record, key), raw=True)
+        self.create_timer(FLUSH_S, self._flush, callback_group=self.data_group,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def begin(self, episode: Any, late: bool) -> None:
         if self._bag is not None:
@@ -35,7 +37,7 @@ class RecorderNode(EpisodeNode):
         self._parts.clear()
         if not episode.episode_id:
             return
-        # A bag that is there stays as it is: an earlier episode of the same name, or what this node wrote before it died.
+        # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
         folder = free_name(Path(self.config.folder) / episode.episode_id)
         self._bag = BagWriter(folder, {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos)
                                        for key in self.spec.subscribes})

@@ -1,4 +1,4 @@
-"""Asks the graph from outside: resets episodes, asks questions, shows progress. The command line and the benchmark use it."""
+"""Asks the graph from outside: resets episodes, asks questions, shows progress."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class GraphClient:
         self._thread.start()
         remotes = Remotes(self.node)
         self._ask = remotes.action("ask")
-        self.services = {key: remotes.service(key) for key in ("reset_episode", "reset_recorder", "answer_question", "act")}
+        self.services = {key: remotes.service(key)
+                         for key in ("reset_episode", "reset_recorder", "answer_question", "act")}
 
     def __enter__(self) -> GraphClient:
         return self
@@ -57,7 +58,8 @@ class GraphClient:
 
     def reset(self, scene: str, episode_id: str, start: Pose2 | None, seed: int, keep_memory: bool = False) -> int:
         """Begin an episode and return the stamp of its first observation. Raises what the graph reports."""
-        episode = interface("eqa_interfaces/msg/Episode")(scene=scene, episode_id=episode_id, seed=seed, keep_memory=keep_memory)
+        episode = interface("eqa_interfaces/msg/Episode")(scene=scene, episode_id=episode_id, seed=seed,
+                                                          keep_memory=keep_memory)
         if start is not None:
             episode.use_start, episode.start = True, convert.pose_msg(start.transform())
         response = self.services["reset_episode"].call(RESET_S, episode=episode)
@@ -81,8 +83,9 @@ class GraphClient:
 
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""
-        return messages.answer_of(self.services["answer_question"].call(ANSWER_S, question=question.text, question_id=question.id,
-                                            choices=list(question.choices), seed=question.seed, force_guess=True))
+        return messages.answer_of(self.services["answer_question"].call(
+            ANSWER_S, question=question.text, question_id=question.id, choices=list(question.choices),
+            seed=question.seed, force_guess=True))
 
     def pose(self) -> Pose2:
         """Return the robot's pose."""
@@ -98,6 +101,6 @@ def goal_of(question: Question) -> Any:
     """Question -> goal of the action ask."""
     limits: Limits = question.limits
     return interface(ACTIONS["ask"].type).Goal(
-        question=question.text, question_id=question.id, choices=list(question.choices), may_explore=question.may_explore,
-        force_guess=question.force_guess, max_steps=limits.steps, max_metres=float(limits.metres),
-        max_seconds=float(limits.seconds), max_calls=limits.calls, seed=question.seed)
+        question=question.text, question_id=question.id, choices=list(question.choices),
+        may_explore=question.may_explore, force_guess=question.force_guess, seed=question.seed, max_steps=limits.steps,
+        max_metres=float(limits.metres), max_seconds=float(limits.seconds), max_calls=limits.calls)

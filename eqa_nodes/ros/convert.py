@@ -60,7 +60,7 @@ def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
     """(H, W[, 3]) array -> Image. array('B') from a buffer is the one fast way through rclpy's field checks."""
     pixels = np.ascontiguousarray(pixels, DTYPES[encoding])
     data = array("B")
-    data.frombytes(memoryview(pixels).cast("B"))
+    data.frombytes(pixels.data.cast("B"))
     return Image(header=header(stamp_ns, CAMERA), height=pixels.shape[0], width=pixels.shape[1], encoding=encoding,
                  step=pixels.strides[0], data=data)
 
@@ -69,7 +69,8 @@ def camera_info_msg(k: core.Intrinsics, stamp_ns: int) -> CameraInfo:
     """Intrinsics -> CameraInfo. Messages count pixel centres from 0, the core from 0.5 (REP 104, core/types.py)."""
     cx, cy = k.cx - 0.5, k.cy - 0.5
     return CameraInfo(header=header(stamp_ns, CAMERA), height=k.height, width=k.width, distortion_model="plumb_bob",
-                      d=[0.0] * 5, k=[k.fx, 0.0, cx, 0.0, k.fy, cy, 0.0, 0.0, 1.0], r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+                      d=[0.0] * 5, k=[k.fx, 0.0, cx, 0.0, k.fy, cy, 0.0, 0.0, 1.0],
+                      r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
                       p=[k.fx, 0.0, cx, 0.0, 0.0, k.fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0])
 
 
@@ -168,8 +169,8 @@ def receipt_msg(r: core.Receipt) -> eqa.Receipt:
 def fill_answer(message: Any, answer: core.Answer) -> Any:
     """Write an answer into an Ask result or an AnswerQuestion response and return it."""
     message.answer, message.confidence, message.abstained = answer.text, float(answer.confidence), answer.abstained
-    message.evidence = [eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id, pose=pose_msg(e.pose.transform()),
-                                     note=e.note) for e in answer.evidence]
+    message.evidence = [eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id,
+                                     pose=pose_msg(e.pose.transform()), note=e.note) for e in answer.evidence]
     message.receipt = receipt_msg(answer.receipt)
     message.error_code, message.error_message = int(answer.error), answer.message
     return message

@@ -1,4 +1,4 @@
-"""Camera messages of one stamp -> one Frame, once its transform is known. Bounded; what is dropped is counted by reason."""
+"""Camera messages of one stamp -> one Frame, once its transform is known. Bounded; drops are counted by reason."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ PENDING = 30  # observations that may wait for their missing parts
 
 
 class FrameAssembler:
-    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp and hands complete frames on, in order of stamps.
+    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; hands complete frames on in their order.
 
-    A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of labels.
+    A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of
+    labels.
     """
 
-    def __init__(self, parts: tuple[str, ...], tf: TfBuffer, deliver: Callable[[Frame, Mapping[int, Label]], None]) -> None:
+    def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
+                 deliver: Callable[[Frame, Mapping[int, Label]], None]) -> None:
         self._parts, self._tf, self._deliver = parts, tf, deliver
         self._waiting: dict[int, dict[str, Any]] = {}
         self._table: tuple[int, Mapping[int, Label]] | None = None
@@ -85,7 +87,8 @@ class FrameAssembler:
         rgb = messages.rgb_of(have["color"]) if "color" in have else np.broadcast_to(np.uint8(0), (*depth.shape, 3))
         labels = messages.pixels_of(have["labels"]) if "labels" in have else None
         map_from_base, base_from_camera = self._poses(stamp, have)
-        return Frame(stamp, rgb, depth, messages.intrinsics_of(have["camera_info"]), map_from_base, base_from_camera, labels)
+        intrinsics = messages.intrinsics_of(have["camera_info"])
+        return Frame(stamp, rgb, depth, intrinsics, map_from_base, base_from_camera, labels)
 
     def _drop(self, stamp: int, reason: str) -> None:
         del self._waiting[stamp]

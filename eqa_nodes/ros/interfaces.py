@@ -19,7 +19,8 @@ def interface(type_name: str) -> Any:
     try:
         return getattr(import_module(f"{package}.{kind}"), name)
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"no interface {type_name} ({error}): build it with `make setup`, or source the workspace") from error
+        raise ConfigError(f"no interface {type_name} ({error}): build it with `make setup`, or source the "
+                          "workspace") from error
 
 
 def qos(kind: str, reliable: bool = True) -> QoSProfile:

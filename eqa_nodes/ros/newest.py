@@ -23,12 +23,12 @@ class Newest:
             self._changed.notify_all()
 
     def at(self, stamp_ns: int, deadline_s: float) -> dict[str, Any]:
-        """Return all messages once none is older than the stamp. Raises StaleData naming what is missing at the deadline."""
+        """Return all messages once none is older than the stamp. Raises StaleData naming what is late."""
         with self._changed:
             if self._changed.wait_for(lambda: not self._older(stamp_ns), deadline_s):
                 return dict(self._messages)
-            raise StaleData(f"{', '.join(self._older(stamp_ns))} for the observation at {stamp_ns / 1e9:.3f} s did not come "
-                            f"within {deadline_s:g} s")
+            raise StaleData(f"{', '.join(self._older(stamp_ns))} for the observation at {stamp_ns / 1e9:.3f} s did not "
+                            f"come within {deadline_s:g} s")
 
     def _older(self, stamp_ns: int) -> list[str]:
         return [k for k, m in self._messages.items() if m is None or messages.ns_of(m.header.stamp) < stamp_ns]

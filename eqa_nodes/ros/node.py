@@ -1,4 +1,4 @@
-"""The base of every node: parameters from its config, wiring from its row of the graph, lock-step, counters, a clean end."""
+"""The base of every node: parameters from its config, wiring from its row of the graph, counters, a clean end."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class EqaNode(Node):
         self.create_timer(1.0, self._report_counts, clock=rclpy.clock.Clock())
 
     def _declare(self) -> Any:
-        """Declare every setting as a parameter. Raises ConfigError for an override that is no setting (rclpy would not)."""
+        """Declare every setting as a parameter. Raises ConfigError for an override that is none (rclpy would not)."""
         name = self.get_name()
         overrides = {key: p.value for key, p in self._parameter_overrides.items() if key not in ROS_OWN}
-        config = build(SETTINGS[name], overrides, name)
+        config: Any = build(SETTINGS[name], overrides, name)
         for key, value in leaves(config):
             self.declare_parameter(key, value, ignore_override=True)
         return config
@@ -99,7 +99,7 @@ class EqaNode(Node):
         return self._remotes.action(key) if key in ACTIONS else self._remotes.service(key)
 
     def send(self, key: str, message: Any) -> None:
-        """Publish; when the middleware cannot take more, that is counted (lock-step then shows the observation again)."""
+        """Publish; when the middleware cannot take more, that is counted (the observation is then shown again)."""
         try:
             self.out(key).publish(message)
         except RCLError as error:
@@ -124,7 +124,8 @@ class EqaNode(Node):
 
     def _allowed(self, key: str, row: tuple[str, ...], verb: str) -> None:
         if key not in row:
-            raise ConfigError(f"{self.get_name()} may not {verb} {key!r}: its row in graph.py has {', '.join(row) or 'none'}")
+            known = ", ".join(row) or "none"
+            raise ConfigError(f"{self.get_name()} may not {verb} {key!r}: its row in graph.py has {known}")
 
     def _report_counts(self) -> None:
         if self.counts == self._reported:
@@ -139,8 +140,10 @@ class EqaNode(Node):
 
 def executor_of(node: EqaNode) -> Any:
     """Return an executor as the node's row wants it, with the node added."""
-    threads = node.spec.threads
-    executor = MultiThreadedExecutor(threads, context=node.context) if threads > 1 else SingleThreadedExecutor(context=node.context)
+    if node.spec.threads > 1:
+        executor: Any = MultiThreadedExecutor(node.spec.threads, context=node.context)
+    else:
+        executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     return executor
 

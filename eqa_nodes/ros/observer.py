@@ -1,8 +1,9 @@
-"""Base of the nodes that take in observations: frames in order, episodes, and the acknowledgement that lock-step needs."""
+"""Base of the nodes that take in observations: episodes, frames in order, and the acknowledgement of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from eqa_nodes import messages
@@ -32,7 +33,7 @@ class EpisodeNode(EqaNode):
         self._subscribe("episode", self._late)
 
     def begin(self, episode: Any, late: bool) -> None:
-        """Begin an episode (message eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
+        """Begin an episode (eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
         raise NotImplementedError
 
     def again(self) -> None:
@@ -71,7 +72,7 @@ class ObserverNode(EpisodeNode):
         self.frames = FrameAssembler(parts, self.tf, self._frame)
         self.frames.rejected = self._rejected
         for part in parts:
-            self.hear(part, lambda message, part=part: self._put(part, message))
+            self.hear(part, partial(self._put, part))
         if labels:
             self.hear("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
@@ -103,8 +104,9 @@ class ObserverNode(EpisodeNode):
 
     def _transforms(self, message: Any, static: bool) -> None:
         for t in message.transforms:
+            parent, child, stamp = t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp)
             try:
-                self.tf.put(t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp), messages.transform_of(t), static)
+                self.tf.put(parent, child, stamp, messages.transform_of(t), static)
             except EqaError as error:
                 self.count(str(error))
         self.frames.retry()

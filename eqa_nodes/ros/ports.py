@@ -61,9 +61,13 @@ class RosMemory:
         self._client, self._deadline = node.remote("recall"), node.config.node.call_deadline_s
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
-        near = {"use_near": True, "near": Point(x=query.near[0], y=query.near[1]), "radius": query.near[2]} if query.near else {}
-        response = self._client.call(self._deadline, text=query.text, limit=query.limit, after=convert.time_of(query.after_ns),
-                                     before=convert.time_of(query.before_ns), **near)
+        near: dict[str, Any] = {}
+        if query.near:
+            x, y, radius = query.near
+            near = {"use_near": True, "near": Point(x=x, y=y), "radius": radius}
+        response = self._client.call(
+            self._deadline, text=query.text, limit=query.limit, after=convert.time_of(query.after_ns),
+            before=convert.time_of(query.before_ns), **near)
         frames = [messages.keyframe_of(k) for k in response.keyframes]
         return [Recalled(k, score, why) for k, score, why in zip(frames, response.scores, response.reasons)]
 
@@ -104,14 +108,14 @@ class RosAnswerer:
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         response = self._call(
-            self._assess, question=question.text, question_id=question.id, choices=list(question.choices), seed=question.seed,
-            views=[convert.keyframe_msg(v) for v in views])
+            self._assess, question=question.text, question_id=question.id, choices=list(question.choices),
+            seed=question.seed, views=[convert.keyframe_msg(v) for v in views])
         return [messages.assessment_of(a) for a in response.assessments]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         response = self._call(
-            self._answer, question=question.text, question_id=question.id, choices=list(question.choices), seed=question.seed,
-            force_guess=question.force_guess,
+            self._answer, question=question.text, question_id=question.id, choices=list(question.choices),
+            seed=question.seed, force_guess=question.force_guess,
             views=[convert.keyframe_msg(i.keyframe) for i in items], scores=[float(i.score) for i in items])
         return messages.answer_of(response)
 
@@ -119,8 +123,8 @@ class RosAnswerer:
         response = client.exchange(self._deadline, **fields)
         r = response.receipt  # before the error is raised: failed calls cost too
         s = self._spent
-        self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in, tokens_out=s.tokens_out + r.tokens_out,
-                              privileged=tuple(r.privileged))
+        self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,
+                              tokens_out=s.tokens_out + r.tokens_out, privileged=tuple(r.privileged))
         convert.raise_remote(response)
         return response
 
@@ -154,8 +158,7 @@ def _result(response: Any) -> NavResult:
     return NavResult(convert.NAV_CODES.get(code, NavCode.BLOCKED), message or f"navigation failed with code {code}")
 
 
-def connect(node: EqaNode) -> Ports:
+def connect(node: EqaNode, odometry: BridgeOdometry) -> Ports:
     """Return the ports of the agent over this node's clients."""
-    odometry = BridgeOdometry(node)
     navigator = RosNavigator(node, odometry)
     return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry)

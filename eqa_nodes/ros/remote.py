@@ -1,4 +1,4 @@
-"""Calls to other nodes with a deadline, that also end when the other node dies: a request to a dead node is never answered."""
+"""Calls to other nodes with a deadline; they also end when the other node dies, which would never answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
 
 class Births:
-    """When each node of the graph was started last. A killed node stays visible for seconds; its successor tells at once."""
+    """When each node was started last. A killed node stays visible for seconds; its successor tells at once."""
 
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
@@ -92,7 +92,7 @@ class Service(_Remote):
         self.Request = interface(SERVICES[key].type).Request
 
     def call(self, deadline_s: float, **fields: Any) -> Any:
-        """Call and return the response. Raises NodeLost when nobody answers, and the error that the response reports."""
+        """Call and return the response. Raises NodeLost when nobody answers, and what the response reports."""
         response = self.exchange(deadline_s, **fields)
         convert.raise_remote(response)
         return response
@@ -124,7 +124,7 @@ class Action(_Remote):
 
     def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
             poll: Callable[[], None] = lambda: None) -> Any:
-        """Send the goal and return (status, result); `poll` is called now and then. Raises NodeLost; the goal is called off."""
+        """Send the goal and return (status, result), calling `poll` now and then. NodeLost calls the goal off."""
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"nobody serves {self._key}: does {self.server} run?")
         born = self._births.of(self.server)

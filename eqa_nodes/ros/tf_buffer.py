@@ -1,4 +1,4 @@
-"""Transforms by stamp, as tf2 gives them: a tree of frames, samples interpolated between neighbours (tf2 has no wheel)."""
+"""Transforms by stamp, as tf2 gives them: a tree of frames, neighbours interpolated (tf2 has no wheel)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TfBuffer:
         self._static: dict[str, Transform] = {}
 
     def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
-        """Take in one sample. Raises BadPose when it is not a finite rigid transform; a sample from the past is sorted in."""
+        """Take in one sample, late ones too. Raises BadPose when it is not a finite rigid transform."""
         transform.matrix()
         self._parents[child] = parent
         if static:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install 'eqa-nodes[ros]', or source a ROS distribution")
+rclpy = pytest.importorskip(
+    "rclpy", reason="rclpy is not installed: pip install 'eqa-nodes[ros]', or source a ROS distribution")
 pytest.importorskip("eqa_interfaces", reason="eqa_interfaces is not built: make setup, or colcon build in ros2_ws")
 
 

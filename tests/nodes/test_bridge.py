@@ -59,7 +59,8 @@ def test_nothing_is_shown_before_the_first_observe(driver: Driver) -> None:
     begun = driver.reset()
     assert begun.error_code == 0 and not driver.seen
     shown = driver.act(Act.Request.OBSERVE)
-    assert shown.steps == 0 and driver.seen[-1] == messages.ns_of(shown.stamp) == messages.ns_of(begun.episode.header.stamp)
+    assert shown.steps == 0
+    assert driver.seen[-1] == messages.ns_of(shown.stamp) == messages.ns_of(begun.episode.header.stamp)
 
 
 def test_an_action_waits_for_its_observer(driver: Driver) -> None:
@@ -89,12 +90,16 @@ def test_an_observer_that_is_gone_is_named(driver: Driver) -> None:
     assert response.error_code == ErrorCode.NODE_LOST and "watcher did not take in" in response.error_message
 
 
+def _start(x: float, y: float) -> dict[str, Any]:
+    return {"use_start": True, "start": convert.pose_msg(Pose2(x, y, 0.0).transform())}
+
+
 @pytest.mark.parametrize(("request_", "code", "complaint"), [
     ({"scene": "castle:1"}, ErrorCode.UNKNOWN_SCENE, "castle:1.*house"),
     ({"scene": "toy:cellar"}, ErrorCode.UNKNOWN_SCENE, "cellar.*flat.*room"),
-    ({"use_start": True, "start": convert.pose_msg(Pose2(0.1, 0.1, 0.0).transform())}, ErrorCode.BAD_POSE, "free floor"),
-    ({"use_start": True, "start": convert.pose_msg(Pose2(float("nan"), 0.0, 0.0).transform())}, ErrorCode.BAD_POSE, "nan")])
-def test_bad_episodes_are_named_errors(driver: Driver, request_: dict[str, Any], code: ErrorCode, complaint: str) -> None:
+    (_start(0.1, 0.1), ErrorCode.BAD_POSE, "free floor"), (_start(float("nan"), 0.0), ErrorCode.BAD_POSE, "nan")])
+def test_bad_episodes_are_named_errors(driver: Driver, request_: dict[str, Any], code: ErrorCode,
+                                       complaint: str) -> None:
     import re
 
     response = driver.reset(**request_)

@@ -34,7 +34,8 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield shared
 
 
-@pytest.mark.parametrize(("text", "complaint"), [("", "empty"), (" \n?!", "empty"), ("why " * 2500, "10000 characters")])
+@pytest.mark.parametrize(("text", "complaint"), [
+    ("", "empty"), (" \n?!", "empty"), ("why " * 2500, "10000 characters")])
 def test_questions_that_cannot_be_asked(runner: GraphRunner, text: str, complaint: str) -> None:
     runner.client.reset("toy:flat", "bad-question", None, 0)
     answer = runner.client.ask(Question(text))
@@ -90,7 +91,7 @@ def _child(runner: GraphRunner, name: str) -> Child:
 
 @pytest.mark.parametrize("victim", ["mapper", "memory", "explorer", "navigator", "answerer", "recorder", "bridge"])
 def test_a_node_that_is_killed_is_started_again(isolated: GraphRunner, victim: str) -> None:
-    """The question under way ends with an answer or a named error, what was stored is there, the next one is answered."""
+    """The question ends with an answer or a named error, what was stored is there, the next one is answered."""
     child, episode = _child(isolated, victim), f"killed-{victim}"
     killed = threading.Event()
 
@@ -134,9 +135,9 @@ def test_an_agent_that_is_killed_is_a_lost_node(isolated: GraphRunner) -> None:
 
 def test_memory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("a file where the folder should be")
-    with closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=20))) as runner:
-        with pytest.raises(EqaError) as error:
-            runner.run(PLANT)
+    with (closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=20))) as runner,
+          pytest.raises(EqaError) as error):
+        runner.run(PLANT)
     assert error.value.code == ErrorCode.STORAGE and str(tmp_path) in str(error.value)
 
 
@@ -162,7 +163,8 @@ def test_a_model_that_talks_rubbish_is_a_model_error(tmp_path: Path, monkeypatch
 
 def test_a_model_answers_through_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model sees pictures and no labels; its answer comes back with evidence and what it cost."""
-    with VlmServer([completion('{"answer": "in the corner", "confidence": 0.9, "images": [1], "abstain": false}')]) as server:
+    reply = completion('{"answer": "in the corner", "confidence": 0.9, "images": [1], "abstain": false}')
+    with VlmServer([reply]) as server:
         answer = _answer_only(tmp_path, monkeypatch, server)
     assert answer.text == "in the corner" and answer.evidence and answer.receipt.tokens_in == 100
     parts = server.requests[0]["messages"][1]["content"]

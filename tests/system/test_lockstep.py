@@ -97,7 +97,8 @@ def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: P
         assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)) == reference
 
 
-@pytest.mark.parametrize("slow", [("mapper", "answerer", "agent"), ("memory", "explorer", "bridge"), ("recorder", "navigator")])
+@pytest.mark.parametrize("slow", [
+    ("mapper", "answerer", "agent"), ("memory", "explorer", "bridge"), ("recorder", "navigator")])
 def test_slow_nodes(reference: list[Course], tmp_path: Path, slow: tuple[str, ...]) -> None:
     delayed = parameters(tmp_path, {node: {"node.test_delay_s": 0.02} for node in slow})
     with closing(GraphRunner(tmp_path, delayed, LIMITS)) as runner:
