@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -47,16 +46,6 @@ class Sample:
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return what the agent is told: nothing of the truth."""
         return Question(self.question, self.id, self.choices, True, limits, force_guess, self.seed)
-
-
-class Dataset(Protocol):
-    """A fixed sequence of samples."""
-
-    def __len__(self) -> int:
-        """Return how many samples there are."""
-
-    def __getitem__(self, index: int) -> Sample:
-        """Return a sample; IndexError past the end."""
 
 
 def check_samples(samples: Sequence[Sample]) -> None:

@@ -1,4 +1,4 @@
-"""The score table, described once: for the terminal, as markdown, as JSON."""
+"""The score table, described once: columns, cells and footnotes, and how a terminal shows them."""
 
 from __future__ import annotations
 
@@ -88,18 +88,6 @@ class ScoreTable:
 def rich_table(scores: Scores) -> ScoreTable:
     """Return the table for a terminal of any width."""
     return ScoreTable(scores)
-
-
-def markdown_table(scores: Scores) -> str:
-    """Return the same table as markdown, with its footnotes."""
-    lines = ["| " + " | ".join(c.heading for c in COLUMNS) + " |", "|---|" + "---:|" * (len(COLUMNS) - 1)]
-    lines += ["| " + " | ".join(c.cell(row) for c in COLUMNS) + " |" for row in scores.rows]
-    return "\n".join([*lines, "", *footnotes(scores)]) + "\n"
-
-
-def json_table(scores: Scores) -> list[dict[str, str]]:
-    """Return the same table as rows of heading -> text; the numbers in full are in scores.json."""
-    return [{column.heading: column.cell(row) for column in COLUMNS} for row in scores.rows]
 
 
 def footnotes(scores: Scores) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house import (
+from sim_bridge.house import (  # noqa: F401
     kinds_bath,
     kinds_belongings,
     kinds_decor,
@@ -20,21 +20,4 @@ from sim_bridge.house import (
 )
 from sim_bridge.house.kinds import KINDS, Kind
 
-MODULES = (
-    kinds_bath,
-    kinds_belongings,
-    kinds_decor,
-    kinds_kitchen,
-    kinds_lamps,
-    kinds_laundry,
-    kinds_openings,
-    kinds_seating,
-    kinds_small,
-    kinds_sport,
-    kinds_storage,
-    kinds_tableware,
-    kinds_toys,
-    kinds_utility,
-)
-
-__all__ = ["KINDS", "MODULES", "Kind"]
+__all__ = ["KINDS", "Kind"]

@@ -6,8 +6,8 @@ An object's local frame: origin at the centre of its footprint at its lowest poi
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Pose2
 
@@ -131,10 +131,6 @@ class House:
     def thing(self, instance: int) -> Thing:
         """Return the object with this instance id (KeyError when there is none)."""
         return self._index()[instance]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists and numbers, ready for JSON."""
-        return asdict(self)
 
     def room_at(self, x: float, y: float) -> Room | None:
         """Return the room whose floor holds the point."""

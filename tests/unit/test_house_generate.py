@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_same_seed_same_house(houses: list[House]) -> None:
 
 
 def test_house_goes_into_json(houses: list[House]) -> None:
-    again = json.loads(json.dumps(houses[0].to_dict()))
+    again = json.loads(json.dumps(asdict(houses[0])))
     assert [t["kind"] for t in again["things"]] == [t.kind for t in houses[0].things]
 
 

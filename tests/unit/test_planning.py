@@ -16,15 +16,9 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.planning import Point, along, distance_field, index_of, plan, snap
 from eqa_nodes.core.types import GridMap
+from tests.unit.grid_fixture import grid_of
 
 RADIUS = 0.18
-
-
-def grid_of(*rows: str, scale: int = 5) -> GridMap:
-    """First row is the north; `#` occupied, `?` unknown, else free. One character is `scale` cells of 0.1 m."""
-    marks = np.array([list(row) for row in reversed(rows)]).repeat(scale, 0).repeat(scale, 1)
-    cells = np.select([marks == "#", marks == "?"], [100, -1], 0).astype(np.int8)
-    return GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0)
 
 
 def length(path: list[Point]) -> float:

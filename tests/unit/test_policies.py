@@ -22,16 +22,10 @@ from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types import Action, Decision, Frontier, GridMap, Question
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from tests.unit.grid_fixture import grid_of
 
 QUESTION = Question("where is the plant?")
 HALL = ("##############", "#............?", "#............?", "#............?", "#............?", "##############")
-
-
-def grid_of(*rows: str, scale: int = 5) -> GridMap:
-    """First row is the north; `#` occupied, `?` unknown, else free and explored. A character is `scale` cells wide."""
-    marks = np.array([list(row) for row in reversed(rows)]).repeat(scale, 0).repeat(scale, 1)
-    cells = np.select([marks == "#", marks == "?"], [100, -1], 0).astype(np.int8)
-    return GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0)
 
 
 def decide(policy: Policy, grid: GridMap, pose: Pose2, frontiers: list[Frontier] | None = None) -> Decision:
