@@ -6,7 +6,7 @@ Builders work in the object's local frame: origin at the centre of the footprint
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
@@ -133,18 +133,7 @@ def at(
     )
 
 
-def box(
-    x: float,
-    y: float,
-    z: float,
-    size: tuple[float, float, float],
-    colour: str,
-    texture: str = "plain",
-    glow: float = 0.0,
-    yaw: float = 0.0,
-) -> Part:
-    """Return a box that stands on height z."""
-    return at("box", x, y, z, size, colour, texture, glow, yaw)
+box = partial(at, "box")  # a box that stands on height z
 
 
 @lru_cache(maxsize=512)

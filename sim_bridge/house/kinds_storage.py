@@ -92,28 +92,27 @@ def television(look: Look) -> list[Part]:
     ]
 
 
+def _chest(look: Look, foot: float, leg: float, rows: int, columns: int) -> list[Part]:
+    """Return a body on legs with a top board and a front of doors or drawers."""
+    c, t = look.colour, look.texture
+    return [
+        box(-0.01, 0, foot, (look.depth - 0.03, look.width, look.height - foot - 0.03), tone(c, 0.85), t),
+        box(0, 0, look.height - 0.03, (look.depth, look.width, 0.03), c, t),
+        *legs(look, foot, leg, tone(c, 0.7), t),
+        *doors(look, foot + 0.02, look.height - 0.04, rows, columns, c),
+    ]
+
+
 @kind("sideboard", (0.4, 0.48), (1.2, 1.7), (0.8, 0.92), colours=WOODS, materials=("wood",), surfaces=top)
 def sideboard(look: Look) -> list[Part]:
     """A waist-high cabinet with three doors on feet."""
-    c, t = look.colour, look.texture
-    return [
-        box(-0.01, 0, 0.1, (look.depth - 0.03, look.width, look.height - 0.13), tone(c, 0.85), t),
-        box(0, 0, look.height - 0.03, (look.depth, look.width, 0.03), c, t),
-        *legs(look, 0.1, 0.05, tone(c, 0.7), t),
-        *doors(look, 0.12, look.height - 0.04, 1, 3, c),
-    ]
+    return _chest(look, 0.1, 0.05, 1, 3)
 
 
 @kind("dresser", (0.42, 0.52), (0.8, 1.2), (0.8, 1.0), colours=WOODS, materials=("wood",), surfaces=top)
 def dresser(look: Look) -> list[Part]:
     """A chest of four rows of drawers."""
-    c, t = look.colour, look.texture
-    return [
-        box(-0.01, 0, 0.05, (look.depth - 0.03, look.width, look.height - 0.08), tone(c, 0.85), t),
-        box(0, 0, look.height - 0.03, (look.depth, look.width, 0.03), c, t),
-        *legs(look, 0.05, 0.06, tone(c, 0.7), t),
-        *doors(look, 0.07, look.height - 0.04, 4, 2 if look.width > 1.0 else 1, c),
-    ]
+    return _chest(look, 0.05, 0.06, 4, 2 if look.width > 1.0 else 1)
 
 
 @kind("nightstand", (0.36, 0.44), (0.42, 0.5), (0.48, 0.58), colours=WOODS, materials=("wood",), surfaces=top)
