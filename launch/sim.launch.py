@@ -2,7 +2,8 @@
 
 ros2 launch eqa_nodes sim.launch.py policy:=random params_file:=my.yaml
 
-The nodes wait for `eqa ask --attach`, or any client of the action ask, in your ROS_DOMAIN_ID.
+The nodes are in your ROS_DOMAIN_ID. The service reset_episode begins an episode in a scene; `eqa ask --attach`, or any
+client of the action ask, asks.
 """
 
 from __future__ import annotations
