@@ -45,14 +45,6 @@ class HouseQuestion:
     needs_exploration: bool
 
 
-def split_of(seed: int) -> str:
-    """Return train or test (ConfigError for a seed of neither)."""
-    for split, seeds in SPLITS.items():
-        if seed in seeds:
-            return split
-    raise ConfigError(f"house seed {seed} belongs to no split: train has seeds 0-999, test has 1000-1999")
-
-
 def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False,
                     per_house: int = len(CATEGORIES)) -> Iterator[HouseQuestion]:
     """Yield n questions (fewer where the split runs out), at most one of each category from each house.
@@ -82,16 +74,6 @@ def _one_of_each(source: _Source, order: Sequence[str], used: dict[str, Counter[
         question = source.next(category, used[category])
         if question is not None:
             yield question
-
-
-def questions_of(seed: int, per_category: int = 3, include_seen: bool = False) -> list[HouseQuestion]:
-    """Return up to `per_category` questions of each category about one house (ConfigError: a seed of no split)."""
-    source = _Source(seed, split_of(seed), include_seen)
-    found = []
-    for category in CATEGORIES:
-        used: Counter[str] = Counter()
-        found += [source.next(category, used) for _ in range(per_category)]
-    return [question for question in found if question is not None]
 
 
 def to_openeqa(questions: Iterable[HouseQuestion]) -> list[dict[str, object]]:

@@ -141,11 +141,15 @@ def test_memory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> Non
     assert error.value.code == ErrorCode.STORAGE and str(tmp_path) in str(error.value)
 
 
-def _ask_vlm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Any:
+def _with_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> closing[GraphRunner]:
     for name, value in {"BASE_URL": url, "MODEL": "scripted", "API_KEY": "none"}.items():
         monkeypatch.setenv(f"EQA_VLM_{name}", value)
     extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
-    with closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20))) as runner:
+    return closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20)))
+
+
+def _ask_vlm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Any:
+    with _with_model(tmp_path, monkeypatch, url) as runner:
         return runner.run(PLANT).answer
 
 
@@ -173,10 +177,7 @@ def test_a_model_answers_through_the_graph(tmp_path: Path, monkeypatch: pytest.M
 
 def _answer_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: VlmServer) -> Any:
     """Ask a robot that has one remembered view and may not move: one call."""
-    for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
-        monkeypatch.setenv(f"EQA_VLM_{name}", value)
-    extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
-    with closing(GraphRunner(tmp_path, parameters(tmp_path, extra))) as runner:
+    with _with_model(tmp_path, monkeypatch, server.url) as runner:
         runner.client.reset(PLANT.scene, PLANT.id, None, 0)
         return runner.client.ask(Question("Where is the plant?", may_explore=False))
 
