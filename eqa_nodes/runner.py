@@ -179,10 +179,12 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
         thread.start()
     print(READY, flush=True)
     sys.stdin.read()  # until the parent closes it, or dies
+    threading.Timer(STOP_DEADLINE_S, os._exit, (1,)).start()  # no deadlock at exit outlives its parent
     rclpy.try_shutdown()
     for thread in threads:
         thread.join(1.0)
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # threads of an executor may still wait for an answer that never comes
 
 
 def _spin_or_die(executor: Any) -> None:

@@ -31,7 +31,7 @@ def ask(arguments: argparse.Namespace) -> int:
 
 def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
     folder = run_folder(arguments)
-    sample = Sample("question", arguments.question, "", scene=arguments.scene)
+    sample = Sample("question", arguments.question, "", scene=arguments.scene or "house:1000")
     with closing(open_runner(arguments, folder, show)) as runner:
         return runner.run(sample).answer
 
@@ -45,6 +45,8 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
     question = Question(arguments.question, may_explore=arguments.explore, limits=limits_of(arguments),
                         force_guess=arguments.force_guess)
     with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}) as client:
+        if arguments.scene:
+            client.reset(arguments.scene, "question", None, 0)
         return client.ask(question, lambda feedback: show(progress_of(feedback)))
 
 

@@ -168,6 +168,8 @@ def run_node(node_class: Callable[[], EqaNode], args: list[str] | None = None) -
         return 2
     executor = executor_of(node)
     spin(executor)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # ending already; a second Ctrl-C must not tear the bag
     executor.shutdown(timeout_sec=2.0)
     node.destroy_node()
     rclpy.try_shutdown()

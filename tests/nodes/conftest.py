@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 
-rclpy = pytest.importorskip(
-    "rclpy", reason="rclpy is not installed: pip install 'eqa-nodes[ros]', or source a ROS distribution")
-pytest.importorskip("eqa_interfaces", reason="eqa_interfaces is not built: make setup, or colcon build in ros2_ws")
-
 
 class Ros:
     """A context in a domain of its own; `add` spins a node in a thread until the test ends."""
 
     def __init__(self, domain: int) -> None:
+        import rclpy
         from rclpy.context import Context
 
         self.context = Context()
@@ -56,6 +53,8 @@ class Ros:
 
     def close(self) -> None:
         """End everything."""
+        import rclpy
+
         rclpy.try_shutdown(context=self.context)
         for thread in self._threads:
             thread.join(3.0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.ros import need_ros
+
+need_ros()
+
 import math
 from typing import Any
 

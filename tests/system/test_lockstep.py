@@ -3,6 +3,10 @@ with delays in the nodes, and on a machine that is busy with something else."""
 
 from __future__ import annotations
 
+from tests.ros import need_ros
+
+need_ros()
+
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
