@@ -43,7 +43,7 @@ def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
     """
     config = config or PerceptionConfig()
     counts = instances(frame, labels, config) if counts is None else counts
-    if not counts:
+    if not counts or frame.labels is None:
         return ()
     ids = list(counts)
     compact_of = np.zeros(2 ** 16, np.uint16)
