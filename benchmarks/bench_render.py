@@ -44,8 +44,3 @@ def _median_ms(work: Callable[[], object], count: int = FRAMES) -> float:
 def _row(name: str, median_ms: float, cast_ms: float, note: str) -> dict[str, object]:
     return {"name": name, "median_ms": round(median_ms, 1), "baseline": f"Embree ray cast alone, {cast_ms:.1f} ms",
             "ratio": round(median_ms / cast_ms, 2), "note": note}
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(row)
