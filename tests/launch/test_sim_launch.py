@@ -3,7 +3,6 @@
 Runs as `launch_test tests/launch/test_sim_launch.py` as well. Where there is no launch, tests/unit/test_launch_files.py
 reads the launch files.
 """
-# ruff: noqa: E402 - imports follow the skip
 
 from __future__ import annotations
 
