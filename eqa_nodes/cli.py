@@ -58,7 +58,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
 
 def _demo(p: argparse.ArgumentParser) -> None:
     p.add_argument("--questions", type=int, default=5, metavar="N", help="how many (default: 5)")
-    p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
+    p.add_argument("--seed", type=int, default=3, help="decides which houses (default: 3)")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.bench:demo")
