@@ -23,7 +23,8 @@ def test_a_demo_leaves_everything_behind(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["demo", "--questions", "1", "--out", str(run), *SMALL]) == 0
     printed = capsys.readouterr().out
     assert "1 asked, 0 asked before, 0 failed" in printed and "judge" in printed and "blind" in printed
-    for name in ("manifest.json", "predictions.jsonl", "predictions.json", "scores.json", "openeqa_scores.json", "report.html"):
+    for name in ("manifest.json", "predictions.jsonl", "predictions.json", "scores.json", "openeqa_scores.json",
+                 "report.html"):
         assert (run / name).stat().st_size > 0, name
     (bag,) = (run / "bags").iterdir()
     assert list(bag.glob("*.mcap")) and (bag / "metadata.yaml").exists()
@@ -36,10 +37,12 @@ def test_a_demo_leaves_everything_behind(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_a_run_resumes_and_asks_nothing_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["bench", "run", "--questions", "2", "--split", "train", "--through", "process", "--out", str(tmp_path), *SMALL]
+    words = ["bench", "run", "--questions", "2", "--split", "train", "--through", "process", "--out", str(tmp_path),
+             *SMALL]
     assert main(words) == 0
     lines = (tmp_path / "predictions.jsonl").read_text().splitlines()
-    (tmp_path / "predictions.jsonl").write_text(lines[0] + "\n" + lines[1][: len(lines[1]) // 2])  # killed while it wrote
+    killed_while_it_wrote = lines[0] + "\n" + lines[1][: len(lines[1]) // 2]
+    (tmp_path / "predictions.jsonl").write_text(killed_while_it_wrote)
     capsys.readouterr()
     assert main(words) == 0
     assert "1 asked, 1 asked before" in capsys.readouterr().out
@@ -49,7 +52,8 @@ def test_a_run_resumes_and_asks_nothing_twice(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_one_question_in_a_house(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["ask", "What color is the sofa?", "--scene", "house:1001", "--through", "process", "--out", str(tmp_path), *SMALL]
+    words = ["ask", "What color is the sofa?", "--scene", "house:1001", "--through", "process", "--out", str(tmp_path),
+             *SMALL]
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "steps" in printed and "privileged: LabelAnswerer" in printed
@@ -67,7 +71,8 @@ def test_one_question_in_a_house(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (["bench", "score", "nowhere"], "nowhere"),
     (["report", "nowhere"], "nowhere"),
     (["graph", "--check", "nowhere.yaml"], "nowhere.yaml")])
-def test_wrong_use_is_one_line_with_the_remedy(words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_wrong_use_is_one_line_with_the_remedy(words: list[str], complaint: str, tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch,
                                                capsys: pytest.CaptureFixture[str]) -> None:
     import re
 
@@ -82,7 +87,8 @@ def test_wrong_use_is_one_line_with_the_remedy(words: list[str], complaint: str,
 
 def test_doctor_and_graph(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
-    assert {check["name"] for check in json.loads(capsys.readouterr().out)} >= {"python", "ros", "interfaces", "house", "disk"}
+    names = {check["name"] for check in json.loads(capsys.readouterr().out)}
+    assert names >= {"python", "ros", "interfaces", "house", "disk"}
     assert main(["graph", "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["nodes"]) == {
         "bridge", "mapper", "memory", "explorer", "navigator", "answerer", "recorder", "agent"}
