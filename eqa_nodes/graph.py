@@ -106,7 +106,7 @@ NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock"),
-        subscribes=("taken",), serves=("act", "reset_simulator"), threads=3, worlds="sim"),
+        subscribes=("taken",), serves=("act", "reset_simulator"), worlds="sim"),
     "mapper": NodeSpec(
         "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
@@ -116,7 +116,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_memory", "recall")),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", subscribes=("map", "explored", "frontiers", "odom"),
-        serves=("choose_goal",), threads=3),
+        serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
         calls=("act",), threads=4, worlds="sim"),

@@ -48,7 +48,6 @@ class ExplorerSettings:
 
     node: NodeSettings = NodeSettings()
     policy: str = "frontier"
-    map_deadline_s: float = 10.0  # for the map of the newest observation
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,7 @@ class AgentSettings:
 
     node: NodeSettings = NodeSettings()
     agent: AgentConfig = AgentConfig()
+    map_deadline_s: float = 10.0  # for the map of the newest observation to reach the explorer
     model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
     observe_deadline_s: float = 60.0  # for the first observation of an episode, until every observer has it
 

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Header
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import NodeLost, SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types import Action, Label
+from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.node import EqaNode, run_node, spin
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 
@@ -34,14 +39,27 @@ class BridgeNode(EqaNode):
         self._step: Step | None = None
         self._max_steps = 0
         self._offset_ns = 0
+        self._told: Mapping[int, Label] = {}  # the table of labels that was published last
         self._one_at_a_time = threading.Lock()
         self._taken: dict[str, int] = {}
         self._heard = threading.Condition()
         for key in self.spec.publishes:
             self.out(key)
-        self.hear("taken", self._on_taken)
+        self._ear = self._listen()
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
+
+    def _listen(self) -> Any:
+        """Hear acknowledgements in a node and thread of their own while `act` waits for them.
+
+        A multi-threaded executor would do, but it spins while a callback waits: 35 ms of CPU a step.
+        """
+        ear = Node(f"{self.get_name()}_ear", context=self.context, enable_rosout=False, start_parameter_services=False)
+        ear.create_subscription(Header, TOPICS["taken"].name, self._on_taken, qos(TOPICS["taken"].qos))
+        executor = SingleThreadedExecutor(context=self.context)
+        executor.add_node(ear)
+        threading.Thread(target=spin, args=(executor,), daemon=True).start()
+        return ear
 
     def _on_taken(self, header: Any) -> None:
         with self._heard:
@@ -72,7 +90,7 @@ class BridgeNode(EqaNode):
             step = self._current()
             if request.action != request.OBSERVE:
                 step = self._advance(Action(request.action), step)
-            self._publish(step)
+            self._publish(step, again=request.action == request.OBSERVE)
             self._await_observers(step)
         return self._fill(response, step)
 
@@ -100,12 +118,13 @@ class BridgeNode(EqaNode):
                     raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
                                    f"{stamp / 1e9:.3f} s within {self.config.taken_deadline_s:g} s")
                 self.count("observation published again")
-                self._publish(step)
+                self._publish(step, again=True)
 
     def _behind(self, stamp_ns: int) -> list[str]:
         return [name for name in self.config.observers if self._taken.get(name, -1) < stamp_ns]
 
-    def _publish(self, step: Step) -> None:
+    def _publish(self, step: Step, again: bool) -> None:
+        """Show an observation; the table of labels only when it has changed, or when somebody may not have it."""
         frame, stamp = step.frame, step.frame.stamp_ns
         self.send("clock", Clock(clock=convert.time_of(stamp)))
         self.send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
@@ -115,7 +134,10 @@ class BridgeNode(EqaNode):
         self.send("odom", self._odometry(step))
         self.send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
-            self.send("label_table", convert.label_table_msg(self._simulator.labels(), stamp))
+            labels = self._simulator.labels()
+            if again or labels != self._told:
+                self._told = labels
+                self.send("label_table", convert.label_table_msg(labels, stamp))
             self.send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
         self.send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
         self.send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))

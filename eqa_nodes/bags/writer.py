@@ -91,7 +91,7 @@ class BagWriter:
         except OSError as error:
             raise StorageError(f"bag {self.folder} cannot be created ({error}): name another folder") from error
         stream: Any = self._stream  # write, tell and flush are all that the MCAP writer uses
-        self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
+        self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=CompressionType.LZ4)
         self._begin()
 
     def write(self, topic: str, stamp_ns: int, cdr: bytes) -> int:

@@ -27,7 +27,7 @@ class ExplorerNode(EqaNode):
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:
-        seen = self.newest.at(messages.ns_of(request.header.stamp), self.config.map_deadline_s)
+        seen = self.newest.at(messages.ns_of(request.header.stamp), deadline_s=0.0)  # too early: the caller asks again
         if request.new_question or not self.began:
             self.policy.reset(request.seed)
             self.began = True

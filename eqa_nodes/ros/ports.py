@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from std_msgs.msg import Header
 
 from eqa_nodes import messages
 from eqa_nodes.core.agent import Ports
+from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.types import (
     Answer,
@@ -29,6 +31,7 @@ from eqa_nodes.core.types import (
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
 
+ASK_AGAIN_S = 0.005  # the map is on its way
 DRIVE_WALL_S = 600.0  # a drive that has not ended after this is called off: its node is stuck
 
 
@@ -81,18 +84,28 @@ class RosExplorer:
 
     def __init__(self, node: EqaNode, odometry: BridgeOdometry) -> None:
         self._client, self._deadline = node.remote("choose_goal"), node.config.node.call_deadline_s
-        self._odometry = odometry
+        self._odometry, self._map_deadline = odometry, node.config.map_deadline_s
         self._asked: object = None
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
-        response = self._client.call(
-            self._deadline, header=Header(stamp=self._odometry.status().stamp), question=question.text,
+        response = self._fresh(
+            header=Header(stamp=self._odometry.status().stamp), question=question.text,
             question_id=question.id, seed=question.seed, new_question=question is not self._asked,
             assessments=[convert.assessment_msg(a, question.id) for a in assessments])
         self._asked = question
         goal = messages.goal_of(response.goal) if response.has_goal else None
         candidates = tuple(messages.candidate_of(c) for c in response.candidates)
         return Decision(goal, response.reason, candidates, response.explored)
+
+    def _fresh(self, **fields: Any) -> Any:
+        """Ask until the explorer has the map of the newest observation. Raises StaleData at the deadline."""
+        end = time.monotonic() + self._map_deadline
+        while True:
+            response = self._client.exchange(self._deadline, **fields)
+            if response.error_code != ErrorCode.STALE or time.monotonic() > end:
+                convert.raise_remote(response)
+                return response
+            time.sleep(ASK_AGAIN_S)
 
 
 class RosAnswerer:
