@@ -24,7 +24,10 @@ class MapperNode(ObserverNode):
         self.frames.clear()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        bad = self.mapper.bad_pixels
         self.mapper.integrate(frame)
+        if self.mapper.bad_pixels > bad:
+            self.count("observations with depth pixels that are NaN, infinite, negative or out of reach")
         self.again()
 
     def again(self) -> None:

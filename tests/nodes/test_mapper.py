@@ -1,0 +1,118 @@
+"""The mapper node takes in what it can, says what it cannot, and keeps going."""
+
+from __future__ import annotations
+
+from tests.ros import need_ros
+
+need_ros()
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from eqa_interfaces.msg import Episode
+
+from eqa_nodes import messages
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.nodes.mapper import MapperNode
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.remote import Remotes
+
+K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
+SECOND = 1_000_000_000
+
+
+class Camera:
+    """Publishes observations as a bridge or a robot would, and hears what the mapper makes of them."""
+
+    def __init__(self, ros: Any) -> None:
+        self.mapper = ros.add(MapperNode)
+        self.node = ros.plain("camera")
+        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
+                     for key in ("depth", "camera_info", "tf")}
+        self._heard = threading.Condition()
+        self.taken: list[int] = []
+        self.maps: list[Any] = []
+        for key, store in (("taken", self.taken), ("map", self.maps)):
+            topic = TOPICS[key]
+            self.node.create_subscription(interface(topic.type), topic.name, lambda m, s=store: self._on(s, m), qos(topic.qos))
+        response = Remotes(self.node).service("reset_mapper").call(10.0, episode=Episode(episode_id="e"))
+        assert response.error_code == 0
+
+    def _on(self, store: list[Any], message: Any) -> None:
+        with self._heard:
+            store.append(messages.ns_of(message.stamp) if store is self.taken else message)
+            self._heard.notify_all()
+
+    def show(self, stamp: int, depth: np.ndarray, *without: str, encoding: str = "32FC1") -> bool:
+        """Publish one observation until it is acknowledged; False when it is not."""
+        image = convert.image_msg(depth.astype(np.float32), "32FC1", stamp)
+        image.encoding = encoding
+        pose = Pose2(0.0, 0.0, 0.0).transform()
+        tf = [convert.transform_msg(convert.MAP, convert.BASE, stamp, pose),
+              convert.transform_msg(convert.BASE, convert.CAMERA, stamp, camera_mount(1.2, 0.2))]
+        parts = {"tf": interface("tf2_msgs/msg/TFMessage")(transforms=tf),
+                 "camera_info": convert.camera_info_msg(K, stamp), "depth": image}
+        end = time.monotonic() + 2.0
+        while time.monotonic() < end:
+            for key, message in parts.items():
+                if key not in without:
+                    self._out[key].publish(message)
+            with self._heard:
+                if self._heard.wait_for(lambda: stamp in self.taken, 0.5):
+                    return True
+        return False
+
+
+@pytest.fixture
+def camera(ros: Any) -> Camera:
+    return Camera(ros)
+
+
+def test_every_observation_becomes_a_map_with_its_stamp(camera: Camera) -> None:
+    assert camera.show(SECOND, np.full((48, 64), 2.0)) and camera.show(2 * SECOND, np.full((48, 64), 2.0))
+    assert {SECOND, 2 * SECOND} <= {messages.stamp_of(m) for m in camera.maps}
+    assert (messages.grid_of(camera.maps[-1]).cells == 100).any()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0, -3.0, 1e9])
+def test_depth_that_says_nothing_changes_no_map_and_is_counted(camera: Camera, bad: float) -> None:
+    assert camera.show(SECOND, np.full((48, 64), 2.0))
+    before = messages.grid_of(camera.maps[-1]).cells
+    assert camera.show(2 * SECOND, np.full((48, 64), bad)) and camera.show(3 * SECOND, np.full((48, 64), bad))
+    after = messages.grid_of(camera.maps[-1]).cells
+    assert np.array_equal(before == 100, after == 100)
+    assert bad == 0.0 or any("depth pixels" in reason for reason in camera.mapper.counts)
+
+
+def test_a_wrong_encoding_is_refused_and_the_next_observation_taken_in(camera: Camera) -> None:
+    assert camera.show(SECOND, np.full((48, 64), 2.0), encoding="mono8")  # acknowledged: nobody waits for it
+    assert any("mono8" in reason for reason in camera.mapper.counts) and not camera.maps
+    assert camera.show(2 * SECOND, np.full((48, 64), 2.0)) and camera.maps
+
+
+def test_stamps_that_go_back_are_refused(camera: Camera) -> None:
+    assert camera.show(2 * SECOND, np.full((48, 64), 2.0))
+    assert not camera.show(SECOND, np.full((48, 64), 2.0))
+    assert camera.mapper.counts["observation from the past"] > 0
+
+
+@pytest.mark.parametrize("missing", ["camera_info", "tf"])
+def test_what_lacks_a_part_waits_and_later_ones_wait_behind_it(camera: Camera, missing: str) -> None:
+    assert not camera.show(SECOND, np.full((48, 64), 2.0), missing)
+    assert camera.show(SECOND, np.full((48, 64), 2.0))
+
+
+def test_a_transform_that_is_none_is_counted(camera: Camera) -> None:
+    nonsense = Transform((np.nan, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    message = interface("tf2_msgs/msg/TFMessage")(transforms=[convert.transform_msg("map", "base_link", SECOND, nonsense)])
+    end = time.monotonic() + 5.0
+    while not camera.mapper.counts and time.monotonic() < end:
+        camera._out["tf"].publish(message)
+        time.sleep(0.1)
+    assert any("not a finite translation" in reason for reason in camera.mapper.counts)
