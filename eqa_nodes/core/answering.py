@@ -1,20 +1,15 @@
-"""What all answerers share: which there are, which questions they take, how an answer is put together."""
+"""What all answerers share: which questions they take, how an answer is put together; and the blind baseline."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from eqa_nodes.core.errors import BadQuestion, ConfigError, unknown
+from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.model import Backend
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types import Answer, Evidence, Keyframe, Question, Recalled, Receipt, ViewAssessment
-
-if TYPE_CHECKING:
-    from eqa_nodes.core.vlm_answerer import VlmConfig
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
@@ -74,33 +69,3 @@ class BlindAnswerer:
         """Guess without the items."""
         answer = self._inner.answer(question, ())
         return replace(answer, receipt=replace(answer.receipt, privileged=()))
-
-
-def _label(backend: Backend | None, config: VlmConfig | None) -> Answerer:
-    from eqa_nodes.core.label_answerer import LabelAnswerer
-    return LabelAnswerer()
-
-
-def _vlm(backend: Backend | None, config: VlmConfig | None) -> Answerer:
-    from eqa_nodes.core.vlm_answerer import VlmAnswerer
-    if backend is None:
-        raise ConfigError("the answerer 'vlm' needs a model backend: choose one (openai: set EQA_VLM_BASE_URL)")
-    return VlmAnswerer(backend, config)
-
-
-def _blind(backend: Backend | None, config: VlmConfig | None) -> Answerer:
-    return BlindAnswerer(_label(backend, config) if backend is None else _vlm(backend, config))
-
-
-ANSWERERS: dict[str, Callable[[Backend | None, VlmConfig | None], Answerer]] = {
-    "label": _label, "vlm": _vlm, "blind": _blind}
-
-
-def make_answerer(name: str, backend: Backend | None = None, config: VlmConfig | None = None) -> Answerer:
-    """Return an answerer: label (privileged, no model), vlm (needs a backend), blind (a backend's guess, else priors).
-
-    Raises ConfigError for an unknown name, and for vlm without a backend.
-    """
-    if name not in ANSWERERS:
-        raise ConfigError(unknown("answerer", name, ANSWERERS))
-    return ANSWERERS[name](backend, config)

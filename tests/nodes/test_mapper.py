@@ -8,6 +8,7 @@ need_ros()
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,16 @@ class Camera:
     def __init__(self, ros: Any) -> None:
         self.mapper = ros.add(MapperNode)
         self.node = ros.plain("camera")
-        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
-                     for key in ("depth", "camera_info", "tf")}
+        self._out = {}
+        for key in ("depth", "camera_info", "tf"):
+            topic = TOPICS[key]
+            self._out[key] = self.node.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
         self._heard = threading.Condition()
         self.taken: list[int] = []
         self.maps: list[Any] = []
         for key, store in (("taken", self.taken), ("map", self.maps)):
             topic = TOPICS[key]
-            self.node.create_subscription(interface(topic.type), topic.name, lambda m, s=store: self._on(s, m), qos(topic.qos))
+            self.node.create_subscription(interface(topic.type), topic.name, partial(self._on, store), qos(topic.qos))
         response = Remotes(self.node).service("reset_mapper").call(10.0, episode=Episode(episode_id="e"))
         assert response.error_code == 0
 
@@ -110,7 +113,8 @@ def test_what_lacks_a_part_waits_and_later_ones_wait_behind_it(camera: Camera, m
 
 def test_a_transform_that_is_none_is_counted(camera: Camera) -> None:
     nonsense = Transform((np.nan, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
-    message = interface("tf2_msgs/msg/TFMessage")(transforms=[convert.transform_msg("map", "base_link", SECOND, nonsense)])
+    transform = convert.transform_msg(convert.MAP, convert.BASE, SECOND, nonsense)
+    message = interface("tf2_msgs/msg/TFMessage")(transforms=[transform])
     end = time.monotonic() + 5.0
     while not camera.mapper.counts and time.monotonic() < end:
         camera._out["tf"].publish(message)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.answering import check_question, make_answerer, match_choice
+from eqa_nodes.answerers import make_answerer
+from eqa_nodes.core.answering import check_question, match_choice
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.label_answerer import LabelAnswerer
@@ -225,7 +226,9 @@ def test_questions_that_are_none() -> None:
             check_question(text)
 
 
-def test_unknown_answerer_lists_the_known() -> None:
+def test_unknown_answerer_lists_the_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="blind, label, vlm"):
         make_answerer("oracle")
     with pytest.raises(ConfigError, match="EQA_VLM_BASE_URL"):
