@@ -11,7 +11,7 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy._rclpy_pybind11 import RCLError
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
@@ -149,11 +149,14 @@ def executor_of(node: EqaNode) -> Any:
 
 
 def spin(executor: Any) -> None:
-    """Spin until the context ends."""
+    """Spin until the context ends, also when that happens in the middle of a callback."""
     try:
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         return
+    except (InvalidHandle, RCLError):  # the end takes publishers and clients away from callbacks that still run
+        if executor.context.ok():
+            raise
 
 
 def run_node(node_class: Callable[[], EqaNode], args: list[str] | None = None) -> int:
