@@ -74,6 +74,7 @@ SERVICES: dict[str, Port] = {
     "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "recall": Port("recall", "eqa_interfaces/srv/Recall"),
     "choose_goal": Port("choose_goal", "eqa_interfaces/srv/ChooseGoal"),
+    "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
 }
@@ -122,7 +123,7 @@ NODES: dict[str, NodeSpec] = {
         calls=("act",), threads=4, worlds="sim"),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
-        serves=("assess_views", "answer_question"), threads=2),
+        serves=("rank_regions", "assess_views", "answer_question"), threads=2),
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
@@ -132,7 +133,7 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
         serves=("ask", "reset_episode"),
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "choose_goal",
-               "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
+               "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
 }
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step

@@ -29,8 +29,10 @@ from eqa_nodes.core.types import (
     Limits,
     NavResult,
     Question,
+    RankedRegion,
     Recalled,
     RecallQuery,
+    Situation,
     Travelled,
     ViewAssessment,
 )
@@ -119,19 +121,21 @@ class LocalExplorer:
         self._policy, self._body = policy, body
         self._asked: object = None
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
         """Decide on the map of the last observation."""
         if question is not self._asked:
             self._policy.reset(question.seed)
             self._asked = question
         stamp, pose = self._body.last()
         grid, frontiers = self._body.view(), self._body.frontiers()
-        decision = self._policy.decide(question, pose, grid, frontiers, assessments)
+        decision = self._policy.decide(Situation(question, pose, grid, frontiers, assessments, regions))
         goal = decision.goal.as_sent() if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:
             self._body.trace.decisions.append(
-                TraceDecision(stamp, pose, goal, decision.reason, decision.candidates, tuple(frontiers)))
+                TraceDecision(stamp, pose, goal, decision.reason, decision.candidates, tuple(frontiers),
+                              decision.marks))
         return decision
 
 
@@ -180,7 +184,8 @@ class InProcessRunner:
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
         navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1])
-        explorer = LocalExplorer(make_policy(self._settings["explorer"].policy), body)
+        policy = make_policy(self._settings["explorer"].policy, self._settings["explorer"].params)
+        explorer = LocalExplorer(policy, body)
         return Ports(navigator, explorer, body, self._answerer, body)
 
 

@@ -22,6 +22,8 @@ from eqa_nodes.core.types import (
     Intrinsics,
     Keyframe,
     Label,
+    Place,
+    RankedRegion,
     Receipt,
     Sighting,
     ViewAssessment,
@@ -132,8 +134,16 @@ def candidate_of(m: Any) -> Candidate:
 
 def assessment_of(m: Any) -> ViewAssessment:
     """Return the assessment of an eqa_interfaces/ViewAssessment."""
+    target = (float(m.target.x), float(m.target.y)) if m.has_target else None
+    pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
     return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
-                          str(m.note))
+                          str(m.note), pose, float(m.worth),
+                          tuple(map(candidate_of, m.places)), target, str(m.says))
+
+
+def ranked_region_of(m: Any) -> RankedRegion:
+    """Return the region of an eqa_interfaces/RankedRegion."""
+    return RankedRegion(str(m.name), float(m.weight))
 
 
 def label_table_of(message: Any) -> dict[int, Label]:
@@ -144,7 +154,8 @@ def label_table_of(message: Any) -> dict[int, Label]:
 def keyframe_of(message: Any) -> Keyframe:
     """Return the keyframe of an eqa_interfaces/Keyframe."""
     return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
-                    tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region))
+                    tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region),
+                    tuple(Place(int(p.u), int(p.v), float(p.position.x), float(p.position.y)) for p in message.places))
 
 
 def _sighting(s: Any) -> Sighting:

@@ -10,6 +10,7 @@ from typing import Any
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
 from eqa_nodes.core.memory import MemoryConfig
+from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.graph import OBSERVERS
 from eqa_nodes.parameters import build, read_file
 from sim_bridge.simulator import Robot
@@ -48,6 +49,7 @@ class ExplorerSettings:
 
     node: NodeSettings = NodeSettings()
     policy: str = "frontier"
+    params: PolicyConfig = PolicyConfig()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from eqa_nodes.core.types import (
     NavCode,
     NavResult,
     Question,
+    RankedRegion,
     Recalled,
     RecallQuery,
     Receipt,
@@ -101,6 +102,7 @@ class _Search:
         self.assessed: dict[int, ViewAssessment] = {}
         self.answered: Answer | None = None
         self.newest = 0
+        self.regions: Sequence[RankedRegion] = ()
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""
@@ -128,6 +130,7 @@ class _Search:
         """Return True as soon as what is remembered answers the question."""
         if self._remembered_answers() or self._limit_reached():
             return True
+        self.regions = self.ports.answerer.regions(self.question)
         self._report("looking")
         self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
         failed = 0
@@ -170,7 +173,7 @@ class _Search:
     def _decide(self) -> Decision:
         self._report("exploring")
         ordered = [self.assessed[i] for i in sorted(self.assessed)]
-        return self.ports.explorer.decide(self.question, ordered)
+        return self.ports.explorer.decide(self.question, ordered, self.regions)
 
     def _drive(self, decision: Decision, goal: Pose2) -> bool:
         """Drive one leg; True when the robot moved."""

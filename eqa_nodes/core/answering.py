@@ -9,7 +9,7 @@ from dataclasses import replace
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types import Answer, Evidence, Keyframe, Question, Recalled, Receipt, ViewAssessment
+from eqa_nodes.core.types import Answer, Evidence, Keyframe, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
@@ -60,6 +60,10 @@ class BlindAnswerer:
     def spent(self) -> Receipt:
         """Return calls and tokens so far; guessing reads no label, so nothing is privileged."""
         return replace(self._inner.spent(), privileged=())
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Expect nothing anywhere."""
+        return []
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge nothing: every view is as good as none."""

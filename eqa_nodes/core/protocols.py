@@ -9,14 +9,14 @@ from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import (
     Answer,
     Decision,
-    Frontier,
-    GridMap,
     Keyframe,
     NavResult,
     Question,
+    RankedRegion,
     Recalled,
     RecallQuery,
     Receipt,
+    Situation,
     Travelled,
     ViewAssessment,
 )
@@ -41,15 +41,15 @@ class Policy(Protocol):
     def reset(self, seed: int) -> None:
         """Begin a new question."""
 
-    def decide(self, question: Question, pose: Pose2, grid: GridMap, frontiers: Sequence[Frontier],
-               assessments: Sequence[ViewAssessment]) -> Decision:
+    def decide(self, situation: Situation) -> Decision:
         """Return the next goal, or a decision without one when nothing is left to explore."""
 
 
 class Explorer(Protocol):
     """A policy with the newest map at hand."""
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
         """Decide on the map of the last observation (raises StaleData when that does not come)."""
 
 
@@ -68,6 +68,9 @@ class Answerer(Protocol):
 
     def spent(self) -> Receipt:
         """Return calls and tokens since this answerer was made (failed calls too), and what is privileged in it."""
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return the kinds of room where the answer may be found, the likeliest first."""
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge views in one batched call: is the thing asked about there, is it enough?"""

@@ -18,6 +18,7 @@ class TraceDecision(NamedTuple):
     reason: str
     candidates: tuple[Candidate, ...] = ()
     frontiers: tuple[Frontier, ...] = ()
+    marks: tuple[Candidate, ...] = ()
 
 
 @dataclass

@@ -6,6 +6,7 @@ of REP 105.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import NamedTuple
@@ -90,6 +91,15 @@ class Sighting(NamedTuple):
     size: tuple[float, float, float]
 
 
+class Place(NamedTuple):
+    """Floor in view where the robot could stand: pixel (u, v) of the image, and x, y in metres, map frame."""
+
+    u: int
+    v: int
+    x: float
+    y: float
+
+
 @dataclass(frozen=True)
 class Keyframe:
     """A view worth remembering. jpeg is the canonical image: encoded once, stored and shown as it is."""
@@ -101,6 +111,7 @@ class Keyframe:
     sightings: tuple[Sighting, ...] = ()
     caption: str = ""
     region: str = ""
+    places: tuple[Place, ...] = ()
 
     @property
     def pose(self) -> Pose2:
@@ -157,7 +168,7 @@ class Frontier(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A place that a policy considered, and the weight that it gave it."""
+    """A place with a weight and what it is: one that a policy considered, or one that an answerer valued; map frame."""
 
     x: float
     y: float
@@ -166,12 +177,17 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1."""
+    """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
+
+    candidates: what was weighed; marks: what the policy holds of places, to be shown: label "value" (semantic value of
+    the floor there, 0..1) or the name of a region (weight: how much it promises).
+    """
 
     goal: Pose2 | None
     reason: str
     candidates: tuple[Candidate, ...] = ()
     explored: float = 0.0
+    marks: tuple[Candidate, ...] = ()
 
 
 class NavCode(Enum):
@@ -214,7 +230,13 @@ class Question(NamedTuple):
 
 
 class ViewAssessment(NamedTuple):
-    """What the answerer thinks of one keyframe for the question; all numbers in 0..1."""
+    """What the answerer thinks of one keyframe for the question; all numbers in 0..1.
+
+    worth: is it worth to explore on from what this view shows (the global semantic value of EXPRESS-Bench)?
+    places: the keyframe's places; weight: the local semantic value, they sum to 1; label: the region there, "" unknown.
+    target: where the thing asked about stands, map frame, metres; None where this view does not show it.
+    says: what this view alone answers, "" for nothing.
+    """
 
     keyframe_id: int
     stamp_ns: int
@@ -222,6 +244,29 @@ class ViewAssessment(NamedTuple):
     enough: float  # confidence that this view answers the question
     region: str = ""
     note: str = ""
+    pose: Pose2 = Pose2(0.0, 0.0, 0.0)  # where the view was taken
+    worth: float = 0.0
+    places: tuple[Candidate, ...] = ()
+    target: tuple[float, float] | None = None
+    says: str = ""
+
+
+class RankedRegion(NamedTuple):
+    """A kind of room, and how likely the answer is found there, 0..1."""
+
+    name: str
+    weight: float
+
+
+class Situation(NamedTuple):
+    """What a policy decides on: all of it of the same observation. regions: best first."""
+
+    question: Question
+    pose: Pose2
+    grid: GridMap
+    frontiers: Sequence[Frontier]
+    assessments: Sequence[ViewAssessment] = ()
+    regions: Sequence[RankedRegion] = ()
 
 
 class Evidence(NamedTuple):

@@ -75,7 +75,8 @@ class AgentNode(EqaNode):
             feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
             feedback.explored = float(decision.explored)
             self.send("goal", feedback.goal)
-            entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates)
+            entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates,
+                                  marks=decision.marks)
             self.send("decision", String(data=dumps(entry)))
         handle.publish_feedback(feedback)
 

@@ -19,8 +19,18 @@ class AnswererNode(EqaNode):
         super().__init__("answerer", **kwargs)
         self.answerer = make_answerer(self.config.answerer, self.config.backend)
         self.out("view_assessments")
+        self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)
         self.serve("answer_question", self._answer)
+
+    def _rank(self, request: Any, response: Any) -> Any:
+        before = self.answerer.spent()
+        try:
+            question = Question(request.question, request.question_id, seed=request.seed)
+            response.regions = [convert.ranked_region_msg(r) for r in self.answerer.regions(question)]
+        finally:
+            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+        return response
 
     def _assess(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()

@@ -8,7 +8,7 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.policies import make_policy
-from eqa_nodes.core.types import Question
+from eqa_nodes.core.types import Question, Situation
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode, run_node
@@ -19,7 +19,7 @@ class ExplorerNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("explorer", **kwargs)
-        self.policy = make_policy(self.config.policy)
+        self.policy = make_policy(self.config.policy, self.config.params)
         self.began = False  # also false when this node was started again in the middle of a question
         self.newest = Newest(*self.spec.subscribes)
         for key in self.spec.subscribes:
@@ -32,16 +32,17 @@ class ExplorerNode(EqaNode):
             self.policy.reset(request.seed)
             self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
-        decision = self.policy.decide(
+        decision = self.policy.decide(Situation(
             Question(request.question, request.question_id, seed=request.seed),
-            pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid,
-            [messages.frontier_of(f) for f in seen["frontiers"].frontiers],
-            [messages.assessment_of(a) for a in request.assessments])
+            pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid, messages.frontiers_of(seen["frontiers"]),
+            [messages.assessment_of(a) for a in request.assessments],
+            [messages.ranked_region_of(r) for r in request.regions]))
         response.has_goal = decision.goal is not None
         if decision.goal is not None:
             response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)
         response.reason, response.explored = decision.reason, grid.explored_share()
         response.candidates = [convert.candidate_msg(c) for c in decision.candidates]
+        response.marks = [convert.candidate_msg(m) for m in decision.marks]
         return response
 
 

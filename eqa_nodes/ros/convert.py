@@ -146,13 +146,22 @@ def keyframe_msg(k: core.Keyframe) -> eqa.Keyframe:
     image = CompressedImage(header=header(k.stamp_ns, CAMERA), format="jpeg", data=array("B", k.jpeg))
     return eqa.Keyframe(header=header(k.stamp_ns), keyframe_id=k.id, pose=pose_msg(k.map_from_base), image=image,
                         sightings=[sighting_msg(s) for s in k.sightings], caption=k.caption, region=k.region,
+                        places=[eqa.Place(u=p.u, v=p.v, position=Point(x=p.x, y=p.y)) for p in k.places],
                         privileged=bool(k.sightings))
 
 
 def assessment_msg(a: core.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:
     """ViewAssessment -> message."""
     return eqa.ViewAssessment(header=header(a.stamp_ns), question_id=question_id, keyframe_id=a.keyframe_id,
-                              relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note)
+                              relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note,
+                              position=Point(x=a.pose.x, y=a.pose.y), heading=a.pose.yaw, worth=float(a.worth),
+                              places=[candidate_msg(p) for p in a.places], has_target=a.target is not None,
+                              target=Point(x=a.target[0], y=a.target[1]) if a.target else Point(), says=a.says)
+
+
+def ranked_region_msg(r: core.RankedRegion) -> eqa.RankedRegion:
+    """RankedRegion -> message."""
+    return eqa.RankedRegion(name=r.name, weight=float(r.weight))
 
 
 def candidate_msg(c: core.Candidate) -> eqa.Candidate:

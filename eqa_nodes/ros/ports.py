@@ -22,6 +22,7 @@ from eqa_nodes.core.types import (
     NavCode,
     NavResult,
     Question,
+    RankedRegion,
     Recalled,
     RecallQuery,
     Receipt,
@@ -87,15 +88,18 @@ class RosExplorer:
         self._odometry, self._map_deadline = odometry, node.config.map_deadline_s
         self._asked: object = None
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment]) -> Decision:
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
         response = self._fresh(
             header=Header(stamp=self._odometry.status().stamp), question=question.text,
             question_id=question.id, seed=question.seed, new_question=question is not self._asked,
-            assessments=[convert.assessment_msg(a, question.id) for a in assessments])
+            assessments=[convert.assessment_msg(a, question.id) for a in assessments],
+            regions=[convert.ranked_region_msg(r) for r in regions])
         self._asked = question
         goal = messages.goal_of(response.goal) if response.has_goal else None
         candidates = tuple(messages.candidate_of(c) for c in response.candidates)
-        return Decision(goal, response.reason, candidates, response.explored)
+        marks = tuple(messages.candidate_of(m) for m in response.marks)
+        return Decision(goal, response.reason, candidates, response.explored, marks)
 
     def _fresh(self, **fields: Any) -> Any:
         """Ask until the explorer has the map of the newest observation. Raises StaleData at the deadline."""
@@ -112,12 +116,17 @@ class RosAnswerer:
     """Assessments and answers of the answerer node; adds up what they cost."""
 
     def __init__(self, node: EqaNode) -> None:
-        self._assess, self._answer = node.remote("assess_views"), node.remote("answer_question")
+        self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
+        self._answer = node.remote("answer_question")
         self._deadline = node.config.model_deadline_s
         self._spent = Receipt()
 
     def spent(self) -> Receipt:
         return self._spent
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        response = self._call(self._regions, question=question.text, question_id=question.id, seed=question.seed)
+        return [messages.ranked_region_of(r) for r in response.regions]
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         response = self._call(

@@ -19,7 +19,7 @@ from eqa_nodes.core.planning import distance_field, index_of
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types import Action, Decision, Frontier, GridMap, Question
+from eqa_nodes.core.types import Action, Decision, Frontier, GridMap, Question, Situation
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 from tests.unit.grid_fixture import grid_of
@@ -29,7 +29,7 @@ HALL = ("##############", "#............?", "#............?", "#............?", 
 
 
 def decide(policy: Policy, grid: GridMap, pose: Pose2, frontiers: list[Frontier] | None = None) -> Decision:
-    return policy.decide(QUESTION, pose, grid, find_frontiers(grid) if frontiers is None else frontiers, [])
+    return policy.decide(Situation(QUESTION, pose, grid, find_frontiers(grid) if frontiers is None else frontiers))
 
 
 @pytest.mark.parametrize(("x", "goes"), [(3.3, True), (4.2, False)])
@@ -58,8 +58,8 @@ class Trip:
         navigator.look_around(1e6)
         self.ended = False
         while len(self.decisions) < max_legs and not self.ended:
-            self.decisions.append(chooser.decide(QUESTION, self.step.frame.pose, self.mapper.grid(),
-                                                 self.mapper.frontiers(), []))
+            self.decisions.append(chooser.decide(Situation(QUESTION, self.step.frame.pose, self.mapper.grid(),
+                                                           self.mapper.frontiers())))
             goal = self.decisions[-1].goal
             if goal is None:
                 self.ended = True

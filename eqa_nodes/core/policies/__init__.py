@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.protocols import Policy
 
 _POLICIES = {
@@ -19,10 +20,10 @@ def policy_names() -> list[str]:
     return sorted(_POLICIES)
 
 
-def make_policy(name: str, radius_m: float = 0.18) -> Policy:
+def make_policy(name: str, config: PolicyConfig | None = None, radius_m: float = 0.18) -> Policy:
     """Return the policy of this name for a robot of this radius (m). Raises ConfigError listing the known names."""
     if name not in _POLICIES:
         raise ConfigError(unknown("policy", name, _POLICIES))
     module, attribute = _POLICIES[name]
     factory: Callable[..., Policy] = getattr(import_module(module), attribute)
-    return factory(radius_m=radius_m)
+    return factory(getattr(config or PolicyConfig(), name), radius_m)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.planning import centre_of, distance_field
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Question, ViewAssessment
+from eqa_nodes.core.policies.config import RandomConfig
+from eqa_nodes.core.types import Candidate, Decision, Situation
 
 
 class RandomPolicy:
@@ -19,17 +19,17 @@ class RandomPolicy:
     The drive costs length, so cells are taken at least `nearest_m` metres of path away; there is no end by itself.
     """
 
-    def __init__(self, radius_m: float = 0.18, nearest_m: float = 1.0) -> None:
-        self._radius_m, self._nearest_m = radius_m, nearest_m
+    def __init__(self, config: RandomConfig | None = None, radius_m: float = 0.18) -> None:
+        self._radius_m, self._nearest_m = radius_m, (config or RandomConfig()).nearest_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
         self._random = np.random.default_rng(seed)
 
-    def decide(self, question: Question, pose: Pose2, grid: GridMap, frontiers: Sequence[Frontier],
-               assessments: Sequence[ViewAssessment]) -> Decision:
+    def decide(self, situation: Situation) -> Decision:
         """Return a random goal, or none when the robot cannot get anywhere."""
+        pose, grid = situation.pose, situation.grid
         try:
             field = distance_field(grid, pose, self._radius_m)
         except BadPose as error:

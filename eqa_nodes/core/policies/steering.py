@@ -1,0 +1,124 @@
+"""What policies share: which places can be reached on the map, and keeping one target until it was looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.planning import SNAP_M, along, centre_of, distance_field, plan, snap
+from eqa_nodes.core.types import Frontier, GridMap
+
+SAME_PLACE_M = 0.5  # places so near to each other, and looking the same way, are one
+SAME_WAY_RAD = math.radians(60)
+ARRIVED_M = 0.4  # the navigator's tolerance and the half cell that a goal is moved by
+STUCK_M = 0.05
+FAR_SNAP_M = 1.0  # a frontier stands for so much border that its middle may be out of reach where its ends are not
+LEG_M = 3.0
+
+
+class Place(NamedTuple):
+    """A reachable pose, map frame, and the length of the path to it in metres."""
+
+    pose: Pose2
+    distance_m: float
+
+
+class Reach:
+    """Where the robot can get to on one map. Raises BadPose for a pose that is not on the map."""
+
+    def __init__(self, grid: GridMap, pose: Pose2, radius_m: float) -> None:
+        self.grid, self.pose, self._radius_m = grid, pose, radius_m
+        self.field = distance_field(grid, pose, radius_m)  # (rows, columns) metres of path, inf = out of reach
+
+    def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> Place | None:
+        """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
+        cell = snap(self.grid, self.field, x, y, within_m)
+        return None if cell is None else Place(Pose2(*centre_of(self.grid, *cell), yaw), float(self.field[cell]))
+
+    def leg(self, place: Place, leg_m: float = LEG_M) -> Pose2:
+        """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
+        path = plan(self.grid, self.pose, place.pose, self._radius_m) if place.distance_m > leg_m else None
+        if path is None:
+            return place.pose
+        point, heading = along(path, leg_m)
+        return Pose2(*point, heading)
+
+
+class Targets:
+    """One target at a time, kept until it was looked at; what was looked at, or cannot be got to, is done for good.
+
+    So an exploration whose targets come from a bounded map ends.
+    """
+
+    def __init__(self) -> None:
+        self.current: Pose2 | None = None
+        self.done: list[Pose2] = []
+        self._left_from: Pose2 | None = None
+        self._legs = 0
+
+    def review(self, pose: Pose2) -> str:
+        """Strike off the target when it was reached, or when driving there fails. Return what happened, or ""."""
+        target, left_from = self.current, self._left_from
+        if target is None or left_from is None:
+            return ""
+        if pose.distance(target) <= ARRIVED_M and abs(wrap(pose.yaw - target.yaw)) < SAME_WAY_RAD:
+            what = "reached the last target, "
+        elif pose.distance(left_from) < STUCK_M and abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M:
+            what = "could not move to the last target, "
+        elif self._legs <= 0:
+            what = "gave the last target up, "
+        else:
+            return ""
+        self.strike(target)
+        return what
+
+    def strike(self, target: Pose2) -> None:
+        """Never propose this target again."""
+        self.done.append(target)
+        self.current = None
+
+    def open(self, place: Pose2) -> bool:
+        """Say whether a place is still worth a drive."""
+        return not any(same(place, done) for done in self.done)
+
+    def aim(self, place: Place, pose: Pose2, leg_m: float = LEG_M) -> None:
+        """Drive to a place: a new target gets a number of legs that its distance deserves, a kept one uses one up."""
+        if self.current is None or not same(self.current, place.pose):
+            self._legs = 3 + 2 * math.ceil(place.distance_m / leg_m)
+        self._legs -= 1
+        self.current, self._left_from = place.pose, pose
+
+    def drop(self) -> None:
+        """Have no target: nothing is left, or something else became more important."""
+        self.current = None
+
+
+def same(a: Pose2, b: Pose2) -> bool:
+    """Say whether two poses show about the same."""
+    return a.distance(b) <= SAME_PLACE_M and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
+
+
+def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Targets) -> list[tuple[Frontier, Place]]:
+    """Return the frontiers that can be got to and are still open; far from floor only when none lies near to it."""
+    for within_m in (SNAP_M, FAR_SNAP_M):
+        places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]
+        if found := [(f, p) for f, p in places if p is not None and targets.open(p.pose)]:
+            return found
+    return []
+
+
+def ray(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return which cells from a frontier along its heading are occupied, and which unexplored (beyond the map: all)."""
+    n = max(1, round(length_m / grid.resolution_m))
+    along_m = (np.arange(n) + 1) * grid.resolution_m
+    ix = np.floor((frontier.x + along_m * math.cos(frontier.heading) - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((frontier.y + along_m * math.sin(frontier.heading) - grid.origin[1]) / grid.resolution_m).astype(int)
+    on_map = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
+    occupied, unexplored = np.zeros(n, bool), np.ones(n, bool)
+    occupied[on_map] = grid.cells[iy[on_map], ix[on_map]] == 100
+    unexplored[on_map] = ~grid.explored[iy[on_map], ix[on_map]]
+    return occupied, unexplored
