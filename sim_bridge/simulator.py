@@ -13,7 +13,10 @@ from eqa_nodes.core.types import Action, Frame, Label
 
 @dataclass(frozen=True)
 class Camera:
-    """The robot's RGB-D camera: image size in pixels, angles in degrees, height in metres above the floor."""
+    """The robot's RGB-D camera: image size in pixels, angles in degrees, height in metres above the floor.
+
+    color False: the colour image stays grey, which saves most of its cost where only depth and labels are looked at.
+    """
 
     width: int = 640
     height: int = 480
@@ -21,6 +24,7 @@ class Camera:
     height_m: float = 1.2
     tilt_down_deg: float = 10.0
     max_range_m: float = 10.0
+    color: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answering import check_question, evidence_from, match_choice
 from eqa_nodes.core.label_answerer_found import Found
 from eqa_nodes.core.label_answerer_parse import Asked, parse
+from eqa_nodes.core.label_answerer_rooms import regions_for
 from eqa_nodes.core.label_answerer_rules import look_up
-from eqa_nodes.core.label_answerer_scene import Scene, evidence_views, room_of, same_room
+from eqa_nodes.core.label_answerer_scene import Scene, Seen, evidence_views, in_region, room_of, same_room
 from eqa_nodes.core.label_answerer_tables import guess
-from eqa_nodes.core.language import content_words
-from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt, ViewAssessment
+from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.types import (
+    Answer,
+    Candidate,
+    Keyframe,
+    Place,
+    Question,
+    RankedRegion,
+    Recalled,
+    Receipt,
+    ViewAssessment,
+)
 
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
+_SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of what a thing lies on, of its likeliest room, of bare floor
+_BESIDE_M = 2.5  # what stands so near to a place can be looked at from there
 
 
 class LabelAnswerer:
@@ -24,6 +38,10 @@ class LabelAnswerer:
         """Return no calls and no tokens: nothing here asks a model."""
         return Receipt(privileged=_PRIVILEGED)
 
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return the rooms that the question names, else those where such things usually are."""
+        return regions_for(parse(check_question(question.text)))
+
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge every view by itself.
 
@@ -31,7 +49,8 @@ class LabelAnswerer:
         answer's own confidence then says whether the views together were.
         """
         asked = parse(check_question(question.text))
-        return [_assessed(view, asked) for view in views]
+        regions = regions_for(asked)
+        return [_assessed(view, asked, regions) for view in views]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
@@ -53,17 +72,44 @@ class LabelAnswerer:
         return Answer(text, confidence, receipt=self.spent(), message=kind)
 
 
-def _assessed(view: Keyframe, asked: Asked) -> ViewAssessment:
+def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> ViewAssessment:
     scene = Scene([view])
     found = look_up(scene, asked)
+    meant = [t for ref in asked.refs for t in scene.find(ref)]
     clear = [t.clarity for t in found.things] if found else []
-    clear += [0.9 * t.clarity for ref in asked.refs for t in scene.find(ref)]
+    clear += [0.9 * t.clarity for t in meant]
     if asked.room and any(same_room(t.room, asked.room) for t in scene.things):
         clear.append(_IN_ROOM)
     note = f"{found.text} ({', '.join(t.kind for t in found.things[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
-    region = view.region or room_of(view)
-    return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, region, note)
+    worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.things}
+    aims = (list(found.things) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
+    return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
+                          view.pose.as_sent(), max(worth.values(), default=0.0), _values(view, scene, worth),
+                          aims[0].middle if aims else None, found.text if found else "")
+
+
+def _worth(thing: Seen, asked: Asked, regions: Sequence[RankedRegion], meant: bool) -> float:
+    """Return how much a thing promises: itself what is asked about, what that lies on, or in a room where it may be."""
+    if meant:
+        return thing.clarity
+    if any(ref.support and canonical(ref.support) == canonical(thing.kind) for ref in asked.refs):
+        return _SUPPORT * thing.clarity
+    top = max((region.weight for region in regions), default=1.0)
+    return max((_RIGHT_ROOM * r.weight / top for r in regions if in_region(thing.room, r.name)), default=0.0)
+
+
+def _values(view: Keyframe, scene: Scene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
+    """Return the view's places, each worth what stands near to it, in shares of 1."""
+    def near(place: Place) -> list[Seen]:
+        off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.things}
+        there = [t for t in scene.things if off[t.instance] <= _BESIDE_M]
+        return sorted(there, key=lambda t: (off[t.instance], t.instance))
+
+    beside = [near(place) for place in view.places]
+    values = [max((worth[t.instance] for t in things), default=0.0) + _UNKNOWN for things in beside]
+    return tuple(Candidate(p.x, p.y, value / sum(values), things[0].room if things else "")
+                 for p, value, things in zip(view.places, values, beside, strict=True))
 
 
 def _in_choices(found: Found, question: Question) -> Found | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,11 +12,12 @@ from PIL import Image
 
 from eqa_nodes.core.label_answerer_parse import Ref
 from eqa_nodes.core.language import canonical, normalise
-from eqa_nodes.core.types import Keyframe, Sighting
+from eqa_nodes.core.types import Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
 _FAR_M = 6.0
 _UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
+_RECENT_NS = 600 * 10 ** 9
 _NOT_FURNITURE = frozenset(("door", "window", "curtain", "rug", "front door", "bath mat", "doormat", "yoga mat"))
 
 
@@ -165,8 +166,33 @@ def _merged(sightings: list[tuple[Keyframe, Sighting]]) -> Seen:
     lows = [tuple(c - e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     highs = [tuple(c + e / 2 for c, e in zip(s.centre, s.size)) for _, s in sightings]
     low, high = tuple(map(min, zip(*lows))), tuple(map(max, zip(*highs)))
-    newest = sightings[-1][1].label.attributes  # a state may have changed since
-    return Seen(best, view, clarity(view, best), low, high, newest, tuple(sightings))
+    label, agreed = _voted(sightings)
+    return Seen(best._replace(label=label), view, clarity(view, best) * agreed, low, high, label.attributes,
+                tuple(sightings))
+
+
+def _voted(sightings: Sequence[tuple[Keyframe, Sighting]]) -> tuple[Label, float]:
+    """Return the label that most of the recent views agree on, clear ones counting more, and the share that does.
+
+    Recent: a state may have changed since the older ones; of two values with equal votes the newer one holds.
+    """
+    newest = sightings[-1][0].stamp_ns
+    recent = [(s.label, clarity(v, s) ** 2) for v, s in reversed(sightings) if newest - v.stamp_ns <= _RECENT_NS]
+
+    def vote(value_of: Callable[[Label], str | None]) -> tuple[str, float]:
+        votes: dict[str, float] = {}
+        for label, weight in recent:
+            if (value := value_of(label)) is not None:
+                votes[value] = votes.get(value, 0.0) + weight
+        winner = max(votes, key=lambda value: votes[value])
+        return winner, votes[winner] / (sum(votes.values()) or 1.0)
+
+    kind, agreed = vote(lambda label: label.kind)
+    attributes = {}
+    for name in sorted({name for label, _ in recent for name in label.attributes}):
+        attributes[name], share = vote(lambda label, name=name: label.attributes.get(name))  # type: ignore[misc]
+        agreed = min(agreed, share)
+    return recent[0][0]._replace(kind=kind, attributes=attributes), agreed
 
 
 # How a kind may answer to a name, the strictest first.
@@ -181,6 +207,12 @@ _LEVELS = (
 def same_room(room: str, wanted: str) -> bool:
     """Return whether a labelled room is the wanted one ("" = any)."""
     return not wanted or canonical(room) == canonical(wanted)
+
+
+def in_region(room: str, region: str) -> bool:
+    """Return whether a labelled room ("guest bedroom") is of a kind of room ("bedroom")."""
+    name, kind = canonical(room), canonical(region)
+    return bool(kind) and (name == kind or name.endswith(" " + kind))
 
 
 def _fits(thing: Seen, ref: Ref) -> bool:

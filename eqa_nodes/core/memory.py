@@ -24,14 +24,16 @@ from eqa_nodes.core.geometry import Transform
 from eqa_nodes.core.keyframes import KeyframeConfig, Look, Novelty, View, jpeg_of
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
-from eqa_nodes.core.types import Frame, Keyframe, Label, Recalled, RecallQuery, Sighting
+from eqa_nodes.core.places import PlacesConfig, places_of
+from eqa_nodes.core.types import Frame, Keyframe, Label, Place, Recalled, RecallQuery, Sighting
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keyframes (
     id INTEGER PRIMARY KEY, episode INTEGER NOT NULL, stamp_ns INTEGER NOT NULL, x REAL NOT NULL, y REAL NOT NULL,
     map_from_base BLOB NOT NULL, camera BLOB NOT NULL, thumb BLOB NOT NULL, content TEXT NOT NULL, jpeg BLOB NOT NULL,
-    described INTEGER NOT NULL, sightings TEXT NOT NULL, caption TEXT NOT NULL, region TEXT NOT NULL);
+    described INTEGER NOT NULL, sightings TEXT NOT NULL, caption TEXT NOT NULL, region TEXT NOT NULL,
+    places TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS keyframes_by_time ON keyframes (stamp_ns);
 CREATE TABLE IF NOT EXISTS episodes (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (kinds, attributes, rooms, caption, tokenize = 'porter unicode61');
@@ -39,7 +41,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (kinds, attributes, rooms, c
 _WEIGHTS = "4.0, 2.0, 1.0, 1.0"  # of the columns of `words`: what is there says more than where
 _RERANKED = 200  # best text matches whose sightings are looked at: bounds the cost of one query
 _IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
-_COLUMNS = "id, stamp_ns, map_from_base, jpeg, sightings, caption, region"
+_COLUMNS = "id, stamp_ns, map_from_base, jpeg, sightings, caption, region, places"
 # Canonical words that questions are full of and that tell no view from another.
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
@@ -51,6 +53,7 @@ class MemoryConfig:
 
     keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
+    places: PlacesConfig = PlacesConfig()
 
 
 class _Match(NamedTuple):
@@ -106,7 +109,8 @@ class MemoryStore:
             view = look.view()
             keyframe = Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base,
                                 jpeg_of(frame, self._config.keyframes.jpeg_quality), seen(),
-                                caption_of(seen(), perception.caption_items), region_of(seen()))
+                                caption_of(seen(), perception.caption_items), region_of(seen()),
+                                places_of(frame, self._config.places))
             with self._transaction():
                 self._insert(keyframe, view, frame.labels is not None)
             self._novelty.add(view)
@@ -181,11 +185,11 @@ class MemoryStore:
     def _insert(self, keyframe: Keyframe, view: View, described: bool) -> None:
         pose = keyframe.map_from_base
         self._db.execute(
-            "INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (keyframe.id, self._episode, keyframe.stamp_ns, pose.xyz[0], pose.xyz[1],
              struct.pack("<7d", *pose.xyz, *pose.xyzw), struct.pack("<6d", *view.position, *view.axis), view.thumb,
              json.dumps(view.content), keyframe.jpeg, described, _dump_sightings(keyframe.sightings), keyframe.caption,
-             keyframe.region))
+             keyframe.region, json.dumps(keyframe.places)))
         labels = [s.label for s in keyframe.sightings]
         attributes = (value for label in labels for _, value in sorted(label.attributes.items()))
         columns = (" ".join(canonical(label.kind) for label in labels), " ".join(map(canonical, attributes)),
@@ -296,6 +300,7 @@ def _load_sightings(text: str) -> tuple[Sighting, ...]:
 
 
 def _keyframe(row: tuple[Any, ...]) -> Keyframe:
-    number, stamp_ns, pose, jpeg, seen, caption, region = row
+    number, stamp_ns, pose, jpeg, seen, caption, region, places = row
     p = struct.unpack("<7d", pose)
-    return Keyframe(number, stamp_ns, Transform(p[:3], p[3:]), jpeg, _load_sightings(seen), caption, region)
+    return Keyframe(number, stamp_ns, Transform(p[:3], p[3:]), jpeg, _load_sightings(seen), caption, region,
+                    tuple(Place(*place) for place in json.loads(places)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eqa_nodes.core.perception_noise import NoiseConfig, disturbed
 from eqa_nodes.core.types import Frame, Label, Sighting
 
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
@@ -21,6 +22,7 @@ class PerceptionConfig:
     max_range_m: float = 6.0  # median depth of the instance, along the optical axis
     points: int = 250  # depth samples per instance, about: bounds the cost of one frame
     caption_items: int = 24  # instances that a caption names, the largest ones
+    noise: NoiseConfig = NoiseConfig()
 
 
 def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None) -> dict[int, int]:
@@ -61,7 +63,8 @@ def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
         extent = _extent(z[start:end], points[:, start:end], config.max_range_m)
         if extent is not None:
             found.append(Sighting(labels[i], counts[i], (cols.start, rows.start, cols.stop, rows.stop), *extent))
-    return tuple(sorted(found, key=lambda s: (-s.pixels, s.label.instance)))
+    found.sort(key=lambda s: (-s.pixels, s.label.instance))
+    return disturbed(found, frame.pose, labels, config.noise)
 
 
 def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float) -> tuple[np.ndarray, np.ndarray]:

@@ -164,6 +164,18 @@ def _blank(count: int) -> Image:
     return Image(np.empty((count, 3), np.uint8), np.empty(count, np.float32), np.empty(count, np.uint16))
 
 
+def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    """Return what Renderer.image does, with the colour image left grey: needs neither light nor shading."""
+    k = intrinsics_of(camera)
+    directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
+    hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
+    seen, depth = hit["primID"] >= 0, hit["tfar"]
+    shape = k.height, k.width
+    return Image(np.full((*shape, 3), 128, np.uint8),
+                 np.where(seen & (depth <= camera.max_range_m), depth, np.float32(0)).reshape(shape),
+                 np.where(seen, mesh.instance[hit["primID"] >> 1], 0).astype(np.uint16).reshape(shape))
+
+
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
     directions = optical_rays(intrinsics_of(camera)) @ map_from_camera[:3, :3].astype(np.float32).T

@@ -15,7 +15,7 @@ from eqa_nodes.core.types import Action, Frame, Label
 from sim_bridge.house import lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
-from sim_bridge.house.render import RayScene, Renderer, instances_seen, intrinsics_of
+from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, intrinsics_of, surfaces
 from sim_bridge.house.scene import House, Thing
 from sim_bridge.simulator import Camera, Episode, Robot, Step
 
@@ -46,6 +46,12 @@ class HouseWorld:
     def renderer(self) -> Renderer:
         """The mesh with baked light."""
         return Renderer(self.mesh, self.rays, lighting.bake(self.house, self.mesh))
+
+    def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
+        if camera.color:
+            return self.renderer.image(camera, map_from_camera)
+        return surfaces(self.rays, self.mesh, camera, map_from_camera)
 
     def space(self, robot: Robot) -> FreeSpace:
         """Return the free space for robots of this height."""
@@ -177,7 +183,7 @@ class HouseSimulator:
     def _frame(self) -> Frame:
         assert self._world is not None
         base, mount = self._pose.transform(), self._mount()
-        image = self._world.renderer.image(self._robot.camera, base.matrix() @ mount.matrix())
+        image = self._world.image(self._robot.camera, base.matrix() @ mount.matrix())
         for array in image:
             array.setflags(write=False)
         intrinsics = intrinsics_of(self._robot.camera)

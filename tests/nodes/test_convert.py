@@ -62,7 +62,12 @@ def test_keyframes(keyframe: core.Keyframe) -> None:
     assert messages.keyframe_of(over_the_wire(convert.keyframe_msg(keyframe))) == keyframe
 
 
-@given(st.builds(core.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts))
+places = st.lists(st.builds(core.Candidate, number, number, number, texts), max_size=3).map(tuple)
+
+
+@given(st.builds(core.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
+                 st.builds(Pose2, number, number, number), st.floats(0, 1), places,
+                 st.none() | st.tuples(number, number), texts))
 def test_assessments(assessment: core.ViewAssessment) -> None:
     assert messages.assessment_of(over_the_wire(convert.assessment_msg(assessment, "q"))) == assessment
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +188,11 @@ def test_the_exported_mesh_has_the_same_depth(tmp_path: Path) -> None:
     both = (ours > 0) & (hit["primID"] >= 0)
     assert both.mean() > 0.95
     assert np.median(np.abs(hit["tfar"] - ours)[both]) < 0.01
+
+
+def test_without_colour_depth_and_labels_are_the_same() -> None:
+    place, start = WORLD, WORLD.house.start
+    view = start.transform().matrix() @ camera_mount(1.2, 0.2).matrix()
+    full, bare = place.image(CAMERA, view), place.image(replace(CAMERA, color=False), view)
+    assert np.array_equal(full.labels, bare.labels) and len(np.unique(bare.labels)) > 3
+    assert np.allclose(full.depth_m, bare.depth_m, atol=1e-4) and (bare.rgb == 128).all()

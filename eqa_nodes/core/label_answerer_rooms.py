@@ -1,0 +1,96 @@
+"""Which rooms a thing is usually in, as most people would say; and which rooms a question is worth a walk to."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from eqa_nodes.core.label_answerer_parse import Asked
+from eqa_nodes.core.label_answerer_tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.types import RankedRegion
+
+_SOMETIMES = 0.35  # as likely as that beside a room where a thing usually is
+_ANYWHERE = {"living room": 0.25, "bedroom": 0.25, "kitchen": 0.2, "hallway": 0.1, "bathroom": 0.1, "study": 0.1}
+
+# room | usually there | sometimes there
+_USUAL = """
+kitchen | stove, oven, refrigerator, microwave, toaster, kettle, coffee machine, coffee maker, dishwasher, dish rack, \
+kitchen counter, kitchen sink, kitchen island, kitchen table, range hood, knife block, cutting board, cooking pot, \
+spice rack, fruit bowl, bar stool, cereal box, plate, mug, cup, bowl, wall cabinet, jar | table, chair, high chair, \
+bottle, wine rack, trash can, stool, broom, calendar, wall clock, vase, pendant lamp, bucket
+living room | sofa, couch, television, tv stand, coffee table, armchair, fireplace, piano, aquarium, ottoman, \
+bookshelf, floor lamp, speaker, guitar, cushion, pet bed, remote control | side table, potted plant, house plant, \
+painting, picture frame, rug, vase, candle, book, globe, wall clock, sideboard, display cabinet, blanket, table lamp, \
+teddy bear, console table, cactus, toy car, building blocks
+bedroom | bed, nightstand, wardrobe, dresser, alarm clock, crib, toy box, teddy bear, pillow, dollhouse | desk, \
+mirror, rug, table lamp, chair, book, painting, curtains, laundry basket, picture frame, toy car, building blocks, \
+ball, backpack, suitcase, guitar, hat, desk lamp, bench, clothes rack, laptop, globe, wall shelf
+bathroom | toilet, bathtub, shower, bathroom sink, bath mat, toothbrush cup, toilet paper, bathroom scale, scale, \
+bathroom shelf, towel, soap dispenser, washbasin, toothbrush | mirror, laundry basket, trash can, stool, plant, \
+candle, basket
+study | desk, office chair, computer monitor, keyboard, printer, filing cabinet, whiteboard, desk lamp, laptop, \
+computer, globe, bookshelf | book, guitar, piano, calendar, trash can, wall clock, armchair, cactus, potted plant, \
+speaker
+dining room | dining table, display cabinet, sideboard, wine rack, chair | high chair, vase, candle, painting, \
+pendant lamp, plate, fruit bowl, piano, rug
+hallway | console table, coat rack, shoe rack, umbrella stand | mirror, painting, bench, rug, potted plant, wall \
+lamp, shoes, side table, picture frame, wall clock, hat
+entryway | front door, coat rack, shoe rack, umbrella stand, doormat, shoes | mirror, bench, console table, backpack, \
+hat, suitcase, umbrella
+laundry room | washing machine, dryer, ironing board, iron, drying rack, detergent bottle, laundry basket | clothes \
+rack, bucket, broom, vacuum cleaner, mop, basket, bathroom sink
+garage | workbench, toolbox, bicycle, lawn mower, tire, ladder, metal shelf, car | cardboard box, bucket, trash can, \
+broom, vacuum cleaner, ball, suitcase
+workout room | treadmill, exercise bike, weight bench, dumbbell rack, yoga mat, punching bag, exercise ball, dumbbell \
+| water bottle, speaker, towel, mirror, television, bench
+pantry | pantry shelf, wine rack, cereal box, jar | bottle, cardboard box, basket, broom, bucket
+closet | clothes rack, suitcase, vacuum cleaner | cardboard box, hat, shoes, shoe rack, broom, ladder
+"""
+_TABLE = tuple((room.strip(), tuple(kind.strip() for kind in usual.split(",")),
+                tuple(kind.strip() for kind in rarely.split(",")))
+               for room, usual, rarely in (line.split("|") for line in _USUAL.strip().splitlines()))
+
+
+@cache
+def rooms_of(kind: str) -> dict[str, float]:
+    """Return the rooms where such a thing may be, with weights that sum to 1; for unknown things the common rooms."""
+    name = canonical(kind)
+    found = {}
+    for room, usual, rarely in _TABLE:
+        if name in map(canonical, usual):
+            found[room] = 1.0
+        elif name in map(canonical, rarely):
+            found[room] = _SOMETIMES
+    total = sum(found.values())
+    return {room: weight / total for room, weight in found.items()} if found else dict(_ANYWHERE)
+
+
+def regions_for(asked: Asked) -> list[RankedRegion]:
+    """Return the rooms where the answer may be, best first; the room that the question names, where it names one."""
+    named = {ref.room for ref in asked.refs if ref.room} | ({asked.room} if asked.room else set())
+    named |= {ref.other_room for ref in asked.refs if ref.other_room}
+    if named:
+        return [RankedRegion(room, 1.0) for room in sorted(named)]
+    kinds = _kinds(asked)
+    weights: dict[str, float] = {}
+    for kind in kinds:
+        for room, weight in rooms_of(kind).items():
+            weights[room] = weights.get(room, 0.0) + weight / len(kinds)
+    return [RankedRegion(room, round(weights[room], 4)) for room in sorted(weights, key=lambda r: (-weights[r], r))]
+
+
+def _kinds(asked: Asked) -> list[str]:
+    """Return the things that a question is about: named, lying on named ones, or made for its purpose."""
+    named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind and kind != "thing"]
+    if named:
+        return named
+    purpose = purpose_of(asked.purpose) if asked.purpose else None
+    if asked.form == "hint":
+        return [kind for _, kinds in HINTS[asked.purpose] for kind in kinds]
+    if asked.form == "sign":
+        return list(SIGNS[asked.purpose])
+    if asked.form == "offered":
+        return list(OFFERS[asked.purpose])
+    if purpose:
+        return list(purpose.kinds)
+    return list(SEATS) if asked.form == "sit_for" else [""]
