@@ -124,12 +124,21 @@ class LocalExplorer:
     def decide(self, question: Question, assessments: Sequence[ViewAssessment],
                regions: Sequence[RankedRegion]) -> Decision:
         """Decide on the map of the last observation."""
+        return self._ask(self._policy.decide, question, assessments, regions)
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        """Ask where to look again before an answer is given."""
+        return self._ask(self._policy.confirm, question, assessments, regions)
+
+    def _ask(self, choose: Callable[[Situation], Decision], question: Question,
+             assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion]) -> Decision:
         if question is not self._asked:
             self._policy.reset(question.seed)
             self._asked = question
         stamp, pose = self._body.last()
         grid, frontiers = self._body.view(), self._body.frontiers()
-        decision = self._policy.decide(Situation(question, pose, grid, frontiers, assessments, regions))
+        decision = choose(Situation(question, pose, grid, frontiers, assessments, regions))
         goal = decision.goal.as_sent() if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:

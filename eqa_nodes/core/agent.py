@@ -39,6 +39,7 @@ class AgentConfig:
     relevant: float = 0.3  # relevance, 0..1, from which an assessed view is shown to the answerer
     leg_deadline_s: float = 60.0  # for one drive, in the clock of the stamps
     max_legs: int = 200  # ends an exploration that goes nowhere
+    max_confirmations: int = 3  # drives to look again before an answer is given
     max_failed_legs: int = 5  # drives in a row that did not move the robot
 
 
@@ -135,7 +136,7 @@ class _Search:
         self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
         failed = 0
         for _ in range(self.config.max_legs):
-            if self._new_views_answer():
+            if self._new_views_answer() and self._confirmed():
                 return True
             if self._limit_reached():
                 return False
@@ -157,10 +158,28 @@ class _Search:
         views = self.ports.memory.since(self.newest)
         if not views or self._limit_reached():
             return False
+        return self._assess(views) >= self.config.enough and self._enough(self._answer_from(self._items()))
+
+    def _confirmed(self) -> bool:
+        """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
+        for _ in range(self.config.max_confirmations):
+            if self._limit_reached():
+                return True
+            decision = self.ports.explorer.confirm(self.question, self._ordered(), self.regions)
+            if decision.goal is None:
+                return True
+            self._drive(decision, decision.goal)
+            views = self.ports.memory.since(self.newest)
+            if views and not self._limit_reached():
+                self._assess(views)
+                if not self._enough(self._answer_from(self._items())):
+                    return False
+        return True
+
+    def _assess(self, views: Sequence[Keyframe]) -> float:
+        """Judge new views in one call; return how much the best of them promises."""
         self.newest = views[-1].id
-        assessments = self.ports.answerer.assess(self.question, views)
-        best = self._take(views, assessments)
-        return best >= self.config.enough and self._enough(self._answer_from(self._items()))
+        return self._take(views, self.ports.answerer.assess(self.question, views))
 
     def _take(self, views: Sequence[Keyframe], assessments: Sequence[ViewAssessment]) -> float:
         by_id = {view.id: view for view in views}
@@ -172,14 +191,18 @@ class _Search:
 
     def _decide(self) -> Decision:
         self._report("exploring")
-        ordered = [self.assessed[i] for i in sorted(self.assessed)]
-        return self.ports.explorer.decide(self.question, ordered, self.regions)
+        return self.ports.explorer.decide(self.question, self._ordered(), self.regions)
+
+    def _ordered(self) -> list[ViewAssessment]:
+        return [self.assessed[i] for i in sorted(self.assessed)]
 
     def _drive(self, decision: Decision, goal: Pose2) -> bool:
         """Drive one leg; True when the robot moved."""
         before = self.ports.odometry.travelled()
         self._report("driving", decision)
         self._check(self.ports.navigator.go_to(goal, self.config.leg_deadline_s))
+        if decision.look_around:
+            self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
         return self.ports.odometry.travelled().metres > before.metres
 
     def _check(self, result: NavResult) -> None:

@@ -44,6 +44,12 @@ class Policy(Protocol):
     def decide(self, situation: Situation) -> Decision:
         """Return the next goal, or a decision without one when nothing is left to explore."""
 
+    def confirm(self, situation: Situation) -> Decision:
+        """An answer is at hand: return where to look again before it is given, or no goal to let it stand.
+
+        Asked again after each such drive, until it returns no goal or the answer no longer stands.
+        """
+
 
 class Explorer(Protocol):
     """A policy with the newest map at hand."""
@@ -51,6 +57,10 @@ class Explorer(Protocol):
     def decide(self, question: Question, assessments: Sequence[ViewAssessment],
                regions: Sequence[RankedRegion]) -> Decision:
         """Decide on the map of the last observation (raises StaleData when that does not come)."""
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        """As decide, before an answer is given: no goal = it stands."""
 
 
 class Memory(Protocol):

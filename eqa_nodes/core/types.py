@@ -180,7 +180,7 @@ class Decision(NamedTuple):
     """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
 
     candidates: what was weighed; marks: what the policy holds of places, to be shown: label "value" (semantic value of
-    the floor there, 0..1) or the name of a region (weight: how much it promises).
+    the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn once at the goal.
     """
 
     goal: Pose2 | None
@@ -188,6 +188,7 @@ class Decision(NamedTuple):
     candidates: tuple[Candidate, ...] = ()
     explored: float = 0.0
     marks: tuple[Candidate, ...] = ()
+    look_around: bool = False
 
 
 class NavCode(Enum):

@@ -32,7 +32,8 @@ class ExplorerNode(EqaNode):
             self.policy.reset(request.seed)
             self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
-        decision = self.policy.decide(Situation(
+        choose = self.policy.confirm if request.confirm else self.policy.decide
+        decision = choose(Situation(
             Question(request.question, request.question_id, seed=request.seed),
             pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
@@ -40,6 +41,7 @@ class ExplorerNode(EqaNode):
         response.has_goal = decision.goal is not None
         if decision.goal is not None:
             response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)
+        response.look_around = decision.look_around
         response.reason, response.explored = decision.reason, grid.explored_share()
         response.candidates = [convert.candidate_msg(c) for c in decision.candidates]
         response.marks = [convert.candidate_msg(m) for m in decision.marks]

@@ -90,8 +90,16 @@ class RosExplorer:
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment],
                regions: Sequence[RankedRegion]) -> Decision:
+        return self._ask(False, question, assessments, regions)
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        return self._ask(True, question, assessments, regions)
+
+    def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
+             regions: Sequence[RankedRegion]) -> Decision:
         response = self._fresh(
-            header=Header(stamp=self._odometry.status().stamp), question=question.text,
+            confirm=confirm, header=Header(stamp=self._odometry.status().stamp), question=question.text,
             question_id=question.id, seed=question.seed, new_question=question is not self._asked,
             assessments=[convert.assessment_msg(a, question.id) for a in assessments],
             regions=[convert.ranked_region_msg(r) for r in regions])
@@ -99,7 +107,7 @@ class RosExplorer:
         goal = messages.goal_of(response.goal) if response.has_goal else None
         candidates = tuple(messages.candidate_of(c) for c in response.candidates)
         marks = tuple(messages.candidate_of(m) for m in response.marks)
-        return Decision(goal, response.reason, candidates, response.explored, marks)
+        return Decision(goal, response.reason, candidates, response.explored, marks, response.look_around)
 
     def _fresh(self, **fields: Any) -> Any:
         """Ask until the explorer has the map of the newest observation. Raises StaleData at the deadline."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.config import FrontierConfig
-from eqa_nodes.core.policies.steering import Place, Reach, Targets, ray, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, ray, reachable_frontiers, same
 from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Situation
 
 
@@ -21,7 +21,7 @@ def frontier_weight(grid: GridMap, frontier: Frontier, distance_m: float, s: Fro
     return math.exp(unexplored.mean() / s.unexplored + (~near).mean() / s.unoccupied - distance_m / s.distance_m)
 
 
-class FrontierPolicy:
+class FrontierPolicy(AnswersAtOnce):
     """Samples a frontier by weight and keeps it until it is reached, in legs of at most 3 m.
 
     w = exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m)

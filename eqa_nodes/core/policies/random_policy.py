@@ -10,10 +10,11 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.planning import centre_of, distance_field
 from eqa_nodes.core.policies.config import RandomConfig
+from eqa_nodes.core.policies.steering import AnswersAtOnce
 from eqa_nodes.core.types import Candidate, Decision, Situation
 
 
-class RandomPolicy:
+class RandomPolicy(AnswersAtOnce):
     """Draws a reachable free cell, each with the same probability, and a heading.
 
     The drive costs length, so cells are taken at least `nearest_m` metres of path away; there is no end by itself.

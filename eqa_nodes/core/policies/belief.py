@@ -1,0 +1,99 @@
+"""Which kind of room the floor belongs to, by what views say of it, and what has been looked at from near."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import GridMap, RankedRegion, ViewAssessment
+
+_CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the area, not with the steps
+_SAMPLES = 24  # points of a line of sight
+
+
+class RoomBelief:
+    """Votes for the names of rooms, on squares of floor in the map frame."""
+
+    def __init__(self) -> None:
+        self._votes: dict[tuple[int, int], dict[str, float]] = {}
+        self._read: set[int] = set()
+        self._table: tuple[np.ndarray, list[dict[str, float]]] | None = None
+
+    def update(self, assessments: Sequence[ViewAssessment]) -> None:
+        """Take in the views that were not yet taken in: their places, and where they were taken."""
+        for view in assessments:
+            if view.keyframe_id in self._read:
+                continue
+            self._read.add(view.keyframe_id)
+            self._vote(view.pose.x, view.pose.y, view.region, 0.5)
+            for place in view.places:
+                self._vote(place.x, place.y, place.label, 1.0)
+
+    def names(self) -> list[str]:
+        """Return every room that was recognised somewhere, sorted."""
+        return sorted({name for votes in self._votes.values() for name in votes})
+
+    def squares(self) -> list[tuple[float, float, dict[str, float]]]:
+        """Return the middle of every square that has votes, metres, with the votes by name."""
+        return [((ix + 0.5) * _CELL_M, (iy + 0.5) * _CELL_M, votes) for (ix, iy), votes in sorted(self._votes.items())]
+
+    def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
+        """Return the votes for the room at a point: of squares so near that no obstacle stands between, near ones more."""
+        middles, votes = self._arrays()
+        if not len(middles):
+            return {}
+        off = np.hypot(middles[:, 0] - x, middles[:, 1] - y)
+        near = np.flatnonzero(off <= reach_m)
+        near = near[clear_lines(grid, (x, y), middles[near])]
+        found: dict[str, float] = {}
+        for i, weight in zip(near.tolist(), np.exp(-0.5 * (off[near] / (reach_m / 2)) ** 2).tolist(), strict=True):
+            for name, count in votes[i].items():
+                found[name] = found.get(name, 0.0) + weight * min(count, 3.0)
+        return found
+
+    def _arrays(self) -> tuple[np.ndarray, list[dict[str, float]]]:
+        if self._table is None or len(self._table[1]) != len(self._votes):
+            squares = self.squares()
+            self._table = np.array([(x, y) for x, y, _ in squares]).reshape(-1, 2), [votes for _, _, votes in squares]
+        return self._table
+
+    def _vote(self, x: float, y: float, name: str, weight: float) -> None:
+        if name:
+            votes = self._votes.setdefault((math.floor(x / _CELL_M), math.floor(y / _CELL_M)), {})
+            votes[name] = votes.get(name, 0.0) + weight
+
+
+def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray, short_m: float = 0.0) -> np.ndarray:
+    """Return (n,) bool: no occupied cell lies on the line to each end (n, 2), map frame, metres, up to short_m before it."""
+    if not len(ends):
+        return np.zeros(0, bool)
+    delta = ends - np.array(start)
+    length = np.maximum(np.hypot(delta[:, 0], delta[:, 1]), 1e-9)
+    share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(float(length.max()) / grid.resolution_m)))
+    share = share[None, :] * np.maximum(0.0, 1.0 - short_m / length)[:, None]
+    ix = np.floor((start[0] + share * delta[:, :1] - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((start[1] + share * delta[:, 1:] - grid.origin[1]) / grid.resolution_m).astype(int)
+    rows, columns = grid.cells.shape
+    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
+    occupied = np.zeros(ix.shape, bool)
+    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
+    return ~occupied.any(axis=1)
+
+
+def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
+    """Return how likely the answer is in a room of this name, 0..1; the names agree in their last words."""
+    plain = _plain(name)
+    weights = [r.weight for r in regions if plain == _plain(r.name) or plain.endswith(" " + _plain(r.name))]
+    return max(weights, default=0.0)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().replace("_", " ").split())
+
+
+def facing(pose: Pose2, x: float, y: float) -> float:
+    """Return the angle in radians, 0..pi, by which a pose looks past a point."""
+    return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))
