@@ -11,6 +11,7 @@ from eqa_nodes.core.protocols import Policy
 
 _POLICIES = {
     "random": ("eqa_nodes.core.policies.random_policy", "RandomPolicy"),
+    "best": ("eqa_nodes.core.policies.best_policy", "BestPolicy"),
     "frontier": ("eqa_nodes.core.policies.frontier_policy", "FrontierPolicy"),
 }
 

@@ -41,7 +41,7 @@ class RoomBelief:
         return [((ix + 0.5) * _CELL_M, (iy + 0.5) * _CELL_M, votes) for (ix, iy), votes in sorted(self._votes.items())]
 
     def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
-        """Return the votes for the room at a point: of squares so near that no obstacle stands between, near ones more."""
+        """Return the votes for the room at a point: of squares in sight of it, near ones more."""
         middles, votes = self._arrays()
         if not len(middles):
             return {}
@@ -66,21 +66,33 @@ class RoomBelief:
             votes[name] = votes.get(name, 0.0) + weight
 
 
-def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray, short_m: float = 0.0) -> np.ndarray:
-    """Return (n,) bool: no occupied cell lies on the line to each end (n, 2), map frame, metres, up to short_m before it."""
+def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: no occupied cell lies on the line from start to each end (n, 2), map frame, metres."""
     if not len(ends):
         return np.zeros(0, bool)
+    clear: np.ndarray = ~_occupied(grid, start, ends)[0].any(axis=1)
+    return clear
+
+
+def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
+    """Return the last point before something solid on the line from a pose to a target: what shows itself of it."""
+    occupied, share = _occupied(grid, (pose.x, pose.y), np.array([target]))
+    last = share[max(0, int(occupied[0].argmax()) - 1)] if occupied.any() else 1.0
+    return pose.x + last * (target[0] - pose.x), pose.y + last * (target[1] - pose.y)
+
+
+def _occupied(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, k) bool: the cells at k even shares (k,) of the way from start to each end are occupied."""
     delta = ends - np.array(start)
-    length = np.maximum(np.hypot(delta[:, 0], delta[:, 1]), 1e-9)
-    share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(float(length.max()) / grid.resolution_m)))
-    share = share[None, :] * np.maximum(0.0, 1.0 - short_m / length)[:, None]
+    longest = float(np.hypot(delta[:, 0], delta[:, 1]).max())
+    share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(longest / grid.resolution_m)))
     ix = np.floor((start[0] + share * delta[:, :1] - grid.origin[0]) / grid.resolution_m).astype(int)
     iy = np.floor((start[1] + share * delta[:, 1:] - grid.origin[1]) / grid.resolution_m).astype(int)
     rows, columns = grid.cells.shape
     inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
     occupied = np.zeros(ix.shape, bool)
     occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
-    return ~occupied.any(axis=1)
+    return occupied, share
 
 
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:

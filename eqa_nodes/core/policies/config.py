@@ -25,8 +25,48 @@ class FrontierConfig:
 
 
 @dataclass(frozen=True)
+class BestConfig:
+    """Parameters of our own policy, chosen on train seeds. Lengths in metres, chances 0..1.
+
+    leg_m: length of a leg; switch: another target must score so many times better; turn_m, fixed_m: what half a
+    turn and any drive cost beside its length; fan_m, area_m2: reach of the fan that counts unexplored floor, and
+    how much of it is as good as a room; unknown: chance of a room not yet recognised; again: what of it stays when
+    the likely rooms are known; inside, doorway: chance that a frontier belongs to the room it is in, when it is
+    wider or narrower than doorway_m; votes_m: how far round it rooms are asked for; look, thin: what a promising
+    spot, and a thing seen from afar, are worth beside a frontier; seen_m: spots so near to a view were looked at;
+    count, remembered: bounds of spots and of the views that they come from; near_m, far_m: a thing is in full view
+    from between them.
+    rooms, looks, confirm: the parts that can be switched off.
+    """
+
+    leg_m: float = 2.0
+    switch: float = 1.3
+    turn_m: float = 0.5
+    fixed_m: float = 1.0
+    fan_m: float = 3.0
+    area_m2: float = 3.0
+    unknown: float = 0.35
+    again: float = 0.4
+    inside: float = 0.8
+    doorway: float = 0.35
+    doorway_m: float = 1.2
+    votes_m: float = 2.5
+    look: float = 0.5
+    thin: float = 0.6
+    seen_m: float = 1.5
+    count: int = 6
+    remembered: int = 60
+    near_m: float = 1.0
+    far_m: float = 2.5
+    rooms: bool = True
+    looks: bool = True
+    confirm: bool = True
+
+
+@dataclass(frozen=True)
 class PolicyConfig:
     """The parameters of every policy, by its name."""
 
     random: RandomConfig = RandomConfig()
     frontier: FrontierConfig = FrontierConfig()
+    best: BestConfig = BestConfig()

@@ -1,0 +1,234 @@
+"""Our own exploration: what it hopes to learn about the question, per metre of the way there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.planning import centre_of
+from eqa_nodes.core.policies.belief import RoomBelief, clear_lines, facing, in_front_of, rank_of
+from eqa_nodes.core.policies.config import BestConfig
+from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, RankedRegion, Situation, ViewAssessment
+
+_FAN = np.radians(np.arange(-60, 61, 15))
+_FULL_VIEW = math.radians(35)
+_TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
+
+
+class _Option(NamedTuple):
+    place: Place
+    value: float  # hoped for: chance to see what answers the question, 0..1
+    kind: str  # frontier | look
+    what: str
+    score: float
+
+
+class BestPolicy:
+    """Goes where most is to be learnt about the question per metre.
+
+    score = P * (1 - exp(-A / a)) / (d + t * |turn| + c)
+
+    P: chance that what is asked about lies behind a candidate, from the ranked rooms of the question and the rooms
+    that views recognised round it (a doorway leads on, a wide frontier belongs to the room it is in); A: unexplored
+    floor in sight of it, m2, walls cut off; d: path on the own map, m. Candidates: frontiers, and places in promising
+    rooms that no view has looked at from near. The best is kept until another is clearly better.
+
+    Before an answer is given, it goes to the nearest spot from which the thing is in full view, so that the last view
+    proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
+    """
+
+    def __init__(self, config: BestConfig | None = None, radius_m: float = 0.18) -> None:
+        self._c, self._radius_m = config or BestConfig(), radius_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._targets, self._belief = Targets(), RoomBelief()
+        self._confirmed: list[Pose2] = []
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return the next leg, or no goal when nothing promising is left that can be reached."""
+        self._belief.update(situation.assessments)
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        ended = self._targets.review(situation.pose)
+        options = self._options(situation, reach)
+        candidates = tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in options)
+        marks = self._marks(situation.regions)
+        if not options:
+            self._targets.drop()
+            return Decision(None, none_left(situation.frontiers), candidates, marks=marks)
+        best = max(options, key=lambda o: o.score)
+        kept = self._kept(options)
+        chosen = kept if kept and best.score < self._c.switch * kept.score else best
+        self._targets.aim(chosen.place, situation.pose, self._c.leg_m)
+        verb = "keeps going to" if chosen is kept else "goes to"
+        reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
+                  f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
+        return Decision(reach.leg(chosen.place, self._c.leg_m), reason, candidates, marks=marks)
+
+    def confirm(self, situation: Situation) -> Decision:
+        """Return a spot near by from which the thing is in full view, or no goal where that is so already."""
+        seen = [a for a in situation.assessments if a.target is not None and a.enough > 0]
+        if not self._c.confirm or not seen:
+            return Decision(None, "the answer stands")
+        best = max(seen, key=lambda a: (a.enough, a.keyframe_id))
+        assert best.target is not None
+        if self._shows(situation, best) or any(
+                math.dist(best.target, (p.x, p.y)) < self._c.near_m for p in self._confirmed):
+            return Decision(None, "the answer is in view")
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        self._confirmed.append(Pose2(*best.target, 0.0))
+        place = viewpoint(reach, best, self._c.near_m, self._c.far_m)
+        if place is None:
+            return Decision(None, "the answer stands: there is no place to see it from")
+        what = best.says or "the thing asked about"
+        return Decision(place.pose, f"looks again from {place.distance_m:.1f} m away whether it is {what}",
+                        (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
+
+    def _shows(self, situation: Situation, view: ViewAssessment) -> bool:
+        """Say whether the robot, as it stands, has a view's target in full view."""
+        pose, target = situation.pose, view.target
+        assert target is not None
+        if math.dist(pose[:2], target) > self._c.far_m or facing(pose, *target) > _FULL_VIEW:
+            return False
+        front = in_front_of(situation.grid, view.pose, target)
+        return bool(clear_lines(situation.grid, pose[:2], np.array([front]))[0])
+
+    def _kept(self, options: Sequence[_Option]) -> _Option | None:
+        current = self._targets.current
+        return next((o for o in options if current and same(o.place.pose, current)), None)
+
+    def _options(self, situation: Situation, reach: Reach) -> list[_Option]:
+        found = reachable_frontiers(reach, situation.frontiers, self._targets)
+        options = [self._frontier(situation, f, p) for f, p in found]
+        if self._c.looks:
+            options += self._looks(situation, reach)
+        return [o for o in options if o.score > 0]
+
+    def _frontier(self, situation: Situation, frontier: Frontier, place: Place) -> _Option:
+        chance, what = self._chance(situation, frontier)
+        area = unexplored_area(situation.grid, frontier, self._c.fan_m)
+        value = chance * (1.0 - math.exp(-area / self._c.area_m2))
+        return _Option(place, value, "frontier", what, self._score(situation.pose, place, value))
+
+    def _score(self, pose: Pose2, place: Place, value: float) -> float:
+        heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
+        turn = abs(wrap(heading - pose.yaw)) if place.distance_m > 0.5 else abs(wrap(place.pose.yaw - pose.yaw))
+        return value / (place.distance_m + self._c.turn_m * turn / math.pi + self._c.fixed_m)
+
+    def _chance(self, situation: Situation, frontier: Frontier) -> tuple[float, str]:
+        """Return the chance that the answer is behind a frontier, and what is there in words."""
+        unknown = self._unknown(situation.regions)
+        if not self._c.rooms:
+            return unknown, "a frontier"
+        votes = self._belief.at(situation.grid, frontier.x, frontier.y, self._c.votes_m)
+        total = sum(votes.values())
+        if total <= 0:
+            return unknown, "the unknown"
+        name = max(sorted(votes), key=lambda n: votes[n])
+        here = sum(rank_of(n, situation.regions) * v for n, v in sorted(votes.items())) / total
+        stays = self._c.doorway if frontier.length_m < self._c.doorway_m else self._c.inside
+        stays = min(stays, self._c.doorway) if any(t in name for t in _TRANSIT) else stays
+        stays *= total / (total + 1.0)
+        what = f"the unseen part of the {name}" if stays > 0.5 else f"what lies beyond the {name}"
+        return stays * here + (1.0 - stays) * unknown, what
+
+    def _unknown(self, regions: Sequence[RankedRegion]) -> float:
+        """Return the chance of a room that is still to be found: less once the likely rooms are known."""
+        total = sum(r.weight for r in regions)
+        if total <= 0:
+            return self._c.unknown
+        names = self._belief.names()
+        missing = sum(r.weight for r in regions if not any(rank_of(n, [r]) for n in names)) / total
+        return self._c.unknown * (missing + self._c.again * (1.0 - missing))
+
+    def _looks(self, situation: Situation, reach: Reach) -> list[_Option]:
+        """Return the places that views hold worth going to and that were not looked at from near."""
+        options = []
+        for view in situation.assessments[-self._c.remembered:]:
+            for place in view.places:
+                value = view.worth * place.weight * len(view.places) / 3 * self._c.look
+                if value < 0.02 or self._looked_at(situation.assessments, place):
+                    continue
+                yaw = math.atan2(place.y - view.pose.y, place.x - view.pose.x)
+                spot = reach.place(place.x, place.y, yaw)
+                if spot is not None and self._targets.open(spot.pose):
+                    what = f"a promising spot{' in the ' + place.label if place.label else ''}"
+                    options.append(_Option(spot, value, "look", what, self._score(situation.pose, spot, value)))
+        options += self._thin(situation, reach)
+        return sorted(options, key=lambda o: -o.score)[:self._c.count]
+
+    def _thin(self, situation: Situation, reach: Reach) -> list[_Option]:
+        """Return viewpoints of what was seen, but not well enough."""
+        options = []
+        thin = [a for a in situation.assessments if a.target is not None and a.relevance >= 0.3]
+        spots: list[tuple[float, float]] = []
+        for a in sorted(thin, key=lambda a: (-a.relevance, a.keyframe_id)):
+            assert a.target is not None
+            if any(math.dist(a.target, s) < 1.0 for s in spots) or len(spots) >= 3:
+                continue
+            spots.append(a.target)
+            spot = viewpoint(reach, a, self._c.near_m, self._c.far_m)
+            if spot is not None and self._targets.open(spot.pose) and not self._shows(situation, a):
+                value = self._c.thin * a.relevance
+                options.append(_Option(spot, value, "look", "see more clearly what it saw from afar",
+                                       self._score(situation.pose, spot, value)))
+        return options
+
+    def _looked_at(self, assessments: Sequence[ViewAssessment], place: Candidate) -> bool:
+        return any(math.hypot(a.pose.x - place.x, a.pose.y - place.y) < self._c.seen_m for a in assessments)
+
+    def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
+        return tuple(Candidate(x, y, rank_of(name, regions), name) for x, y, votes in self._belief.squares()
+                     for name in [max(sorted(votes), key=lambda n: votes[n])])
+
+
+def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
+    """Return the unexplored floor in sight of a frontier, m2: a fan of 120 degrees of its heading, up to obstacles."""
+    r = (np.arange(round(reach_m / grid.resolution_m)) + 1) * grid.resolution_m
+    angle = frontier.heading + _FAN[:, None]
+    ix = np.floor((frontier.x + r * np.cos(angle) - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((frontier.y + r * np.sin(angle) - grid.origin[1]) / grid.resolution_m).astype(int)
+    rows, columns = grid.cells.shape
+    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
+    occupied, unexplored = np.zeros(ix.shape, bool), np.ones(ix.shape, bool)
+    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
+    unexplored[inside] = ~grid.explored[iy[inside], ix[inside]]
+    unexplored &= ~np.logical_or.accumulate(occupied, axis=1)
+    return float((unexplored * r).sum() * grid.resolution_m * (_FAN[1] - _FAN[0]))
+
+
+def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -> Place | None:
+    """Return the place nearest by path from which a view's target, near_m to far_m away, shows the side that was seen.
+
+    None where there is no such place.
+    """
+    grid, target = reach.grid, view.target
+    assert target is not None
+    front = in_front_of(grid, view.pose, target)
+    rows, columns = np.nonzero(np.isfinite(reach.field) & (grid.cells == 0))
+    x, y = grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m
+    off = np.hypot(x - target[0], y - target[1])
+    ring = np.flatnonzero((off >= near_m) & (off <= far_m))
+    ring = ring[np.argsort(reach.field[rows[ring], columns[ring]], kind="stable")]
+    for part in np.array_split(ring, max(1, len(ring) // 64)):  # the nearest ones first: most often one of them will do
+        sees = part[clear_lines(grid, front, np.stack([x[part], y[part]], 1))] if len(part) else part
+        if len(sees):
+            iy, ix = int(rows[sees[0]]), int(columns[sees[0]])
+            px, py = centre_of(grid, iy, ix)
+            yaw = math.atan2(target[1] - py, target[0] - px)
+            return Place(Pose2(px, py, yaw), float(reach.field[iy, ix]))
+    return None
