@@ -70,8 +70,8 @@ def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> 
     """Return (n,) bool: no occupied cell lies on the line from start to each end (n, 2), map frame, metres."""
     if not len(ends):
         return np.zeros(0, bool)
-    clear: np.ndarray = ~_occupied(grid, start, ends)[0].any(axis=1)
-    return clear
+    occupied, _ = _occupied(grid, start, ends)
+    return np.logical_not(np.logical_or.reduce(occupied, axis=1))
 
 
 def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
