@@ -175,7 +175,12 @@ class InProcessRunner:
         try:
             body = Body(simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
             body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
-            agent = Agent(self._ports(body), own["agent"].agent, self._listener)
+            def listen(progress: Progress) -> None:
+                if progress.weighed is not None:
+                    body.trace.weighed.append((body.last()[0], progress.weighed))
+                self._listener(progress)
+
+            agent = Agent(self._ports(body), own["agent"].agent, listen)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)

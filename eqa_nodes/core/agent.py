@@ -14,6 +14,7 @@ from eqa_nodes.core.answering import check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
+from eqa_nodes.core.stopping import Stop, Weighed, make_stop, support_of
 from eqa_nodes.core.types import (
     Answer,
     Decision,
@@ -34,7 +35,10 @@ from eqa_nodes.core.types import (
 class AgentConfig:
     """When to stop and how long to wait."""
 
-    enough: float = 0.7  # confidence, 0..1, from which an answer ends the search
+    enough: float = 0.7  # chance that it is right, 0..1, from which an answer ends the search
+    promise: float = 0.5  # of a view's own confidence, 0..1, from which an answer is asked for
+    calibration: str = ""  # of that chance: a name or a .json file; "" = the answerer's own confidence counts
+    risk: float = 0.0  # accepted share of wrong answers; above 0 it replaces `enough`, and less sure answers abstain
     recall_limit: int = 12  # views an answer is made from
     relevant: float = 0.3  # relevance, 0..1, from which an assessed view is shown to the answerer
     leg_deadline_s: float = 60.0  # for one drive, in the clock of the stamps
@@ -52,6 +56,7 @@ class Progress(NamedTuple):
     confidence: float = 0.0
     decision: Decision | None = None
     reason: str = ""
+    weighed: Weighed | None = None
 
 
 class Ports(NamedTuple):
@@ -69,8 +74,10 @@ class Agent:
 
     def __init__(self, ports: Ports, config: AgentConfig | None = None,
                  listener: Callable[[Progress], None] = lambda progress: None) -> None:
+        """Raises ConfigError for a calibration that cannot be read, or a risk that it cannot promise."""
         self._ports = ports
         self._config = config or AgentConfig()
+        self._stop = make_stop(self._config.enough, self._config.calibration, self._config.risk)
         self._listener = listener
         self._canceled = False
 
@@ -80,7 +87,7 @@ class Agent:
         Limits are checked before every leg, so the last leg may overrun them.
         """
         self._canceled = False
-        search = _Search(self._ports, self._config, question, self._listener, lambda: self._canceled)
+        search = _Search(self._ports, self._config, self._stop, question, self._listener, lambda: self._canceled)
         return search.run()
 
     def cancel(self) -> None:
@@ -92,9 +99,9 @@ class Agent:
 class _Search:
     """One question on its way to an answer."""
 
-    def __init__(self, ports: Ports, config: AgentConfig, question: Question,
+    def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
                  listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
-        self.ports, self.config, self.question = ports, config, question
+        self.ports, self.config, self.stop, self.question = ports, config, stop, question
         self._listener, self._canceled = listener, canceled
         self.started = time.monotonic()
         self.at_start = self.so_far = Travelled(0, 0.0)
@@ -151,6 +158,9 @@ class _Search:
 
     def _remembered_answers(self) -> bool:
         items = self._recall()
+        if items and self.stop.calibration is not None:
+            views = [item.keyframe for item in items]
+            self._take(views, self.ports.answerer.assess(self.question, views))
         return bool(items) and self._enough(self._answer_from(items))
 
     def _new_views_answer(self) -> bool:
@@ -158,7 +168,7 @@ class _Search:
         views = self.ports.memory.since(self.newest)
         if not views or self._limit_reached():
             return False
-        return self._assess(views) >= self.config.enough and self._enough(self._answer_from(self._items()))
+        return self._assess(views) >= self.config.promise and self._enough(self._answer_from(self._items()))
 
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
@@ -224,18 +234,26 @@ class _Search:
     def _answer_from(self, items: Sequence[Recalled]) -> Answer:
         self._report("answering")
         answer = self.ports.answerer.answer(self.question, items)
-        self.answered = answer
-        return answer
+        assessed = self._ordered()
+        sure = self.stop.sure(answer, assessed)
+        if not answer.abstained:
+            self._report("answering", weighed=Weighed(answer.text, support_of(answer, assessed), sure))
+        self.answered = replace(answer, confidence=sure)
+        return self.answered
 
     def _enough(self, answer: Answer) -> bool:
-        return not answer.abstained and answer.confidence >= self.config.enough
+        return not answer.abstained and answer.confidence >= self.stop.line
 
     def _last_word(self) -> Answer:
         """Answer from all that is known; without any view there is no evidence, so abstain unless a guess is wanted."""
         items = self._items()
         if not items and not self.question.force_guess:
             return Answer(abstained=True, message="nothing was seen that bears on the question")
-        return self._answer_from(items)
+        answer = self._answer_from(items)
+        if not self.stop.abstain or self.question.force_guess or self._enough(answer) or answer.abstained:
+            return answer
+        return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "
+                       f"of {answer.confidence:.2f}, and the accepted risk asks for {self.stop.line:.2f}")
 
     def _best(self) -> Answer:
         return self.answered if self.answered is not None else self._last_word()
@@ -260,10 +278,10 @@ class _Search:
                        now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
                        now.privileged)
 
-    def _report(self, phase: str, decision: Decision | None = None) -> None:
+    def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
         self._count_travelled()
         steps, metres = self.so_far
         best = max((a.enough for a in self.assessed.values()), default=0.0)
         self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision,
-                                decision.reason if decision else ""))
+                                decision.reason if decision else "", weighed))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.stopping import Weighed
 from eqa_nodes.core.types import Answer, Candidate, Frontier, GridMap, Keyframe
 
 
@@ -23,7 +24,7 @@ class TraceDecision(NamedTuple):
 
 @dataclass
 class EpisodeTrace:
-    """The path, decisions, memories and answer of one question; stamps in ns, poses in the map frame.
+    """The path, decisions, memories, weighed answers and answer of one question; stamps in ns, poses in the map frame.
 
     grid is the last map, None where none was made; answer None: the episode ended before one was given.
     """
@@ -32,5 +33,6 @@ class EpisodeTrace:
     poses: list[tuple[int, Pose2]] = field(default_factory=list)
     decisions: list[TraceDecision] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
+    weighed: list[tuple[int, Weighed]] = field(default_factory=list)
     grid: GridMap | None = None
     answer: Answer | None = None

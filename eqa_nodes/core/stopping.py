@@ -1,0 +1,136 @@
+"""When to stop: how likely an answer is right, given what supports it, and where to draw the line.
+
+The probability is a logistic regression over the support of an answer, fitted on episodes whose truth is known
+(`eqa bench calibrate`); without one, the answerer's own confidence counts as it is. The line is a fixed probability, or
+follows from the share of wrong answers that the user accepts, by conformal risk control (Angelopoulos et al. 2022).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from eqa_nodes.core.codec import decode
+from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.types import Answer, ViewAssessment
+
+_FAR_M = 6.0
+_SPOT_M = 0.75  # views from so near to each other are one look
+
+
+class Support(NamedTuple):
+    """What speaks for an answer.
+
+    confidence: the answerer's own, 0..1; looks: places from which a view says the same; agreement: share of what views
+    say, each as sure as it is, that is the same, 0..1; nearest_m: distance to the thing in the nearest such view.
+    """
+
+    confidence: float
+    looks: int
+    agreement: float
+    nearest_m: float
+
+    def features(self) -> tuple[float, ...]:
+        """Return what the regression weighs: bias, log odds of the confidence, log of looks, agreement, distance."""
+        p = min(0.99, max(0.01, self.confidence))
+        return 1.0, math.log(p / (1 - p)), math.log1p(self.looks), self.agreement, min(self.nearest_m, _FAR_M) / _FAR_M
+
+
+def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support:
+    """Return what the views say for an answer."""
+    said = canonical(answer.text)
+    telling = [a for a in assessments if a.says]
+    same = [a for a in telling if canonical(a.says) == said]
+    spots: list[tuple[float, float]] = []
+    for a in same:
+        if all(math.dist(a.pose[:2], spot) >= _SPOT_M for spot in spots):
+            spots.append((a.pose.x, a.pose.y))
+    total = sum(a.enough for a in telling)
+    near = [math.dist(a.pose[:2], a.target) for a in same if a.target is not None]
+    return Support(answer.confidence, len(spots), sum(a.enough for a in same) / total if total else 0.0,
+                   min(near, default=_FAR_M))
+
+
+class Weighed(NamedTuple):
+    """An answer that was considered, with what supports it (its confidence: the answerer's own)."""
+
+    text: str
+    support: Support
+    sure: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted probability, and the risk of every line; see bench/calibrate.py for how it is made.
+
+    weights: of Support.features. lines, wrong: at a line of lines[i] (ascending) wrong[i] of `episodes` questions were
+    answered wrongly at that line or at a stricter one. source: what it was fitted on, in words.
+    """
+
+    weights: tuple[float, ...]
+    lines: tuple[float, ...] = ()
+    wrong: tuple[int, ...] = ()
+    episodes: int = 0
+    source: str = ""
+
+    def probability(self, support: Support) -> float:
+        """Return the chance that the answer is right, 0..1."""
+        z = sum(w * f for w, f in zip(self.weights, support.features(), strict=True))
+        return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
+
+    def line_for(self, risk: float) -> float:
+        """Return the probability from which an answer may be given, so that at most `risk` of the questions are
+        answered wrongly, on average over questions like those of the calibration.
+
+        The smallest line with (wrong + 1) / (episodes + 1) <= risk. Raises ConfigError where no line is strict enough.
+        """
+        for line, wrong in zip(self.lines, self.wrong, strict=True):
+            if (wrong + 1) / (self.episodes + 1) <= risk:
+                return line
+        raise ConfigError(f"risk {risk:g} cannot be promised from {self.episodes} calibration questions: accept at "
+                          f"least {1 / (self.episodes + 1):.3f}, or calibrate on more of them")
+
+
+class Stop(NamedTuple):
+    """A line and how to find on which side an answer lies. calibration None: the answerer's own confidence counts."""
+
+    line: float
+    calibration: Calibration | None = None
+    abstain: bool = False  # below the line there is no answer
+
+    def sure(self, answer: Answer, assessments: Sequence[ViewAssessment]) -> float:
+        """Return how likely an answer is right, 0..1; 0 for an abstention."""
+        if answer.abstained or self.calibration is None:
+            return 0.0 if answer.abstained else answer.confidence
+        return self.calibration.probability(support_of(answer, assessments))
+
+
+def load_calibration(name: str) -> Calibration:
+    """Return a calibration by name (of those in the package) or path. Raises ConfigError."""
+    inside = resources.files("eqa_nodes.calibrations")
+    file = Path(name) if name.endswith(".json") else inside.joinpath(f"{name}.json")
+    try:
+        return decode(Calibration, json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, StorageError) as error:
+        known = sorted(f.name[:-5] for f in inside.iterdir() if f.name.endswith(".json"))
+        raise ConfigError(f"no calibration {name!r} ({error}): name a .json file that `eqa bench calibrate` wrote, or "
+                          f"one of {', '.join(known)}") from error
+
+
+def make_stop(enough: float, calibration: str, risk: float) -> Stop:
+    """Return the rule: a fixed line `enough`, or, with risk > 0, the line of that risk and abstention below it.
+
+    Raises ConfigError for a risk without a calibration.
+    """
+    fitted = load_calibration(calibration) if calibration else None
+    if not risk:
+        return Stop(enough, fitted)
+    if fitted is None:
+        raise ConfigError(f"risk {risk:g} needs a calibration of this answerer: set agent.calibration")
+    return Stop(fitted.line_for(risk), fitted, abstain=True)
