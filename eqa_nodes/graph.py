@@ -58,6 +58,8 @@ TOPICS: dict[str, Topic] = {
     "frontiers": Topic("frontiers", "eqa_interfaces/msg/FrontierArray", "latched"),
     "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "event"),
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
+    "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
+    "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "goal": Topic("goal_pose", "geometry_msgs/msg/PoseStamped", "event"),
     "decision": Topic("decision", "std_msgs/msg/String", "event"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
@@ -116,7 +118,8 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("labels", "label_table"),
         serves=("reset_memory", "recall")),
     "explorer": NodeSpec(
-        "eqa_nodes.nodes.explorer:ExplorerNode", subscribes=("map", "explored", "frontiers", "odom"),
+        "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
+        subscribes=("map", "explored", "frontiers", "odom"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
@@ -127,7 +130,8 @@ NODES: dict[str, NodeSpec] = {
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
-                    "keyframes", "view_assessments", "goal", "decision", "question", "answer"),
+                    "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision", "question",
+                    "answer"),
         serves=("reset_recorder",)),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),

@@ -1,4 +1,4 @@
-"""Map, frontiers and assessments -> the next goal, with the reason."""
+"""Map, frontiers and assessments -> the next goal, with the reason, and what shows it in RViz and Foxglove."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.policies import make_policy
-from eqa_nodes.core.types import Question, Situation
+from eqa_nodes.core.types import Decision, Question, Situation
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode, run_node
 
@@ -24,6 +25,8 @@ class ExplorerNode(EqaNode):
         self.newest = Newest(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.hear(key, partial(self.newest.put, key))
+        for key in self.spec.publishes:
+            self.out(key)  # listeners find the topics before the first decision
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:
@@ -33,11 +36,13 @@ class ExplorerNode(EqaNode):
             self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
         choose = self.policy.confirm if request.confirm else self.policy.decide
-        decision = choose(Situation(
+        situation = Situation(
             Question(request.question, request.question_id, seed=request.seed),
             pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
-            [messages.ranked_region_of(r) for r in request.regions]))
+            [messages.ranked_region_of(r) for r in request.regions])
+        decision = choose(situation)
+        self._show(situation, decision)
         response.has_goal = decision.goal is not None
         if decision.goal is not None:
             response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)
@@ -46,6 +51,10 @@ class ExplorerNode(EqaNode):
         response.candidates = [convert.candidate_msg(c) for c in decision.candidates]
         response.marks = [convert.candidate_msg(m) for m in decision.marks]
         return response
+
+    def _show(self, situation: Situation, decision: Decision) -> None:
+        self.send("markers", decision_markers(situation, decision))
+        self.send("semantic_map", semantic_map(situation.grid, decision.marks))
 
 
 def main() -> int:

@@ -1,0 +1,98 @@
+"""How a decision is shown, in RViz and Foxglove as in the report: strengths of weights, regions, values, colours."""
+
+from __future__ import annotations
+
+import colorsys
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from eqa_nodes.core.types import Candidate, GridMap
+
+VALUE = "value"  # the label of marks that say how much the floor there is worth; other labels are names of regions
+DISC_M = 1.0  # diameter of the floor that a value is painted on
+_ONE_REGION_M = 1.5  # marks of one name as near as this are one region
+_STRAY = 0.25  # of the marks of the largest region of that name: fewer are a stray vote that gets no name
+_FRONTIER = (14, 165, 233)
+
+Colour = tuple[int, int, int]
+
+
+class Region(NamedTuple):
+    """Marks of one name that lie together; x, y: of the one in their midst, metres, map frame. weight: the largest."""
+
+    name: str
+    x: float
+    y: float
+    weight: float
+    marks: tuple[Candidate, ...]
+
+
+def strengths(candidates: Sequence[Candidate]) -> list[float]:
+    """Return each weight as a share (0..1) of the way from nothing, or the smallest below it, to the largest."""
+    weights = [c.weight for c in candidates]
+    low, high = min([0.0, *weights]), max(weights, default=0.0)
+    return [(w - low) / (high - low) if high > low else 1.0 for w in weights]
+
+
+def colour_of(label: str) -> Colour:
+    """Return the colour of a kind of candidate or of a region, always the same for a name."""
+    if label == "frontier":
+        return _FRONTIER
+    red, green, blue = colorsys.hls_to_rgb(zlib.crc32(label.encode()) % 360 / 360, 0.45, 0.6)
+    return round(255 * red), round(255 * green), round(255 * blue)
+
+
+def regions_of(marks: Sequence[Candidate]) -> list[Region]:
+    """Return the regions that marks name, by name and then in the order of their marks."""
+    named = [m for m in marks if m.label and m.label != VALUE]
+    found: list[Region] = []
+    for name in sorted({m.label for m in named}):
+        parts = _together([m for m in named if m.label == name])
+        least = _STRAY * max(map(len, parts))
+        found += [_region(part) for part in parts if len(part) >= least]
+    return found
+
+
+def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
+    xy = np.array([(m.x, m.y) for m in marks])
+    near = np.hypot(*(xy[:, None] - xy[None]).T) <= _ONE_REGION_M
+    count, group = connected_components(csr_array(near), directed=False)
+    return [tuple(m for m, g in zip(marks, group, strict=True) if g == k) for k in range(count)]
+
+
+def _region(marks: tuple[Candidate, ...]) -> Region:
+    xy = np.array([(m.x, m.y) for m in marks])
+    middle = marks[int(np.argmin(np.hypot(*(xy - xy.mean(axis=0)).T)))]
+    return Region(middle.label, middle.x, middle.y, max(m.weight for m in marks), marks)
+
+
+def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
+    """Return (rows, columns) float32 of the map: the value of its free floor, 0..1, the larger where discs overlap.
+
+    -1 where nobody said anything, or nothing free is known.
+    """
+    layer = np.full(grid.cells.shape, -1.0, np.float32)
+    reach, size = DISC_M / 2, grid.resolution_m
+    rows, columns = layer.shape
+    for m in marks:
+        if m.label != VALUE:
+            continue
+        x, y = m.x - grid.origin[0], m.y - grid.origin[1]
+        (r0, r1), (c0, c1) = (_span(v, reach, size, n) for v, n in ((y, rows), (x, columns)))
+        dy, dx = (np.arange(r0, r1) + 0.5) * size - y, (np.arange(c0, c1) + 0.5) * size - x
+        window = layer[r0:r1, c0:c1]
+        inside = dy[:, None] ** 2 + dx[None] ** 2 <= reach**2
+        window[inside] = np.maximum(window[inside], min(max(m.weight, 0.0), 1.0))
+    layer[grid.cells != 0] = -1.0
+    return layer
+
+
+def _span(middle_m: float, reach_m: float, cell_m: float, cells: int) -> tuple[int, int]:
+    """Return the first and the end of the cells that a disc may cover, on the map."""
+    first, end = int((middle_m - reach_m) // cell_m), int((middle_m + reach_m) // cell_m) + 1
+    return min(max(first, 0), cells), min(max(end, 0), cells)
