@@ -39,7 +39,7 @@ class BestConfig:
     rooms, looks, confirm: the parts that can be switched off.
     """
 
-    leg_m: float = 2.0
+    leg_m: float = 3.0
     switch: float = 1.3
     turn_m: float = 0.5
     fixed_m: float = 1.0
@@ -56,8 +56,8 @@ class BestConfig:
     seen_m: float = 1.5
     count: int = 6
     remembered: int = 60
-    near_m: float = 1.0
-    far_m: float = 2.5
+    near_m: float = 1.6
+    far_m: float = 2.8
     rooms: bool = True
     looks: bool = True
     confirm: bool = True
