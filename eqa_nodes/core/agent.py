@@ -11,7 +11,6 @@ from eqa_nodes.core.search import AgentConfig, Ports, Progress, Search
 from eqa_nodes.core.stopping import make_stop
 from eqa_nodes.core.types import Answer, Question
 
-
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress"]
 
 
