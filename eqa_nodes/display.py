@@ -16,8 +16,13 @@ from eqa_nodes.core.types import Candidate, GridMap
 VALUE = "value"  # the label of marks that say how much the floor there is worth; other labels are names of regions
 DISC_M = 1.0  # diameter of the floor that a value is painted on
 _ONE_REGION_M = 1.5  # marks of one name as near as this are one region
-_STRAY = 0.25  # of the marks of the largest region of that name: fewer are a stray vote that gets no name
-_FRONTIER = (14, 165, 233)
+_STRAY = 0.3  # of the marks of the largest region of that name: fewer are a stray vote that gets no name
+_KINDS = {"frontier": (14, 165, 233), "snapshot": (217, 119, 6), "look": (217, 119, 6), "confirm": (5, 150, 105),
+          "node": (124, 58, 237)}
+# Hues in degrees, far from the orange of values and from each other where rooms are often neighbours.
+_ROOMS = {"living room": 135, "kitchen": 268, "bedroom": 215, "bathroom": 172, "hallway": 60, "study": 300,
+          "entryway": 85, "garage": 240, "dining room": 325, "laundry room": 190, "workout room": 110, "pantry": 285,
+          "closet": 228, "second bathroom": 158}
 
 Colour = tuple[int, int, int]
 
@@ -41,9 +46,10 @@ def strengths(candidates: Sequence[Candidate]) -> list[float]:
 
 def colour_of(label: str) -> Colour:
     """Return the colour of a kind of candidate or of a region, always the same for a name."""
-    if label == "frontier":
-        return _FRONTIER
-    red, green, blue = colorsys.hls_to_rgb(zlib.crc32(label.encode()) % 360 / 360, 0.45, 0.6)
+    if label in _KINDS:
+        return _KINDS[label]
+    hue = _ROOMS.get(label, zlib.crc32(label.encode()) % 360)
+    red, green, blue = colorsys.hls_to_rgb(hue / 360, 0.42, 0.6)
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
@@ -60,14 +66,15 @@ def regions_of(marks: Sequence[Candidate]) -> list[Region]:
 
 def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
     xy = np.array([(m.x, m.y) for m in marks])
-    near = np.hypot(*(xy[:, None] - xy[None]).T) <= _ONE_REGION_M
+    near = np.hypot(xy[:, None, 0] - xy[:, 0], xy[:, None, 1] - xy[:, 1]) <= _ONE_REGION_M
     count, group = connected_components(csr_array(near), directed=False)
     return [tuple(m for m, g in zip(marks, group, strict=True) if g == k) for k in range(count)]
 
 
 def _region(marks: tuple[Candidate, ...]) -> Region:
     xy = np.array([(m.x, m.y) for m in marks])
-    middle = marks[int(np.argmin(np.hypot(*(xy - xy.mean(axis=0)).T)))]
+    off = xy - xy.mean(axis=0)
+    middle = marks[int(np.argmin(np.hypot(off[:, 0], off[:, 1])))]
     return Region(middle.label, middle.x, middle.y, max(m.weight for m in marks), marks)
 
 
@@ -78,12 +85,12 @@ def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
     """
     layer = np.full(grid.cells.shape, -1.0, np.float32)
     reach, size = DISC_M / 2, grid.resolution_m
-    rows, columns = layer.shape
+    rows, columns = grid.cells.shape
     for m in marks:
         if m.label != VALUE:
             continue
         x, y = m.x - grid.origin[0], m.y - grid.origin[1]
-        (r0, r1), (c0, c1) = (_span(v, reach, size, n) for v, n in ((y, rows), (x, columns)))
+        (r0, r1), (c0, c1) = _span(y, reach, size, rows), _span(x, reach, size, columns)
         dy, dx = (np.arange(r0, r1) + 0.5) * size - y, (np.arange(c0, c1) + 0.5) * size - x
         window = layer[r0:r1, c0:c1]
         inside = dy[:, None] ** 2 + dx[None] ** 2 <= reach**2

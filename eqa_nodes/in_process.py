@@ -94,6 +94,11 @@ class Body:
         self._check_storage()
         return self._memory.since(keyframe_id)
 
+    def refused(self) -> dict[str, int]:
+        """Return how many frames of this episode could not be used, by who refused them."""
+        counts = {"mapper": self._mapper.rejected, "memory": self._memory.refused}
+        return {who: count for who, count in counts.items() if count}
+
     def _check_storage(self) -> None:
         if self._failure is not None:
             raise self._failure
@@ -183,6 +188,7 @@ class InProcessRunner:
             agent = Agent(self._ports(body), own["agent"].agent, listen)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
+            body.trace.refused = body.refused()
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
         finally:
             memory.close()

@@ -39,15 +39,15 @@ class Box(NamedTuple):
 def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose2 | None) -> Markup:
     """Return the picture as an <svg> element; "" when there is neither a map nor a path."""
     poses = [pose for _, pose in trace.poses]
-    box = _extent(trace.grid, poses, target)
+    box = extent(trace.grid, poses, target)
     if box is None:
         return Markup("")
-    parts = [_grid(trace.grid)] if trace.grid is not None else []
+    parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
     parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
     if target is not None:
-        parts.append(_target(*target))
+        parts.append(star(*target))
     if poses:
-        parts.append(_robot(poses[-1]))
+        parts.append(robot(poses[-1], "end", path_colour(1)))
     if start or poses:
         parts.append(_start(start or poses[0]))
     parts += [_goals(trace.decisions), _scale(box)]
@@ -58,13 +58,17 @@ def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose
 
 def grid_png(grid: GridMap) -> bytes:
     """Return the map as a PNG, one pixel a cell, north up."""
-    colours = np.empty((*grid.cells.shape, 3), np.uint8)
-    colours[:] = UNKNOWN
-    colours[grid.cells == 0] = FREE
-    colours[(grid.cells == 0) & grid.explored] = EXPLORED
-    colours[grid.cells > 0] = OCCUPIED
+    kinds = np.select([grid.cells > 0, (grid.cells == 0) & grid.explored, grid.cells == 0], [3, 2, 1], 0)
+    return palette_png(kinds, (UNKNOWN, FREE, EXPLORED, OCCUPIED))
+
+
+def palette_png(cells: np.ndarray, colours: Sequence[tuple[int, ...]]) -> bytes:
+    """Return (rows, columns) indices of at most 256 colours, RGB or RGBA, as a small PNG, north up."""
+    image = Image.frombytes("P", cells.shape[::-1], cells[::-1].astype(np.uint8).tobytes())
+    image.putpalette([c for colour in colours for c in colour[:3]])
+    opacity = bytes(colour[3] if len(colour) > 3 else 255 for colour in colours)
     buffer = io.BytesIO()
-    Image.fromarray(colours[::-1]).save(buffer, "PNG", optimize=True)
+    image.save(buffer, "PNG", optimize=True, **({"transparency": opacity} if min(opacity) < 255 else {}))
     return buffer.getvalue()
 
 
@@ -76,7 +80,7 @@ def path_colour(share: float) -> str:
     return "#" + "".join(f"{c:02x}" for c in mixed)
 
 
-def _extent(grid: GridMap | None, poses: Sequence[Pose2], target: tuple[float, float] | None) -> Box | None:
+def extent(grid: GridMap | None, poses: Sequence[Pose2], target: tuple[float, float] | None) -> Box | None:
     """Return what to show: everything known, the path and the target, with a margin; None for nothing."""
     points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
     if grid is not None and (grid.cells >= 0).any():
@@ -90,12 +94,13 @@ def _extent(grid: GridMap | None, poses: Sequence[Pose2], target: tuple[float, f
     return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
 
 
-def _grid(grid: GridMap) -> str:
+def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
+    """Return an <image> with a pixel for each cell of the map, where the map lies."""
     rows, columns = grid.cells.shape
     width, height = columns * grid.resolution_m, rows * grid.resolution_m
     return (f'<image x="{grid.origin[0]:.3f}" y="{-(grid.origin[1] + height):.3f}" width="{width:.3f}" '
-            f'height="{height:.3f}" preserveAspectRatio="none" style="image-rendering:pixelated" '
-            f'href="data:image/png;base64,{base64.b64encode(grid_png(grid)).decode()}"/>')
+            f'height="{height:.3f}" preserveAspectRatio="none" style="{style}" '
+            f'href="data:image/png;base64,{base64.b64encode(png).decode()}"/>')
 
 
 def _path(poses: Sequence[Pose2]) -> str:
@@ -104,8 +109,8 @@ def _path(poses: Sequence[Pose2]) -> str:
     if len(points) < 2:
         return ""
     step = max(1, math.ceil((len(points) - 1) / _CHUNKS))
-    casing = f'<polyline points="{_points(points)}" class="casing"/>'
-    pieces = [f'<polyline points="{_points(points[k:k + step + 1])}" class="path" '
+    casing = f'<polyline points="{points_of(points)}" class="casing"/>'
+    pieces = [f'<polyline points="{points_of(points[k:k + step + 1])}" class="path" '
               f'stroke="{path_colour(k / max(1, len(points) - 1 - step))}"/>'
               for k in range(0, len(points) - 1, step)]
     return casing + "".join(pieces)
@@ -118,10 +123,11 @@ def _frontiers(decisions: Sequence[TraceDecision]) -> str:
         return ""
     earlier = sorted({(round(f.x, 2), round(f.y, 2)) for fs in known[:-1] for f in fs})
     dots = "".join(f'<circle cx="{x:.2f}" cy="{-y:.2f}" r=".06" class="old-frontier"/>' for x, y in earlier)
-    return dots + "".join(_frontier(f) for f in known[-1])
+    return dots + "".join(frontier_line(f) for f in known[-1])
 
 
-def _frontier(f: Frontier) -> str:
+def frontier_line(f: Frontier) -> str:
+    """Draw a frontier across its heading."""
     half = min(f.length_m, _LONGEST_FRONTIER_M) / 2
     dx, dy = -math.sin(f.heading) * half, math.cos(f.heading) * half
     return (f'<line x1="{f.x - dx:.2f}" y1="{-(f.y - dy):.2f}" x2="{f.x + dx:.2f}" y2="{-(f.y + dy):.2f}" '
@@ -140,17 +146,18 @@ def _cones(evidence: Sequence[Evidence]) -> str:
 
 
 def _cone(pose: Pose2) -> str:
-    left, right = (_ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
+    left, right = (ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
     x, y = pose.x, -pose.y
     return (f'<g class="cone"><title>the evidence was seen from here</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
             f'{left[1]:.2f}A{_CONE_M} {_CONE_M} 0 0 1 {right[0]:.2f} {right[1]:.2f}Z" fill="#f59e0b"/>'
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r=".1"/></g>')
 
 
-def _target(x: float, y: float) -> str:
-    spikes = [(x + r * math.sin(k * math.pi / 5), -y - r * math.cos(k * math.pi / 5))
+def star(x: float, y: float, size: float = 1.0) -> str:
+    """Mark from where the answer can be seen."""
+    spikes = [(x + size * r * math.sin(k * math.pi / 5), -y - size * r * math.cos(k * math.pi / 5))
               for k, r in zip(range(10), (0.3, 0.13) * 5, strict=True)]
-    return f'<polygon points="{_points(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'
+    return f'<polygon points="{points_of(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'
 
 
 def _start(pose: Pose2) -> str:
@@ -158,12 +165,14 @@ def _start(pose: Pose2) -> str:
             '<title>start</title></circle>')
 
 
-def _robot(pose: Pose2) -> str:
-    corners = [_ahead(pose, 0.32, 0.0), _ahead(pose, 0.22, 2.4), _ahead(pose, 0.08, math.pi), _ahead(pose, 0.22, -2.4)]
-    return f'<polygon points="{_points(corners)}" class="robot" fill="{path_colour(1)}"><title>end</title></polygon>'
+def robot(pose: Pose2, title: str, colour: str, size: float = 1.0) -> str:
+    """Draw an arrow head that looks where the robot looks."""
+    outline = ((0.32, 0.0), (0.22, 2.4), (0.08, math.pi), (0.22, -2.4))
+    corners = [ahead(pose, size * distance, turn) for distance, turn in outline]
+    return f'<polygon points="{points_of(corners)}" class="robot" fill="{colour}"><title>{title}</title></polygon>'
 
 
-def _ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
+def ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
     """Return the SVG point at a distance from a pose, `turn` radians to the left of its heading."""
     return pose.x + distance * math.cos(pose.yaw + turn), -(pose.y + distance * math.sin(pose.yaw + turn))
 
@@ -174,5 +183,6 @@ def _scale(box: Box) -> str:
             f'<text x="{x - 0.5:.2f}" y="{y - 0.07:.2f}">1 m</text></g>')
 
 
-def _points(points: Sequence[tuple[float, float]]) -> str:
+def points_of(points: Sequence[tuple[float, float]]) -> str:
+    """Return SVG points as a polyline has them."""
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)

@@ -23,7 +23,7 @@ class Prediction:
     """What became of one question. trace and bag: paths relative to the run directory, "" = none.
 
     traceback: where an error came from that nobody raised on purpose, "" = none. blind: the answer without having seen
-    anything, None where it was not asked for.
+    anything, None where it was not asked for. note: what a person should know of how it came about, "" = nothing.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Prediction:
     bag: str = ""
     traceback: str = ""
     blind: Answer | None = None
+    note: str = ""
 
     @property
     def failed(self) -> bool:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from PIL import Image, UnidentifiedImageError
 
 from eqa_nodes.bench.drawing import PATH_COLOURS, map_svg, path_colour
+from eqa_nodes.bench.drawing_why import Why, why_of
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import Prediction, read_predictions
 from eqa_nodes.bench.runner import SAMPLES
@@ -66,6 +67,7 @@ class Card:
     map: Markup
     evidence: Picture | None
     strip: tuple[Picture, ...]
+    why: Why | None
     trouble: str
 
     @property
@@ -123,7 +125,8 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
         evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
         evidence = replace(evidence, outlines=_outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
-    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, trouble)
+    why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble)
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:

@@ -97,7 +97,8 @@ def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
             if sample.id not in have:
                 predictions.append(_ask(sample, index, runner, out, blind))
                 writer.append(predictions[-1])
-                progress(Progress(len(predictions), len(samples), _count_failed(predictions), predictions[-1]))
+                progress(Progress(len(predictions), len(samples), _count_failed(predictions), predictions[-1],
+                                  predictions[-1].note))
     finish_manifest(out, finished=utc_now())
     return RunSummary(len(samples), len(samples) - resumed, resumed, _count_failed(predictions),
                       sum(bool(p.traceback) for p in predictions), dropped)
@@ -126,12 +127,13 @@ def _ask(sample: Sample, index: int, runner: EpisodeRunner, out: Path, blind: bo
 def _prediction(sample: Sample, index: int, result: EpisodeResult, blind: Answer | None, out: Path) -> Prediction:
     if result.sample_id != sample.id:
         raise ValueError(f"asked question {sample.id!r}, got the answer to {result.sample_id!r}")
-    trace = ""
+    trace, note = "", ""
     if result.trace is not None:
+        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(result.trace.refused.items()))
         trace = f"{episode_folder(index, sample.id)}/trace.zip"
         save_trace(out / trace, result.trace)
     bag = "" if result.bag is None else _relative(result.bag, out)
-    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind)
+    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind, note=note)
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:

@@ -27,6 +27,7 @@ class EpisodeTrace:
     """The path, decisions, memories, weighed answers and answer of one question; stamps in ns, poses in the map frame.
 
     grid is the last map, None where none was made; answer None: the episode ended before one was given.
+    refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
     """
 
     question: str = ""
@@ -36,3 +37,4 @@ class EpisodeTrace:
     weighed: list[tuple[int, Weighed]] = field(default_factory=list)
     grid: GridMap | None = None
     answer: Answer | None = None
+    refused: dict[str, int] = field(default_factory=dict)

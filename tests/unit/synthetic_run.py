@@ -79,7 +79,7 @@ def trace(question: str, answer: Answer | None) -> EpisodeTrace:
                  (Frontier(8.3, 1.2, 0.0, 1.5), Frontier(2.0, 4.6, 1.57, 1.4))]
     decisions = [TraceDecision(*poses[10 * k], goal, reason, (Candidate(goal.x, goal.y, 1.0, "f"),), fs)
                  for k, (goal, reason, fs) in enumerate(zip(goals, reasons, frontiers, strict=True))]
-    return EpisodeTrace(question, poses, decisions, keyframes, grid(), answer)
+    return EpisodeTrace(question, poses, decisions, keyframes, grid=grid(), answer=answer)
 
 
 def samples() -> list[Sample]:
