@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Budget, Choice, Completion, Message, Usage
+
+Scripted = str | Completion | Choice | Exception | Callable[[Sequence[Message]], str]
 
 
 class ScriptedBackend:
     """Plays replies in order: a str or Completion for generate, a Choice for choose, an exception to be raised.
 
+    A function makes its text from the messages, where a reply depends on what is shown.
+
     What was asked stands in `requests`. Raises ModelError when the script ends, or holds the other kind of reply.
     """
 
-    def __init__(self, replies: Sequence[str | Completion | Choice | Exception] = (), model: str = "scripted",
+    def __init__(self, replies: Sequence[Scripted] = (), model: str = "scripted",
                  budget_calls: int = 0, budget_tokens: int = 0) -> None:
         self.model = model
         self.requests: list[tuple[Message, ...]] = []
@@ -58,4 +62,4 @@ class ScriptedBackend:
         reply = self._replies[len(self.requests) - 1]
         if isinstance(reply, Exception):
             raise reply
-        return reply
+        return reply(messages) if callable(reply) else reply

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 
 from eqa_nodes.core.answering import BlindAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
 from eqa_nodes.core.label_answerer import LabelAnswerer
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled
+from eqa_nodes.core.types import Answer, Keyframe, Place, Question, Recalled
 from eqa_nodes.core.vlm_answerer import VlmAnswerer
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import HOME
@@ -26,9 +29,10 @@ def _vlm(*replies: str) -> Answerer:
     return VlmAnswerer(ScriptedBackend(replies))
 
 
-def assessment_of(count: int) -> str:
-    """Return a well-formed assessment of the first `count` pictures."""
-    one = {"relevance": 0.5, "enough": 0.25, "region": "Kitchen", "note": "a sink"}
+def assessment_of(count: int, letters: str = "") -> str:
+    """Return a well-formed assessment of the first `count` pictures, each with the letters."""
+    one = {"relevance": 0.5, "enough": 0.25, "worth": 0.5, "target": letters[:1], "region": "Kitchen", "says": "",
+           "places": dict.fromkeys(letters, 0.5), "note": "a sink"}
     return json.dumps({"views": [{"image": i + 1, **one} for i in range(count)]})
 
 
@@ -40,6 +44,12 @@ MAKERS: dict[str, tuple[Callable[..., Answerer], tuple[Keyframe, ...]]] = {
     "blind model": (lambda *replies: BlindAnswerer(_vlm(*replies)), VIEWS),
 }
 every = pytest.mark.parametrize("name", MAKERS)
+
+
+def _jpeg() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (128, 96), "gray").save(out, "JPEG")
+    return out.getvalue()
 
 
 def _items(views: tuple[Keyframe, ...]) -> list[Recalled]:
@@ -71,6 +81,34 @@ def test_every_view_is_judged_in_order(name: str) -> None:
     judged = answerer.assess(QUESTION, views)
     assert [(a.keyframe_id, a.stamp_ns) for a in judged] == [(v.id, v.stamp_ns) for v in views]
     assert all(0.0 <= a.relevance <= 1.0 and 0.0 <= a.enough <= 1.0 for a in judged)
+    assert answerer.spent().calls == (1 if name.startswith("vlm") else 0)
+
+
+@every
+def test_places_are_valued_where_they_are(name: str) -> None:
+    make, views = MAKERS[name]
+    spots = tuple(Place(20 + 30 * i, 60, 0.5 * i, 2.0 + i) for i in range(3))
+    views = tuple(replace(view, places=spots, jpeg=_jpeg()) for view in views)
+    judged = make(assessment_of(len(views), "ABC")).assess(QUESTION, views)
+    assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose.as_sent()) for v in views]
+    assert all(0.0 <= a.worth <= 1.0 for a in judged)
+    for a in judged:
+        assert [(c.x, c.y) for c in a.places] == ([] if name.startswith("blind") else [(p.x, p.y) for p in spots])
+        assert not a.places or sum(c.weight for c in a.places) == pytest.approx(1.0)
+        assert all(0.0 <= c.weight <= 1.0 for c in a.places)
+        assert a.target is None or all(map(math.isfinite, a.target))
+    assert any(a.target for a in judged) == (not name.startswith("blind"))
+
+
+@every
+@pytest.mark.parametrize("text", [QUESTION.text, "Is the light in the kitchen on?", "zxqv grmpf?"])
+def test_regions_are_ranked(name: str, text: str) -> None:
+    answerer = MAKERS[name][0]('{"regions": {"kitchen": 0.2, "living room": 0.9}}')
+    regions = answerer.regions(Question(text))
+    assert all(0.0 < region.weight <= 1.0 and region.name for region in regions)
+    assert [r.weight for r in regions] == sorted((r.weight for r in regions), reverse=True)
+    assert len({r.name for r in regions}) == len(regions)
+    assert bool(regions) == (not name.startswith("blind"))
     assert answerer.spent().calls == (1 if name.startswith("vlm") else 0)
 
 

@@ -40,7 +40,8 @@ def answer_json(**more: Any) -> str:
 
 
 def views_json(*images: int, **more: Any) -> str:
-    one = {"relevance": 0.9, "enough": 0.4, "region": "Kitchen ", "note": "sink", **more}
+    one = {"relevance": 0.9, "enough": 0.4, "worth": 0.5, "target": "", "region": "Kitchen ", "says": "",
+           "note": "sink", **more}
     return json.dumps({"views": [{"image": i, **one} for i in images]})
 
 
@@ -146,8 +147,8 @@ def test_a_second_wrong_form_is_an_error(wrong: str) -> None:
 
 
 def test_a_truncated_reply_says_so() -> None:
-    cut = Completion('{"answer": "gr', 10, 1024, "length")
-    with pytest.raises(ModelError, match="cut off at 1024 tokens"):
+    cut = Completion('{"answer": "gr', 10, 2048, "length")
+    with pytest.raises(ModelError, match="cut off at 2048 tokens"):
         _run(cut, cut)
 
 
@@ -205,6 +206,8 @@ def test_scripts_end_and_do_not_mix() -> None:
     assert backend.choose(asked, ("x", "y")).probabilities == (0.5, 0.5)
     with pytest.raises(ModelError, match="ended after 2"):
         backend.generate(asked)
+    echo = ScriptedBackend([lambda messages: f"{len(messages)} said {messages[0].parts[0]}"])
+    assert echo.generate(asked).text == "1 said ?"
     with pytest.raises(ModelError, match="a choice of 2 options was asked for"):
         ScriptedBackend(["a"]).choose(asked, ("x", "y"))
 

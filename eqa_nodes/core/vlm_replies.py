@@ -1,0 +1,132 @@
+"""What a vision-language model may reply, and what it means. A wrong form is a ValueError: it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.answering import MAX_EVIDENCE, match_choice
+from eqa_nodes.core.model import fraction
+from eqa_nodes.core.types import Candidate, Keyframe, Place, Question, RankedRegion, ViewAssessment
+from eqa_nodes.core.vlm_views import lettered
+
+REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
+    "bathroom", "bedroom", "dining room", "garage", "kitchen", "laundry room", "living room", "office", "rec room",
+    "study", "hallway", "entryway", "laboratory", "workout room", "warehouse", "lounge", "balcony", "staircase",
+    "cloakroom",
+)
+
+
+class Reply(NamedTuple):
+    """An answer as the model gave it; images: numbers of the pictures that prove it, from 1."""
+
+    answer: str
+    confidence: float
+    images: tuple[int, ...]
+    abstain: bool
+
+
+def read_answer(reply: Mapping[str, object], question: Question, views: int) -> Reply:
+    """Return an answer from `views` pictures, or an abstention."""
+    if views and reply.get("abstain", False) is True:
+        return Reply("", 0.0, (), True)
+    images = _images(reply, views) if views else ()
+    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False)
+
+
+def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
+    """Return the kinds of room that were named, likeliest first; names off the list and weights of 0 are dropped."""
+    named = reply.get("regions")
+    if not isinstance(named, dict):
+        raise ValueError('"regions" must be an object with a weight for each kind of room, {} for none')
+    weights: dict[str, float] = {}
+    for name, value in named.items():
+        weight = fraction(value, f"the weight of {name!r:.40}")
+        weights[_room(name)] = max(weight, weights.get(_room(name), 0.0))
+    known = [RankedRegion(name, weights[name]) for name in REGIONS if weights.get(name, 0.0) > 0.0]
+    return sorted(known, key=lambda region: -region.weight)
+
+
+def read_assessments(reply: Mapping[str, object], question: Question,
+                     views: Sequence[Keyframe]) -> list[ViewAssessment]:
+    """Return one assessment a view, in the order of the views."""
+    entries = reply.get("views")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError('"views" must be a list with one object for each picture')
+    numbers = [entry.get("image") for entry in entries]
+    if not all(type(n) is int for n in numbers) or sorted(numbers) != list(range(1, len(views) + 1)):
+        raise ValueError(f'"views" needs exactly one entry for each of the pictures 1 to {len(views)}')
+    by_image = dict(zip(numbers, entries))
+    return [_assessment(by_image[i + 1], question, view, f"of picture {i + 1}") for i, view in enumerate(views)]
+
+
+def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe, which: str) -> ViewAssessment:
+    letters = lettered(view)
+    region = _room(_words(entry, "region", which))
+    weights, target = _weights(entry, letters, which), _target(entry, letters, which)
+    says = _words(entry, "says", which)
+    option = match_choice(says, question.choices) if says else None
+    return ViewAssessment(
+        view.id, view.stamp_ns, relevance=fraction(entry.get("relevance"), f'"relevance" {which}'),
+        enough=fraction(entry.get("enough"), f'"enough" {which}'), region=region, note=_words(entry, "note", which),
+        pose=view.pose.as_sent(), worth=fraction(entry.get("worth"), f'"worth" {which}'),
+        places=tuple(Candidate(p.x, p.y, weights[letter], region) for letter, p in letters.items()),
+        target=(target.x, target.y) if target else None, says=says if option is None else question.choices[option])
+
+
+def _weights(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> dict[str, float]:
+    """Return the weight of each letter; they sum to 1."""
+    named = entry.get("places") or {}
+    given = {letter.strip().upper(): value for letter, value in named.items()} if isinstance(named, dict) else {}
+    if set(given) != set(letters):
+        raise ValueError(f'"places" {which} must be an object with a weight for each of its letters '
+                         f"({', '.join(letters) or 'none'}) and for no other")
+    weights = {letter: fraction(given[letter], f"the weight of {letter} {which}") for letter in letters}
+    total = sum(weights.values())
+    if letters and not total > 0.0:
+        raise ValueError(f'"places" {which} needs a weight above 0 for at least one letter')
+    return {letter: weight / total for letter, weight in weights.items()}
+
+
+def _target(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> Place | None:
+    letter = _words(entry, "target", which).upper()
+    if letter and letter not in letters:
+        raise ValueError(f'"target" {which} must be one of its letters ({", ".join(letters) or "none"}) or empty, '
+                         f"not {letter!r:.40}")
+    return letters[letter] if letter else None
+
+
+def _words(entry: Mapping[str, object], key: str, which: str) -> str:
+    """Return a text that may be empty; a model writes null for that, and a number as it is."""
+    if key not in entry:
+        raise ValueError(f'"{key}" {which} is missing; use "" for nothing')
+    value = entry[key]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:g}"
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f'"{key}" {which} must be a text, not {value!r:.40}')
+    return (value or "").strip()
+
+
+def _room(name: str) -> str:
+    plain = " ".join(name.lower().replace("_", " ").split())
+    return "" if plain == "unknown" else plain
+
+
+def _text(reply: Mapping[str, object], question: Question) -> str:
+    text = _words(reply, "answer", "of the reply")
+    if not text:
+        raise ValueError('"answer" must be a text that is not empty')
+    if not question.choices:
+        return text
+    index = match_choice(text, question.choices)
+    if index is None:
+        raise ValueError(f"{text!r:.60} is not one of the options")
+    return question.choices[index]
+
+
+def _images(reply: Mapping[str, object], count: int) -> tuple[int, ...]:
+    images = reply.get("images")
+    if not isinstance(images, list) or not images or not all(type(i) is int and 1 <= i <= count for i in images):
+        raise ValueError(f'"images" must name at least one picture that proves the answer, from 1 to {count}')
+    return tuple(dict.fromkeys(images))[:MAX_EVIDENCE]
