@@ -16,8 +16,8 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironment
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from eqa_nodes.answerers import ANSWERERS
 from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.core.answering import ANSWERERS
 from eqa_nodes.core.policies import policy_names
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file

@@ -13,9 +13,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import nodes_of
+from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.parameters import defaults_of, read_file
 from eqa_nodes.ros import environment
 from eqa_nodes.settings import SETTINGS
@@ -107,3 +108,14 @@ def test_sim_leaves_a_distribution_as_it_was_set_up(sim: dict[str, Any], monkeyp
     assert sim["environment"]() == []
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: object())
     assert [action.args[0] for action in sim["environment"]()] == [*sim["IMAGES"], *sim["WHEELS"]]
+
+
+def test_rviz_shows_topics_of_the_graph_as_they_are_published() -> None:
+    layout = yaml.safe_load((ROOT / "launch" / "rviz" / "eqa.rviz").read_text())["Visualization Manager"]
+    topics = {topic.name: topic for topic in TOPICS.values()}
+    shown = {display["Topic"]["Value"]: display for display in layout["Displays"]}
+    assert {"map", "exploration/markers", "exploration/semantic_map"} <= shown.keys() <= topics.keys()
+    for name, display in shown.items():
+        assert display["Class"].split("/")[1] in topics[name].type.replace("OccupancyGrid", "Map")
+        latched = display["Topic"]["Durability Policy"] == "Transient Local"
+        assert latched == (topics[name].qos == "latched"), name
