@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from eqa_nodes.core.types import Candidate, GridMap
 
@@ -65,10 +66,13 @@ def regions_of(marks: Sequence[Candidate]) -> list[Region]:
 
 
 def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
-    xy = np.array([(m.x, m.y) for m in marks])
-    near = np.hypot(xy[:, None, 0] - xy[:, 0], xy[:, None, 1] - xy[:, 1]) <= _ONE_REGION_M
-    count, group = connected_components(csr_array(near), directed=False)
-    return [tuple(m for m, g in zip(marks, group, strict=True) if g == k) for k in range(count)]
+    pairs = cKDTree([(m.x, m.y) for m in marks]).query_pairs(_ONE_REGION_M, output_type="ndarray")
+    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(marks), len(marks)))
+    count, group = connected_components(links, directed=False)
+    parts: list[list[Candidate]] = [[] for _ in range(count)]
+    for mark, part in zip(marks, group, strict=True):
+        parts[part].append(mark)
+    return [tuple(part) for part in parts]
 
 
 def _region(marks: tuple[Candidate, ...]) -> Region:
@@ -81,25 +85,20 @@ def _region(marks: tuple[Candidate, ...]) -> Region:
 def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
     """Return (rows, columns) float32 of the map: the value of its free floor, 0..1, the larger where discs overlap.
 
-    -1 where nobody said anything, or nothing free is known.
+    -1 where nobody said anything, or nothing free is known. A disc lies round the cell of its mark.
     """
-    layer = np.full(grid.cells.shape, -1.0, np.float32)
-    reach, size = DISC_M / 2, grid.resolution_m
+    values = [m for m in marks if m.label == VALUE]
+    reach = round(DISC_M / 2 / grid.resolution_m)
     rows, columns = grid.cells.shape
-    for m in marks:
-        if m.label != VALUE:
-            continue
-        x, y = m.x - grid.origin[0], m.y - grid.origin[1]
-        (r0, r1), (c0, c1) = _span(y, reach, size, rows), _span(x, reach, size, columns)
-        dy, dx = (np.arange(r0, r1) + 0.5) * size - y, (np.arange(c0, c1) + 0.5) * size - x
-        window = layer[r0:r1, c0:c1]
-        inside = dy[:, None] ** 2 + dx[None] ** 2 <= reach**2
-        window[inside] = np.maximum(window[inside], min(max(m.weight, 0.0), 1.0))
-    layer[grid.cells != 0] = -1.0
-    return layer
-
-
-def _span(middle_m: float, reach_m: float, cell_m: float, cells: int) -> tuple[int, int]:
-    """Return the first and the end of the cells that a disc may cover, on the map."""
-    first, end = int((middle_m - reach_m) // cell_m), int((middle_m + reach_m) // cell_m) + 1
-    return min(max(first, 0), cells), min(max(end, 0), cells)
+    layer = np.full((rows + 2 * reach, columns + 2 * reach), -1.0, np.float32)  # discs may hang over the edge
+    if values:
+        xyw = np.array([(m.x, m.y, m.weight) for m in values])
+        cells = np.floor((xyw[:, :2] - grid.origin) / grid.resolution_m).astype(int)
+        on_map = ((cells >= 0) & (cells < (columns, rows))).all(axis=1)
+        dy, dx = np.mgrid[-reach:reach + 1, -reach:reach + 1]
+        disc = dy**2 + dx**2 <= reach**2
+        at = cells[on_map, None] + reach
+        painted = (at[..., 1] + dy[disc]) * layer.shape[1] + at[..., 0] + dx[disc]
+        np.maximum.at(layer.reshape(-1), painted, xyw[on_map, 2:].clip(0.0, 1.0).astype(np.float32))
+    layer = layer[reach:reach + rows, reach:reach + columns]
+    return np.where(grid.cells == 0, layer, np.float32(-1.0))

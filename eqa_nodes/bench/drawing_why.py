@@ -36,6 +36,7 @@ _TINT_M = 0.75  # how far a region's mark colours the floor around it
 _HEAT = tuple((249, 115, 22, 25 * k) for k in range(9))  # orange, from clear to strong
 _ROBOT = "#3730a3"
 _LABEL_M = 0.4  # height of a region's name; a letter is at most 0.72 of it wide
+_SAME_ROOM_M = 4.0  # marks of one name so near to each other need the name once
 _TINT = 70  # opacity of a region, 0..255
 
 
@@ -174,16 +175,20 @@ class _Pictures:
                 '</rect>')
 
     def _labels(self, regions: Sequence[Region]) -> list[str]:
-        """Write the names of regions, those of the largest first; one that finds no room there is left out."""
+        """Write the names of regions, the largest first; not again near by, nor where there is no room for it."""
         taken: list[tuple[float, float, float]] = []  # middle and half width
+        named: list[Region] = []
         texts = []
         line = 1.2 * _LABEL_M * self._size
         for region in sorted(regions, key=lambda r: -len(r.marks)):
+            if any(r.name == region.name and math.dist((r.x, r.y), (region.x, region.y)) < _SAME_ROOM_M for r in named):
+                continue
             half = 0.36 * _LABEL_M * self._size * len(region.name)
             x = min(max(region.x, self._box.x0 + half), self._box.x1 - half)
             for y in (region.y, region.y + line, region.y - line):
                 if all(abs(y - b) >= line or abs(x - a) >= half + other for a, b, other in taken):
                     taken.append((x, y, half))
+                    named.append(region)
                     texts.append(f'<text x="{x:.2f}" y="{-y:.2f}" class="region" fill="{_css(region.name)}">'
                                  f"{escape(region.name)}<title>weight {region.weight:.2f}</title></text>")
                     break
