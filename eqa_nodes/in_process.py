@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ from eqa_nodes.core.types import (
     Action,
     Answer,
     Decision,
+    Frame,
     Frontier,
     GridMap,
     Keyframe,
+    Label,
     Limits,
     NavResult,
     Question,
@@ -109,7 +112,7 @@ class Body:
         with suppress(BadFrame):  # counted by the mapper; the map stays as it was
             self._mapper.integrate(frame)
         try:
-            keyframe = self._memory.take(frame, self._simulator.labels() if self._labels else {})
+            keyframe = self._memory.take(*self._seen(frame))
         except BadFrame:
             return  # counted by the memory
         except StorageError as error:
@@ -117,6 +120,10 @@ class Body:
             return
         if keyframe is not None:
             self.trace.keyframes.append(keyframe)
+
+    def _seen(self, frame: Frame) -> tuple[Frame, Mapping[int, Label]]:
+        """Return the frame as a robot without labels sees it, unless they are wanted."""
+        return (frame, self._simulator.labels()) if self._labels else (replace(frame, labels=None), {})
 
 
 class LocalExplorer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -32,12 +32,15 @@ def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] =
 
 
 class VlmServer:
-    """Plays replies in order, the last one for ever. `requests` holds the JSON bodies that came in."""
+    """Plays replies in order, the last one for ever; or replies as a function of the JSON body that came in.
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
+    `requests` holds the bodies.
+    """
+
+    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply]) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self._replies = list(replies)
+        self._replies = replies if callable(replies) else list(replies)
         self._lock = threading.Lock()
         self._ended = threading.Event()
         script = self
@@ -71,7 +74,8 @@ class VlmServer:
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self._lock:
-            reply = self._replies[min(len(self.requests), len(self._replies) - 1)]
+            played = self._replies
+            reply = played(request) if callable(played) else played[min(len(self.requests), len(played) - 1)]
             self.requests.append(request)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
         self._ended.wait(reply.delay_s)

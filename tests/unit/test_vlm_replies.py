@@ -70,8 +70,8 @@ def test_weights_become_shares(given_weights: list[float]) -> None:
     {"places": {"A": 1, "B": 0, "D": 0}}, {"places": {"A": 1, "B": 0, "C": 0, "D": 0}}, {"places": ["A", "B", "C"]},
     {"places": {"A": 0, "B": 0, "C": 0}}, {"places": {"A": -1, "B": 1, "C": 1}},
     {"places": {"A": None, "B": 1, "C": 1}}, {"places": {"A": float("nan"), "B": 1, "C": 1}},
-    {"target": ...}, {"target": "D"}, {"target": "sofa"}, {"target": ["A"]}, {"says": ...}, {"says": ["gray"]}, {"says": True}, {"region": ...}, {"region": {"a": 1}},
-    {"note": True}, {"image": True}, {"image": "1"}, {"image": 2},
+    {"target": ...}, {"target": "D"}, {"target": "sofa"}, {"target": ["A"]}, {"says": ...}, {"says": ["gray"]},
+    {"says": True}, {"region": ...}, {"region": {"a": 1}}, {"note": True}, {"image": "1"}, {"image": 2},
 ])
 def test_wrong_forms_are_asked_again_once_and_then_an_error(wrong: dict[str, Any]) -> None:
     bad, good = reply_of(entry(**wrong)), reply_of(entry())
