@@ -25,7 +25,7 @@ class VlmConfig:
     max_tokens: of a reply; an assessed view takes about 100.
     """
 
-    max_images: int = 12
+    max_images: int = 16  # a look round (13 views) and any leg fit into one call
     max_side_px: int = 0
     max_tokens: int = 2048
 
