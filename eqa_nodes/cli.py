@@ -76,7 +76,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|calibrate")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
@@ -92,6 +92,29 @@ def _bench(p: argparse.ArgumentParser) -> None:
     score.add_argument("out", type=Path, metavar="RUN", help="run directory")
     score.add_argument("--judge", default="offline", help="who marks (default: offline)")
     score.set_defaults(run="eqa_nodes.commands.bench:score")
+    _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
+
+
+def _calibrate(p: argparse.ArgumentParser) -> None:
+    p.description = ("Runs questions of the built-in houses in process and writes calibration.json for "
+                     "agent.calibration, calibration.md and reliability.svg. The same line again goes on after a kill.")
+    p.add_argument("--check", default="", metavar="NAME|FILE", help="check this calibration instead of fitting one")
+    p.add_argument("--risk", type=_numbers, default=(), metavar="R,R,..",
+                   help="with --check: accepted shares of wrong answers, each run with real stops")
+    p.add_argument("--split", choices=("train", "test"), default="train", help="of the houses (default: train)")
+    p.add_argument("--questions", type=int, default=90, metavar="N", help="how many (default: 90)")
+    p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
+    p.add_argument("--noise", type=lambda text: text.split(","), default=["none", "moderate", "heavy", "severe"],
+                   metavar="NAME,..", help="of the labels (default: none,moderate,heavy,severe)")
+    p.add_argument("--policy", default="best", help="exploration policy (default: best)")
+    p.add_argument("--max-steps", type=int, default=250, help="atomic actions of an episode (default: 250)")
+    p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.set_defaults(run="eqa_nodes.commands.calibrate:run")
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
 
 
 def _report(p: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types import Answer, ViewAssessment
 
+FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _FAR_M = 6.0
 _SPOT_M = 0.75  # views from so near to each other are one look
 
@@ -37,7 +38,7 @@ class Support(NamedTuple):
     nearest_m: float
 
     def features(self) -> tuple[float, ...]:
-        """Return what the regression weighs: bias, log odds of the confidence, log of looks, agreement, distance."""
+        """Return what the regression weighs, as FEATURES names it; the distance in shares of 6 m."""
         p = min(0.99, max(0.01, self.confidence))
         return 1.0, math.log(p / (1 - p)), math.log1p(self.looks), self.agreement, min(self.nearest_m, _FAR_M) / _FAR_M
 
@@ -70,7 +71,8 @@ class Calibration:
     """A fitted probability, and the risk of every line; see bench/calibrate.py for how it is made.
 
     weights: of Support.features. lines, wrong: at a line of lines[i] (ascending) wrong[i] of `episodes` questions were
-    answered wrongly at that line or at a stricter one. source: what it was fitted on, in words.
+    answered wrongly at that line or at a stricter one. source: what it was fitted on, in words. Raises ConfigError for
+    numbers that do not belong together.
     """
 
     weights: tuple[float, ...]
@@ -78,6 +80,15 @@ class Calibration:
     wrong: tuple[int, ...] = ()
     episodes: int = 0
     source: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(FEATURES):
+            raise ConfigError(f"a calibration has {len(FEATURES)} weights ({', '.join(FEATURES)}), got "
+                              f"{len(self.weights)}: fit it again")
+        if len(self.lines) != len(self.wrong) or list(self.lines) != sorted(self.lines) or (
+                list(self.wrong) != sorted(self.wrong, reverse=True)):
+            raise ConfigError("a calibration has as many lines, ascending, as counts of wrong answers, descending: "
+                              "fit it again")
 
     def probability(self, support: Support) -> float:
         """Return the chance that the answer is right, 0..1."""
@@ -93,8 +104,9 @@ class Calibration:
         for line, wrong in zip(self.lines, self.wrong, strict=True):
             if (wrong + 1) / (self.episodes + 1) <= risk:
                 return line
+        least = (min(self.wrong, default=self.episodes) + 1) / (self.episodes + 1)
         raise ConfigError(f"risk {risk:g} cannot be promised from {self.episodes} calibration questions: accept at "
-                          f"least {1 / (self.episodes + 1):.3f}, or calibrate on more of them")
+                          f"least {math.ceil(least * 1000) / 1000:g}, or calibrate on more of them")
 
 
 class Stop(NamedTuple):

@@ -1,0 +1,178 @@
+"""Many short episodes in process, on all processors: the same questions under several settings of the chain."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.metrics import openeqa_c
+from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.codec import decode, dumps
+from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError, unknown
+from eqa_nodes.core.stopping import Support, Weighed
+from eqa_nodes.core.types import Limits
+from eqa_nodes.settings import Parameters, merged
+
+TRIALS = "trials.jsonl"
+RIGHT = 4.0  # marks from here on count as right
+_NOISE = "memory.perception.noise."
+NOISE: Mapping[str, Mapping[str, float]] = {
+    "none": {}, "moderate": {f"{_NOISE}miss": 0.2, f"{_NOISE}confuse": 0.1, f"{_NOISE}range_m": 4.5},
+    "heavy": {f"{_NOISE}miss": 0.4, f"{_NOISE}confuse": 0.25, f"{_NOISE}range_m": 3.5},
+    "severe": {f"{_NOISE}miss": 0.5, f"{_NOISE}confuse": 0.5, f"{_NOISE}range_m": 3.5}}
+
+
+class Arm(NamedTuple):
+    """A setting of the chain: what is compared. parameters: {node: {dotted name: value}}, JSON values only."""
+
+    name: str
+    noise: str
+    parameters: Parameters
+
+
+class Judged(NamedTuple):
+    """A weighed answer and whether it was right."""
+
+    text: str
+    support: Support
+    right: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one question under one arm. text "": no answer; mark: the judge's, 1..5; error "": none."""
+
+    question: str
+    house: str
+    arm: str
+    noise: str
+    weighed: tuple[Judged, ...]
+    text: str
+    confidence: float
+    mark: float
+    steps: int
+    metres: float
+    error: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer was given."""
+        return bool(self.text)
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer given is right."""
+        return self.mark >= RIGHT
+
+    @property
+    def correctness(self) -> float:
+        """C of OpenEQA, 0..1."""
+        return openeqa_c(self.mark)
+
+
+class _Task(NamedTuple):
+    samples: list[Sample]  # of one house
+    arm: Arm
+    limits: Limits
+
+
+def noise_of(name: str) -> dict[str, float]:
+    """Return the memory node's parameters of a noise preset. Raises ConfigError."""
+    if name not in NOISE:
+        raise ConfigError(unknown("noise", name, NOISE))
+    return dict(NOISE[name])
+
+
+def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits: Limits, workers: int = 2,
+               progress: Callable[[int], None] = lambda done: None) -> list[Trial]:
+    """Ask every question under every arm, house by house on `workers` processes; return the trials in their order.
+
+    What `out` already holds is not asked again. progress: hears how many trials there are after each house and arm.
+    Raises ConfigError for fewer than one worker, and what an episode raises that is no EqaError.
+    """
+    if workers < 1:
+        raise ConfigError(f"episodes need at least one worker process, got {workers}")
+    have = {(t.arm, t.question): t for t in read_trials(out)}
+    tasks = [_Task(left, arm, limits) for _, group in groupby(samples, key=lambda s: s.scene)
+             for house in (list(group),) for arm in arms
+             if (left := [s for s in house if (arm.name, s.id) not in have])]
+    progress(len(have))
+    if tasks:
+        with _one_thread_each(), get_context("spawn").Pool(min(workers, len(tasks))) as pool:
+            for trials in pool.imap_unordered(_carry_out, tasks):
+                _append(out / TRIALS, trials)
+                have.update({(t.arm, t.question): t for t in trials})
+                progress(len(have))
+    return [have[arm.name, sample.id] for arm in arms for sample in samples]
+
+
+def read_trials(out: Path) -> list[Trial]:
+    """Return the trials that a directory holds; a half-written last line is left out. Raises StorageError."""
+    path = out / TRIALS
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    try:
+        return [decode(Trial, json.loads(line)) for line in lines if line.endswith("\n")]
+    except (ValueError, StorageError) as error:
+        raise StorageError(f"{path} is broken: {error}. Remove it to run the trials again") from error
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that start in here compute with one thread each: they share the processors already."""
+    name = "NUMBA_NUM_THREADS"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
+def _append(path: Path, trials: Sequence[Trial]) -> None:
+    """Write whole lines; what a kill left half-written is cut off first."""
+    data = path.read_bytes() if path.exists() else b""
+    with path.open("ab") as file:
+        file.truncate(data.rfind(b"\n") + 1)
+        file.write("".join(dumps(trial) + "\n" for trial in trials).encode())
+
+
+def _carry_out(task: _Task) -> list[Trial]:
+    from eqa_nodes.in_process import InProcessRunner
+
+    with TemporaryDirectory() as folder:
+        parameters = merged(None, task.arm.parameters, {"memory": {"folder": folder}})
+        with closing(InProcessRunner(parameters, task.limits)) as runner:
+            return [_trial(runner.run(sample), sample, task.arm) for sample in task.samples]
+
+
+def _trial(result: EpisodeResult, sample: Sample, arm: Arm) -> Trial:
+    answer, trace = result.answer, result.trace
+    assert trace is not None
+    text = "" if answer.abstained else answer.text
+    weighed = tuple(_judged(sample, w) for _, w in trace.weighed)
+    return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, answer.confidence,
+                 mark_of(sample, text), answer.receipt.steps, answer.receipt.metres,
+                 answer.error.name if answer.error is not ErrorCode.NONE else "")
+
+
+def _judged(sample: Sample, weighed: Weighed) -> Judged:
+    return Judged(weighed.text, weighed.support, mark_of(sample, weighed.text) >= RIGHT)
+
+
+def mark_of(sample: Sample, text: str) -> float:
+    """Return the offline judge's mark, 1..5."""
+    mark = OfflineJudge().judge(sample, text).sigma
+    assert mark is not None, "the offline judge marks everything"
+    return mark

@@ -1,0 +1,218 @@
+"""What supports an answer, how likely that makes it, and where the line is drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.core.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.stopping import (
+    FEATURES,
+    Calibration,
+    Stop,
+    Support,
+    load_calibration,
+    make_stop,
+    support_of,
+)
+from eqa_nodes.core.types import (
+    Answer,
+    Decision,
+    Keyframe,
+    NavCode,
+    NavResult,
+    Question,
+    RankedRegion,
+    Recalled,
+    RecallQuery,
+    Receipt,
+    Travelled,
+    ViewAssessment,
+)
+
+LOOKS = Calibration((-4.0, 1.0, 2.0, 2.0, -0.5))  # the more places say the same, the likelier it is right
+
+
+def view(says: str, x: float = 0.0, enough: float = 0.8, target: tuple[float, float] | None = None) -> ViewAssessment:
+    return ViewAssessment(1, 1, 0.9, enough, pose=Pose2(x, 0.0, 0.0), target=target, says=says)
+
+
+def test_support_counts_places_and_weighs_what_disagrees() -> None:
+    views = [view("the kitchen", 0.0, 0.6, (3.0, 0.0)), view("Kitchen.", 0.5, 0.6),
+             view("kitchen", 2.0, 0.6, (3.0, 0.0)), view("bathroom", 4.0, 0.6), view("", 5.0, 0.9)]
+    support = support_of(Answer("kitchen", 0.7), views)
+    assert support.looks == 2  # the second place is half a metre from the first
+    assert support.agreement == pytest.approx(1.8 / 2.4)  # what says nothing does not disagree
+    assert support == Support(0.7, 2, support.agreement, 1.0)
+
+
+def test_an_answer_that_no_view_gives_has_no_support_but_its_own_confidence() -> None:
+    assert support_of(Answer("kitchen", 0.7), [view("bathroom")]) == Support(0.7, 0, 0.0, 6.0)
+    assert support_of(Answer("kitchen", 0.7), []) == Support(0.7, 0, 0.0, 6.0)
+
+
+def test_features_are_finite_for_any_confidence_and_have_the_names_they_are_told_by() -> None:
+    features = Support(1.0, 3, 0.5, 60.0).features()
+    assert features == pytest.approx((1.0, math.log(99), math.log(4), 0.5, 1.0))
+    assert len(features) == len(FEATURES)
+
+
+supports = st.builds(Support, st.floats(0, 1), st.integers(0, 20), st.floats(0, 1), st.floats(0, 20))
+
+
+@given(supports, st.floats(0, 1))
+def test_more_agreement_is_never_less_likely_where_its_weight_is_positive(support: Support, other: float) -> None:
+    less, more = sorted((support.agreement, other))
+    for fitted in (LOOKS, load_calibration("label")):
+        probabilities = [fitted.probability(support._replace(agreement=a)) for a in (less, more)]
+        assert (probabilities[1] - probabilities[0]) * fitted.weights[3] >= 0
+        assert all(0 < p < 1 for p in probabilities)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.floats(0.01, 0.9))
+def test_the_line_is_the_smallest_one_that_keeps_the_risk(wrong: list[int], risk: float) -> None:
+    counts = tuple(sorted(wrong, reverse=True))
+    lines = tuple((k + 1) / len(counts) for k in range(len(counts)))
+    fitted = Calibration(LOOKS.weights, lines, counts, 30)
+    good = [line for line, count in zip(lines, counts, strict=True) if (count + 1) / 31 <= risk]
+    if good:
+        assert fitted.line_for(risk) == min(good)
+    else:
+        with pytest.raises(ConfigError, match="cannot be promised"):
+            fitted.line_for(risk)
+
+
+def test_a_risk_that_is_too_small_is_told_what_can_be_promised() -> None:
+    fitted = Calibration(LOOKS.weights, (0.5, 0.9), (4, 1), 99)
+    with pytest.raises(ConfigError, match=r"risk 0.001 .* 99 calibration questions: accept at least 0.02,"):
+        fitted.line_for(0.001)
+    assert fitted.line_for(0.02) == 0.9
+
+
+def test_an_unknown_calibration_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no calibration 'other' .* one of label"):
+        load_calibration("other")
+    with pytest.raises(ConfigError, match="no calibration"):
+        load_calibration(str(tmp_path / "missing.json"))
+
+
+@pytest.mark.parametrize("values", [
+    {"weights": [1.0, 2.0]},
+    {"weights": [0.0] * 5, "lines": [0.1], "wrong": []},
+    {"weights": [0.0] * 5, "lines": [0.2, 0.1], "wrong": [1, 0]},
+    {"weights": [0.0] * 5, "lines": [0.1, 0.2], "wrong": [0, 1]}])
+def test_a_calibration_whose_numbers_do_not_fit_is_refused(tmp_path: Path, values: dict[str, object]) -> None:
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(ConfigError, match="fit it again"):
+        load_calibration(str(path))
+
+
+def test_a_risk_needs_a_calibration() -> None:
+    with pytest.raises(ConfigError, match="set agent.calibration"):
+        make_stop(0.7, "", 0.1)
+    assert make_stop(0.7, "", 0.0) == Stop(0.7)
+
+
+def test_without_a_calibration_the_confidence_counts_and_an_abstention_never_does() -> None:
+    assert Stop(0.7).sure(Answer("yes", 0.4), []) == 0.4
+    assert Stop(0.7, LOOKS).sure(Answer("", 0.9, abstained=True), []) == 0.0
+
+
+@dataclass
+class World:
+    """All ports at once: drive n shows view n, which says what `says` has for it; `confirms` looks again are wanted."""
+
+    says: list[str]
+    confirms: int = 0
+    seen: int = 0
+    drives: list[str] = field(default_factory=list)
+
+    def travelled(self) -> Travelled:
+        return Travelled(self.seen, float(self.seen))
+
+    def look_around(self, deadline_s: float) -> NavResult:
+        self.seen += 1
+        return NavResult(NavCode.SUCCEEDED)
+
+    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+        self.drives.append("again" if goal.y else "on")
+        return self.look_around(deadline_s)
+
+    def cancel(self) -> None:
+        raise AssertionError("nobody cancels")
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        return []
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        return [Keyframe(i, i, Transform((2.0 * i, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"")
+                for i in range(keyframe_id + 1, self.seen + 1)]
+
+    def spent(self) -> Receipt:
+        return Receipt()
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        return []
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        return [ViewAssessment(v.id, v.stamp_ns, 0.9, 0.8, pose=v.pose, says=self.says[v.id - 1]) for v in views]
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        texts = [self.says[item.keyframe.id - 1] for item in items]
+        return Answer(max(dict.fromkeys(texts), key=texts.count), 0.8)
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
+        return Decision(Pose2(1.0, 0.0, 0.0) if self.seen < len(self.says) else None, "on")
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        self.confirms -= 1
+        return Decision(Pose2(1.0, 1.0, 0.0) if self.confirms >= 0 else None, "again")
+
+    def ask(self, **config: object) -> Answer:
+        agent = Agent(Ports(self, self, self, self, self), AgentConfig(**config))  # type: ignore[arg-type]
+        return agent.ask(Question("What colour is the mug?", "q"))
+
+
+@pytest.fixture
+def by_looks(tmp_path: Path) -> str:
+    """Return a calibration for which one look is thin, that can promise a risk of 0.05 and of 0.5."""
+    path = tmp_path / "looks.json"
+    path.write_text(json.dumps({"weights": LOOKS.weights, "lines": [0.1, 0.99], "wrong": [30, 0], "episodes": 99}))
+    return str(path)
+
+
+def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:
+    at_once, later = World(["red"] * 5), World(["red"] * 5)
+    assert at_once.ask().text == later.ask(calibration=by_looks).text == "red"
+    assert (at_once.seen, later.seen) == (1, 2)
+
+
+def test_views_that_disagree_keep_it_looking(by_looks: str) -> None:
+    world = World(["red", "blue", "blue", "blue", "blue", "blue"])
+    answer = world.ask(calibration=by_looks)
+    assert answer.text == "blue" and world.seen == 4 and 0.7 <= answer.confidence < 1
+
+
+def test_a_look_alike_is_looked_at_again_and_does_not_stand(by_looks: str) -> None:
+    world = World(["red", "red", "blue", "blue", "blue", "blue", "blue", "blue"], confirms=1)
+    assert world.ask(calibration=by_looks).text == "blue"
+    assert world.drives[:3] == ["on", "again", "on"]
+
+
+def test_below_the_line_of_a_risk_it_does_not_know(by_looks: str) -> None:
+    answer = World(["red", "blue"]).ask(calibration=by_looks, risk=0.05)
+    assert answer.abstained and not answer.text
+    assert answer.message.startswith("I don't know: 'red' is right with a chance of 0.")
+    assert World(["red", "blue"]).ask(calibration=by_looks, risk=0.5).text == "red"  # a risk that allows for it
