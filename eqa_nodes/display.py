@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from eqa_nodes.core.types import Candidate, GridMap
 
 VALUE = "value"  # the label of marks that say how much the floor there is worth; other labels are names of regions
-DISC_M = 1.0  # diameter of the floor that a value is painted on
+DISC_M = 1.0  # radius of the floor that a value is painted on, as EXPRESS-Bench paints it
 _ONE_REGION_M = 1.5  # marks of one name as near as this are one region
 _STRAY = 0.3  # of the marks of the largest region of that name: fewer are a stray vote that gets no name
 _KINDS = {"frontier": (14, 165, 233), "snapshot": (217, 119, 6), "look": (217, 119, 6), "confirm": (5, 150, 105),
@@ -88,7 +88,7 @@ def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
     -1 where nobody said anything, or nothing free is known. A disc lies round the cell of its mark.
     """
     values = [m for m in marks if m.label == VALUE]
-    reach = round(DISC_M / 2 / grid.resolution_m)
+    reach = round(DISC_M / grid.resolution_m)
     rows, columns = grid.cells.shape
     layer = np.full((rows + 2 * reach, columns + 2 * reach), -1.0, np.float32)  # discs may hang over the edge
     if values:

@@ -85,8 +85,8 @@ def test_semantic_map_is_the_value_in_percent_on_the_map() -> None:
     cells = messages.grid_of(message).cells
     assert messages.stamp_of(message) == 3 * SECOND and cells.shape == (60, 60)
     assert set(np.unique(cells)) == {-1, 80}
-    assert cells[40, 40] == 80 and cells[40, 46] == -1
-    assert np.count_nonzero(cells == 80) == pytest.approx(np.pi * 25, rel=0.1)  # a disc of 1 m in cells of 0.1 m
+    assert cells[40, 40] == cells[40, 49] == 80 and cells[40, 51] == -1
+    assert np.count_nonzero(cells == 80) == pytest.approx(np.pi * 100, rel=0.05)  # a disc of 1 m in cells of 0.1 m
 
 
 class Listener:

@@ -65,7 +65,7 @@ def test_values_lie_on_free_floor_near_their_marks_only(places: list[tuple[float
     for x, y, w in places:
         column, row = math.floor((x + 3.0) / 0.1), math.floor((y + 3.0) / 0.1)
         if 0 <= row < len(layer) and 0 <= column < len(layer):
-            near = np.hypot(rows - row, columns - column) * 0.1 <= DISC_M / 2 + 1e-9
+            near = np.hypot(rows - row, columns - column) * 0.1 <= DISC_M + 1e-9
             expected[near] = np.maximum(expected[near], np.float32(w))
     expected[g.cells != 0] = -1.0
     assert np.array_equal(layer, expected)
