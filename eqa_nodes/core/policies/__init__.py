@@ -12,6 +12,8 @@ from eqa_nodes.core.protocols import Policy
 _POLICIES = {
     "random": ("eqa_nodes.core.policies.random_policy", "RandomPolicy"),
     "best": ("eqa_nodes.core.policies.best_policy", "BestPolicy"),
+    "goal": ("eqa_nodes.core.policies.goal_policy", "GoalPolicy"),
+    "fine": ("eqa_nodes.core.policies.fine_policy", "FinePolicy"),
     "frontier": ("eqa_nodes.core.policies.frontier_policy", "FrontierPolicy"),
 }
 

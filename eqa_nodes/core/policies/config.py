@@ -25,6 +25,47 @@ class FrontierConfig:
 
 
 @dataclass(frozen=True)
+class SemanticConfig:
+    """Semantic value map and regions (EXPRESS-Bench and its code). Lengths in metres.
+
+    disc_m: radius of what a place paints; sigma_cells: of the Gaussian; global_scale: in exp(worth / 0.5); merge_m:
+    floor of one name so near to each other is one region; least_votes, agreement: from which a square counts for a
+    region, the threshold that the paper names and its code lacks.
+    """
+
+    disc_m: float = 1.0
+    sigma_cells: float = 5.0
+    global_scale: float = 0.5
+    merge_m: float = 3.0
+    least_votes: float = 1.0
+    agreement: float = 0.5
+
+
+@dataclass(frozen=True)
+class GoalConfig:
+    """Goal-oriented exploration. visits: to one region at most; visited_m: radius round a visit that counts no more."""
+
+    semantic: SemanticConfig = SemanticConfig()
+    leg_m: float = 3.0
+    visits: int = 3
+    visited_m: float = 0.5
+
+
+@dataclass(frozen=True)
+class FineConfig:
+    """Fine-EQA. value, value_ray_m: scale and ray of the semantic terms, off for the first `quiet` decisions."""
+
+    semantic: SemanticConfig = SemanticConfig()
+    frontier: FrontierConfig = FrontierConfig()
+    leg_m: float = 3.0
+    value: float = 0.5
+    value_ray_m: float = 3.0
+    quiet: int = 2
+    visits: int = 3
+    visited_m: float = 0.5
+
+
+@dataclass(frozen=True)
 class BestConfig:
     """Parameters of our own policy, chosen on train seeds. Lengths in metres, chances 0..1.
 
@@ -69,4 +110,6 @@ class PolicyConfig:
 
     random: RandomConfig = RandomConfig()
     frontier: FrontierConfig = FrontierConfig()
+    goal: GoalConfig = GoalConfig()
+    fine: FineConfig = FineConfig()
     best: BestConfig = BestConfig()

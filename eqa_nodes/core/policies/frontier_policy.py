@@ -4,21 +4,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.planning import cell_at
 from eqa_nodes.core.policies.config import FrontierConfig
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, ray, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import (
+    AnswersAtOnce,
+    Place,
+    Reach,
+    Targets,
+    ray,
+    ray_cells,
+    reachable_frontiers,
+    same,
+)
 from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Situation
 
 
-def frontier_weight(grid: GridMap, frontier: Frontier, distance_m: float, s: FrontierConfig) -> float:
-    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weight of FrontierPolicy."""
+class SemanticValues(NamedTuple):
+    """Semantic values on the cells of the map, the scale of their weight, and the ray that they are averaged on."""
+
+    values: np.ndarray
+    scale: float
+    ray_m: float
+
+    def exponent(self, grid: GridMap, frontier: Frontier) -> float:
+        """Return SV / 0.5 + SV_dir / 0.5: the value at a frontier, and the mean of those on a ray beyond it."""
+        ix, iy = ray_cells(grid, frontier, self.ray_m)
+        inside = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
+        beyond = np.where(inside, self.values[np.where(inside, iy, 0), np.where(inside, ix, 0)], 0.0)
+        here = cell_at(grid, frontier.x, frontier.y)
+        return (float(self.values[here]) if here else 0.0) / self.scale + float(beyond.mean()) / self.scale
+
+
+def frontier_weight(grid: GridMap, frontier: Frontier, distance_m: float, s: FrontierConfig,
+                    semantic: SemanticValues | None = None) -> float:
+    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weight of FrontierPolicy.
+
+    With semantic values, that times exp(SV / 0.5) * exp(SV_dir / 0.5) (EXPRESS-Bench eq. 7).
+    """
     occupied, unexplored = ray(grid, frontier, s.unexplored_ray_m)
     unexplored &= ~np.logical_or.accumulate(occupied)
     near, _ = ray(grid, frontier, s.unoccupied_ray_m)
-    return math.exp(unexplored.mean() / s.unexplored + (~near).mean() / s.unoccupied - distance_m / s.distance_m)
+    promise = semantic.exponent(grid, frontier) if semantic else 0.0
+    return math.exp(unexplored.mean() / s.unexplored + (~near).mean() / s.unoccupied - distance_m / s.distance_m
+                    + promise)
 
 
 class FrontierPolicy(AnswersAtOnce):
@@ -57,20 +90,21 @@ class FrontierPolicy(AnswersAtOnce):
         if not options:
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers), candidates)
-        place, chosen = self._choose(options)
+        place, chosen = choose(options, self._targets, self._random)
         self._targets.aim(place, pose, self._scales.leg_m)
         reason = (f"{ended}{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
                   f"{place.distance_m:.1f} m away, out of {len(options)}")
         return Decision(reach.leg(place, self._scales.leg_m), reason, candidates)
 
-    def _choose(self, options: Sequence[tuple[Place, float]]) -> tuple[Place, str]:
-        """Return the target, and "keeping" while it is still one of the options, else "chose" for a newly drawn one."""
-        current = self._targets.current
-        kept = current and next((place for place, _ in options if same(place.pose, current)), None)
-        if kept:
-            return kept, "keeping"
-        shares = np.array([weight for _, weight in options])
-        return options[int(self._random.choice(len(options), p=shares / shares.sum()))][0], "chose"
+
+def choose(options: Sequence[tuple[Place, float]], targets: Targets,
+           random: np.random.Generator) -> tuple[Place, str]:
+    """Return the target, and "keeping" while it is still one of the options, else "chose" for one drawn by weight."""
+    kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
+    if kept:
+        return kept, "keeping"
+    shares = np.array([weight for _, weight in options])
+    return options[int(random.choice(len(options), p=shares / shares.sum()))][0], "chose"
 
 
 def none_left(frontiers: Sequence[Frontier]) -> str:

@@ -121,12 +121,18 @@ def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Ta
 
 def ray(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
     """Return which cells from a frontier along its heading are occupied, and which unexplored (beyond the map: all)."""
-    n = max(1, round(length_m / grid.resolution_m))
-    along_m = (np.arange(n) + 1) * grid.resolution_m
-    ix = np.floor((frontier.x + along_m * math.cos(frontier.heading) - grid.origin[0]) / grid.resolution_m).astype(int)
-    iy = np.floor((frontier.y + along_m * math.sin(frontier.heading) - grid.origin[1]) / grid.resolution_m).astype(int)
+    ix, iy = ray_cells(grid, frontier, length_m)
+    n = len(ix)
     on_map = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
     occupied, unexplored = np.zeros(n, bool), np.ones(n, bool)
     occupied[on_map] = grid.cells[iy[on_map], ix[on_map]] == 100
     unexplored[on_map] = ~grid.explored[iy[on_map], ix[on_map]]
     return occupied, unexplored
+
+
+def ray_cells(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and rows of the cells from a frontier along its heading; some may lie beyond the map."""
+    along_m = (np.arange(max(1, round(length_m / grid.resolution_m))) + 1) * grid.resolution_m
+    x, y = frontier.x + along_m * math.cos(frontier.heading), frontier.y + along_m * math.sin(frontier.heading)
+    return (np.floor((x - grid.origin[0]) / grid.resolution_m).astype(int),
+            np.floor((y - grid.origin[1]) / grid.resolution_m).astype(int))

@@ -1,0 +1,109 @@
+"""Fine-EQA's exploration: frontiers with semantic values until a region that matters is found, then that region."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.policies.belief import RoomBelief
+from eqa_nodes.core.policies.config import FineConfig
+from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, frontier_weight, none_left
+from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
+from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers
+from eqa_nodes.core.types import Candidate, Decision, Situation
+
+
+class FinePolicy(AnswersAtOnce):
+    """Hybrid of EXPRESS-Bench (Jiang et al. 2025), section 4: coarse search by frontiers, fine search in regions.
+
+    Frontier mode samples by w = frontier_weight * exp(SV / 0.5) * exp(SV_dir / 0.5) (eq. 7, 8), the semantic terms off
+    for the first two decisions. As soon as a region that the question ranks is identified (eq. 9), the highest-ranked
+    one is searched: argmax of its masked semantic map (eq. 10), with a look round at each of at most three places;
+    visited discs do not count. Then the next region by rank, or frontiers again.
+
+    The published code handles two regions only, drops "dining room, kitchen" for its blank, compares metres with cells,
+    has no threshold for a region's confidence, and jumps between way-points; none of that is kept.
+    """
+
+    def __init__(self, config: FineConfig | None = None, radius_m: float = 0.18) -> None:
+        self._c, self._radius_m = config or FineConfig(), radius_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._random = np.random.default_rng(seed)
+        self._map, self._belief, self._targets = SemanticMap(self._c.semantic), RoomBelief(), Targets()
+        self._visits, self._visited = Visits(), list[Pose2]()
+        self._searched: Region | None = None  # whose place is the present target
+        self._decisions = 0
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return the next leg, or no goal when regions are searched and no frontier is left."""
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        self._map.update(situation.assessments, situation.grid.resolution_m)
+        self._belief.update(situation.assessments)
+        self._decisions += 1
+        ended = self._targets.review(situation.pose)
+        self._visited.append(situation.pose)
+        regions = functional_regions(self._belief, situation.regions, self._c.semantic)
+        decision = self._in_region(situation, reach, regions) or self._at_frontier(situation, reach)
+        return decision._replace(reason=ended + decision.reason, marks=(*self._map.marks(), *region_marks(regions)))
+
+    def _in_region(self, situation: Situation, reach: Reach, regions: list[Region]) -> Decision | None:
+        """Search the highest-ranked region that may be visited again; None while there is none."""
+        kept = self._kept(reach, regions)
+        if kept is not None:
+            return self._go(situation, reach, kept, "keeps searching the region")
+        for region in regions:
+            if not self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
+                continue
+            spots = list(dict.fromkeys((p.x, p.y) for p in (*self._visited, *self._targets.done)))
+            values = self._map.on(reach.grid) * mask_of(reach.grid, region.spots, self._c.semantic.disc_m)
+            place = highest(reach, values, mask_of(reach.grid, spots, self._c.visited_m))
+            if place is not None:
+                self._visits.count(region, place.pose)
+                self._searched = region
+                why = f"the {region.name} ranks {_nth(regions, region)} and was found: searches its most promising spot"
+                return self._go(situation, reach, place, why)
+        return None
+
+    def _kept(self, reach: Reach, regions: list[Region]) -> Place | None:
+        """Return the target in the region that is searched, unless a region of higher rank was found meanwhile."""
+        current, searched = self._targets.current, self._searched
+        if current is None or searched is None:
+            return None
+        better = next((r for r in regions if r.rank > searched.rank
+                       and self._visits.left(r, self._c.semantic.merge_m, self._c.visits)), None)
+        return None if better else reach.place(*current, within_m=0.0)
+
+    def _go(self, situation: Situation, reach: Reach, place: Place, why: str) -> Decision:
+        self._targets.aim(place, situation.pose, self._c.leg_m)
+        goal = reach.leg(place, self._c.leg_m)
+        return Decision(goal, f"{why}, {place.distance_m:.1f} m away",
+                        (Candidate(place.pose.x, place.pose.y, 1.0, "region"),), look_around=goal == place.pose)
+
+    def _at_frontier(self, situation: Situation, reach: Reach) -> Decision:
+        """Sample a frontier by its semantic weight, as FrontierPolicy does."""
+        self._searched = None
+        values = SemanticValues(self._map.on(reach.grid), self._c.value, self._c.value_ray_m) if (
+            self._decisions > self._c.quiet) else None
+        options = [(p, frontier_weight(reach.grid, f, p.distance_m, self._c.frontier, values))
+                   for f, p in reachable_frontiers(reach, situation.frontiers, self._targets)]
+        candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
+        if not options:
+            self._targets.drop()
+            return Decision(None, none_left(situation.frontiers), candidates)
+        place, chosen = choose(options, self._targets, self._random)
+        self._targets.aim(place, situation.pose, self._c.leg_m)
+        reason = f"no region that matters is left to search: {chosen} a frontier {place.distance_m:.1f} m away"
+        return Decision(reach.leg(place, self._c.leg_m), reason, candidates)
+
+
+def _nth(regions: list[Region], region: Region) -> str:
+    rank = sorted({r.rank for r in regions}, reverse=True).index(region.rank)
+    return ("first", "second", "third")[rank] if rank < 3 else f"number {rank + 1}"
