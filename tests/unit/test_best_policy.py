@@ -9,9 +9,10 @@ import pytest
 
 from eqa_nodes.core.frontiers import find_frontiers
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.policies.belief import RoomBelief, clear_lines, in_front_of, rank_of
-from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area, viewpoint
+from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area
 from eqa_nodes.core.policies.config import BestConfig
+from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
 from eqa_nodes.core.types import (
     Candidate,

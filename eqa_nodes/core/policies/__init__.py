@@ -14,6 +14,8 @@ _POLICIES = {
     "best": ("eqa_nodes.core.policies.best_policy", "BestPolicy"),
     "goal": ("eqa_nodes.core.policies.goal_policy", "GoalPolicy"),
     "fine": ("eqa_nodes.core.policies.fine_policy", "FinePolicy"),
+    "snapshot": ("eqa_nodes.core.policies.snapshot_policy", "SnapshotPolicy"),
+    "topo": ("eqa_nodes.core.policies.topo_policy", "TopoPolicy"),
     "frontier": ("eqa_nodes.core.policies.frontier_policy", "FrontierPolicy"),
 }
 

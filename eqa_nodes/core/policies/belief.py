@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.policies.sight import clear_lines
 from eqa_nodes.core.types import GridMap, RankedRegion, ViewAssessment
 
 _CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the area, not with the steps
-_SAMPLES = 24  # points of a line of sight
 
 
 class RoomBelief:
@@ -66,35 +65,6 @@ class RoomBelief:
             votes[name] = votes.get(name, 0.0) + weight
 
 
-def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: no occupied cell lies on the line from start to each end (n, 2), map frame, metres."""
-    if not len(ends):
-        return np.zeros(0, bool)
-    occupied, _ = _occupied(grid, start, ends)
-    return np.logical_not(np.logical_or.reduce(occupied, axis=1))
-
-
-def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
-    """Return the last point before something solid on the line from a pose to a target: what shows itself of it."""
-    occupied, share = _occupied(grid, (pose.x, pose.y), np.array([target]))
-    last = share[max(0, int(occupied[0].argmax()) - 1)] if occupied.any() else 1.0
-    return pose.x + last * (target[0] - pose.x), pose.y + last * (target[1] - pose.y)
-
-
-def _occupied(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, k) bool: the cells at k even shares (k,) of the way from start to each end are occupied."""
-    delta = ends - np.array(start)
-    longest = float(np.hypot(delta[:, 0], delta[:, 1]).max())
-    share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(longest / grid.resolution_m)))
-    ix = np.floor((start[0] + share * delta[:, :1] - grid.origin[0]) / grid.resolution_m).astype(int)
-    iy = np.floor((start[1] + share * delta[:, 1:] - grid.origin[1]) / grid.resolution_m).astype(int)
-    rows, columns = grid.cells.shape
-    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
-    occupied = np.zeros(ix.shape, bool)
-    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
-    return occupied, share
-
-
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
     """Return how likely the answer is in a room of this name, 0..1; the names agree in their last words."""
     plain = _plain(name)
@@ -104,8 +74,3 @@ def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
 
 def _plain(name: str) -> str:
     return " ".join(name.lower().replace("_", " ").split())
-
-
-def facing(pose: Pose2, x: float, y: float) -> float:
-    """Return the angle in radians, 0..pi, by which a pose looks past a point."""
-    return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))

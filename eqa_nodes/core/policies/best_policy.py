@@ -10,10 +10,10 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import centre_of
-from eqa_nodes.core.policies.belief import RoomBelief, clear_lines, facing, in_front_of, rank_of
+from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers, same
 from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, RankedRegion, Situation, ViewAssessment
 
@@ -209,26 +209,3 @@ def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
     unexplored[inside] = ~grid.explored[iy[inside], ix[inside]]
     unexplored &= ~np.logical_or.accumulate(occupied, axis=1)
     return float((unexplored * r).sum() * grid.resolution_m * (_FAN[1] - _FAN[0]))
-
-
-def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -> Place | None:
-    """Return the place nearest by path from which a view's target, near_m to far_m away, shows the side that was seen.
-
-    None where there is no such place.
-    """
-    grid, target = reach.grid, view.target
-    assert target is not None
-    front = in_front_of(grid, view.pose, target)
-    rows, columns = np.nonzero(np.isfinite(reach.field) & (grid.cells == 0))
-    x, y = grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m
-    off = np.hypot(x - target[0], y - target[1])
-    ring = np.flatnonzero((off >= near_m) & (off <= far_m))
-    ring = ring[np.argsort(reach.field[rows[ring], columns[ring]], kind="stable")]
-    for part in np.array_split(ring, max(1, len(ring) // 64)):  # the nearest ones first: most often one of them will do
-        sees = part[clear_lines(grid, front, np.stack([x[part], y[part]], 1))] if len(part) else part
-        if len(sees):
-            iy, ix = int(rows[sees[0]]), int(columns[sees[0]])
-            px, py = centre_of(grid, iy, ix)
-            yaw = math.atan2(target[1] - py, target[0] - px)
-            return Place(Pose2(px, py, yaw), float(reach.field[iy, ix]))
-    return None

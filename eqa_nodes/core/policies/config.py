@@ -66,6 +66,43 @@ class FineConfig:
 
 
 @dataclass(frozen=True)
+class SnapshotConfig:
+    """3D-Mem. prefilter: most relevant views that compete; together_m: one snapshot for targets so near to each other.
+
+    unseen: score of a frontier that no view shows; margin: by so much another image must be better than the one driven
+    to; sight_m: a frontier is seen from so far; near_m: a thing is looked at from no nearer.
+    """
+
+    leg_m: float = 1.0
+    prefilter: int = 10
+    together_m: float = 3.5
+    unseen: float = 0.2
+    margin: float = 0.1
+    sight_m: float = 6.0
+    near_m: float = 1.0
+
+
+@dataclass(frozen=True)
+class TopoConfig:
+    """AQ-Nav. beta: relevance from which a view is a keyframe for the answer (published); stop: score of stopping.
+
+    merge_m: nodes so near to each other are one; sight_m: views so near to a node can look at it; votes_m: how far
+    round a node its room is asked for; worth, room, unseen, distance: weights of the scorer without training.
+    """
+
+    leg_m: float = 3.0
+    merge_m: float = 1.0
+    sight_m: float = 6.0
+    votes_m: float = 2.5
+    beta: float = 0.5
+    stop: float = -4.0
+    worth: float = 1.0
+    room: float = 1.0
+    unseen: float = 0.2
+    distance: float = 0.1
+
+
+@dataclass(frozen=True)
 class BestConfig:
     """Parameters of our own policy, chosen on train seeds. Lengths in metres, chances 0..1.
 
@@ -112,4 +149,6 @@ class PolicyConfig:
     frontier: FrontierConfig = FrontierConfig()
     goal: GoalConfig = GoalConfig()
     fine: FineConfig = FineConfig()
+    snapshot: SnapshotConfig = SnapshotConfig()
+    topo: TopoConfig = TopoConfig()
     best: BestConfig = BestConfig()

@@ -1,0 +1,71 @@
+"""What can be seen from where, on the map: lines of sight, and places to see a thing from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.planning import centre_of
+from eqa_nodes.core.policies.steering import Place, Reach
+from eqa_nodes.core.types import GridMap, ViewAssessment
+
+_SAMPLES = 24  # points of a line of sight, at least
+
+
+def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: no occupied cell lies on the line from start to each end (n, 2), map frame, metres."""
+    if not len(ends):
+        return np.zeros(0, bool)
+    occupied, _ = _occupied(grid, start, ends)
+    return np.logical_not(np.logical_or.reduce(occupied, axis=1))
+
+
+def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
+    """Return the last point before something solid on the line from a pose to a target: what shows itself of it."""
+    occupied, share = _occupied(grid, (pose.x, pose.y), np.array([target]))
+    last = share[max(0, int(occupied[0].argmax()) - 1)] if occupied.any() else 1.0
+    return pose.x + last * (target[0] - pose.x), pose.y + last * (target[1] - pose.y)
+
+
+def _occupied(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, k) bool: the cells at k even shares (k,) of the way from start to each end are occupied."""
+    delta = ends - np.array(start)
+    longest = float(np.hypot(delta[:, 0], delta[:, 1]).max())
+    share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(longest / grid.resolution_m)))
+    ix = np.floor((start[0] + share * delta[:, :1] - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((start[1] + share * delta[:, 1:] - grid.origin[1]) / grid.resolution_m).astype(int)
+    rows, columns = grid.cells.shape
+    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
+    occupied = np.zeros(ix.shape, bool)
+    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
+    return occupied, share
+
+
+def facing(pose: Pose2, x: float, y: float) -> float:
+    """Return the angle in radians, 0..pi, by which a pose looks past a point."""
+    return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))
+
+
+def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -> Place | None:
+    """Return the place nearest by path from which a view's target, near_m to far_m away, shows the side that was seen.
+
+    None where there is no such place.
+    """
+    grid, target = reach.grid, view.target
+    assert target is not None
+    front = in_front_of(grid, view.pose, target)
+    rows, columns = np.nonzero(np.isfinite(reach.field) & (grid.cells == 0))
+    x, y = grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m
+    off = np.hypot(x - target[0], y - target[1])
+    ring = np.flatnonzero((off >= near_m) & (off <= far_m))
+    ring = ring[np.argsort(reach.field[rows[ring], columns[ring]], kind="stable")]
+    for part in np.array_split(ring, max(1, len(ring) // 64)):  # the nearest ones first: most often one of them will do
+        sees = part[clear_lines(grid, front, np.stack([x[part], y[part]], 1))] if len(part) else part
+        if len(sees):
+            iy, ix = int(rows[sees[0]]), int(columns[sees[0]])
+            px, py = centre_of(grid, iy, ix)
+            yaw = math.atan2(target[1] - py, target[0] - px)
+            return Place(Pose2(px, py, yaw), float(reach.field[iy, ix]))
+    return None

@@ -1,0 +1,119 @@
+"""Snapshots against frontiers, as 3D-Mem chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.policies.config import SnapshotConfig
+from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.sight import clear_lines, facing, viewpoint
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.types import Candidate, Decision, Frontier, Situation, ViewAssessment
+
+_HALF_VIEW = math.radians(45)
+
+
+class _Choice(NamedTuple):
+    place: Place
+    score: float
+    kind: str  # snapshot | frontier
+    what: str
+
+
+class SnapshotPolicy(AnswersAtOnce):
+    """Picks the best of remembered views (snapshots) and views of frontiers (Yang et al. 2025, 3D-Mem).
+
+    The paper shows a model all images at once and lets it pick one: a snapshot answers, a frontier is driven to. Here
+    every image was judged in the batched assessment, and the best judgement wins: `enough` of a snapshot against the
+    worth of the view towards a frontier. So the choice is pure, and the same on every machine; the agent itself
+    answers when the picked snapshot is enough, and a snapshot picked before that is looked at again from nearer by.
+
+    Snapshots are the ten most relevant views, one of those that show the same thing (targets within 3.5 m); a leg is
+    1 m at most. Views are kept one a metre and direction, so a decision costs no more after many steps.
+    """
+
+    def __init__(self, config: SnapshotConfig | None = None, radius_m: float = 0.18) -> None:
+        self._c, self._radius_m = config or SnapshotConfig(), radius_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._targets = Targets()
+        self._views: dict[tuple[int, int, int], ViewAssessment] = {}
+        self._read: set[int] = set()
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return a leg to the picked image's place, or no goal when neither kind is left."""
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        self._keep(situation.assessments)
+        ended = self._targets.review(situation.pose)
+        choices = [*self._snapshots(reach), *self._frontiers(situation, reach)]
+        candidates = tuple(Candidate(c.place.pose.x, c.place.pose.y, c.score, c.kind) for c in choices)
+        if not choices:
+            self._targets.drop()
+            return Decision(None, none_left(situation.frontiers), candidates)
+        current = self._targets.current
+        kept = next((c for c in choices if current and same(c.place.pose, current)), None)
+        best = max(choices, key=lambda c: (c.score, -c.place.distance_m))
+        picked = kept if kept and kept.score >= best.score - self._c.margin else best
+        self._targets.aim(picked.place, situation.pose, self._c.leg_m)
+        reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
+                  f"out of {len(choices)} images")
+        return Decision(reach.leg(picked.place, self._c.leg_m), reason, candidates)
+
+    def _keep(self, assessments: Sequence[ViewAssessment]) -> None:
+        for view in assessments:
+            if view.keyframe_id not in self._read:
+                self._read.add(view.keyframe_id)
+                x, y, yaw = view.pose
+                self._views[math.floor(x), math.floor(y), round(yaw / _HALF_VIEW) % 8] = view
+
+    def _snapshots(self, reach: Reach) -> list[_Choice]:
+        ranked = sorted((v for v in self._views.values() if v.target is not None and v.relevance > 0),
+                        key=lambda v: (-v.enough, -v.relevance, v.keyframe_id))[:self._c.prefilter]
+        choices: list[_Choice] = []
+        shown: list[tuple[float, float]] = []
+        for view in ranked:
+            assert view.target is not None
+            if any(math.dist(view.target, s) <= self._c.together_m for s in shown):
+                continue
+            shown.append(view.target)
+            place = viewpoint(reach, view, self._c.near_m, self._c.together_m)
+            if place is not None and self._targets.open(place.pose):
+                choices.append(_Choice(place, view.enough, "snapshot", "a snapshot of the thing asked about"))
+        return choices
+
+    def _frontiers(self, situation: Situation, reach: Reach) -> list[_Choice]:
+        choices = []
+        for frontier, place in reachable_frontiers(reach, situation.frontiers, self._targets):
+            view = self._view_of(situation, frontier)
+            score = self._c.unseen if view is None else _promise(view, frontier)
+            where = f"the view towards the {view.region}" if view and view.region else "the view of a frontier"
+            choices.append(_Choice(place, score, "frontier", where))
+        return choices
+
+    def _view_of(self, situation: Situation, frontier: Frontier) -> ViewAssessment | None:
+        """Return the nearest view that has a frontier in sight."""
+        facing_it = [v for v in self._views.values() if facing(v.pose, frontier.x, frontier.y) <= _HALF_VIEW
+                     and 0.3 < math.hypot(v.pose.x - frontier.x, v.pose.y - frontier.y) <= self._c.sight_m]
+        facing_it.sort(key=lambda v: (math.hypot(v.pose.x - frontier.x, v.pose.y - frontier.y), v.keyframe_id))
+        for view in facing_it[:8]:
+            if clear_lines(situation.grid, view.pose[:2], np.array([[frontier.x, frontier.y]]))[0]:
+                return view
+        return None
+
+
+def _promise(view: ViewAssessment, frontier: Frontier) -> float:
+    """Return the worth of a view, more where the place nearest to the frontier has more than its even share of it."""
+    if not view.places:
+        return view.worth
+    nearest = min(view.places, key=lambda p: math.hypot(p.x - frontier.x, p.y - frontier.y))
+    return view.worth * (0.5 + 0.5 * min(1.0, nearest.weight * len(view.places)))

@@ -1,0 +1,158 @@
+"""Exploration on a topological map, as AQ-Nav (ExploraQA) does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.config import TopoConfig
+from eqa_nodes.core.policies.sight import facing
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.types import Candidate, Decision, RankedRegion, Situation, ViewAssessment
+
+_SECTORS = 12
+
+
+@dataclass
+class VisitedNode:
+    """A place where the robot has been, with the newest view in each of 12 directions (sector -> view)."""
+
+    x: float
+    y: float
+    views: dict[int, ViewAssessment] = field(default_factory=dict)
+
+
+class NodeFeatures(NamedTuple):
+    """What is known of an unvisited node: the input of a scorer, hand-made or trained. All but distance_m in 0..1.
+
+    worth: of the best view from a visited node towards it; share: how much of that view's promise lies on its floor;
+    room: rank of the room that it seems to be in, for the question; unseen: 1 where no view looks at it; distance_m:
+    length of the path there.
+    """
+
+    worth: float
+    share: float
+    room: float
+    unseen: float
+    distance_m: float
+
+
+class NodeScorer(Protocol):
+    """Scores unvisited nodes: the navigation planning module of AQ-Nav, which is a trained transformer there."""
+
+    def score(self, node: NodeFeatures) -> float:
+        """Return the score of going to a node; the highest is taken, if it is above that of stopping."""
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """A scorer that needs no training: weights of the features."""
+
+    config: TopoConfig
+
+    def score(self, node: NodeFeatures) -> float:
+        """Return the weighted sum."""
+        c = self.config
+        return (c.worth * node.worth * (0.5 + 0.5 * node.share) + c.room * node.room + c.unseen * node.unseen
+                - c.distance * node.distance_m)
+
+
+class TopoPolicy(AnswersAtOnce):
+    """Goes to the unvisited node of the online topological map that scores best, or stops when stopping scores higher.
+
+    Visited nodes (ExploraQA, 4.2: with 12 directional views) are where the robot has been, one for every `merge_m`;
+    unvisited ones lie at the edge of what depth shows: the frontiers, merged likewise. The paper is silent about the
+    merging; this is ETPNav's, on which it builds. Going back to a far node costs only its path on the own map.
+    """
+
+    def __init__(self, config: TopoConfig | None = None, radius_m: float = 0.18,
+                 scorer: NodeScorer | None = None) -> None:
+        self._c, self._radius_m = config or TopoConfig(), radius_m
+        self._scorer = scorer or LinearScorer(self._c)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._targets, self._belief = Targets(), RoomBelief()
+        self._nodes: list[VisitedNode] = []
+        self._read: set[int] = set()
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return a leg to the best node, or no goal when none is left or stopping scores higher."""
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        self._belief.update(situation.assessments)
+        self._visit(situation)
+        ended = self._targets.review(situation.pose)
+        nodes = [(p, self._scorer.score(self._features(situation, p))) for p in self._unvisited(situation, reach)]
+        candidates = tuple(Candidate(p.pose.x, p.pose.y, score, "unvisited") for p, score in nodes)
+        marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._nodes)
+        current = self._targets.current
+        kept = next(((p, s) for p, s in nodes if current and same(p.pose, current)), None)
+        place, score = kept or max(nodes, key=lambda n: n[1], default=(None, -math.inf))
+        keyframes = keyframes_for(situation.assessments, self._c.beta)
+        if place is None or score <= self._c.stop:
+            self._targets.drop()
+            why = "no unvisited node is left" if place is None else f"stopping beats all {len(nodes)} nodes"
+            reason = f"{ended}{why}; {len(keyframes)} keyframes bear on the question"
+            return Decision(None, reason, candidates, marks=marks)
+        self._targets.aim(place, situation.pose, self._c.leg_m)
+        verb = "keeps going to" if kept else "chose"
+        reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
+                  f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
+        return Decision(reach.leg(place, self._c.leg_m), reason, candidates, marks=marks)
+
+    def _visit(self, situation: Situation) -> None:
+        """Make a node where the robot is, unless one is near, and hang new views to their nodes."""
+        self._node_at(situation.pose)
+        for view in situation.assessments:
+            if view.keyframe_id not in self._read:
+                self._read.add(view.keyframe_id)
+                self._node_at(view.pose).views[round(view.pose.yaw / (2 * math.pi) * _SECTORS) % _SECTORS] = view
+
+    def _node_at(self, pose: Pose2) -> VisitedNode:
+        node = min(self._nodes, key=lambda n: math.hypot(n.x - pose.x, n.y - pose.y), default=None)
+        if node is None or math.hypot(node.x - pose.x, node.y - pose.y) > self._c.merge_m:
+            node = VisitedNode(pose.x, pose.y)
+            self._nodes.append(node)
+        return node
+
+    def _unvisited(self, situation: Situation, reach: Reach) -> list[Place]:
+        """Return the places of frontiers, one for every `merge_m`, the nearest to the robot first."""
+        found = sorted((p for _, p in reachable_frontiers(reach, situation.frontiers, self._targets)),
+                       key=lambda p: (p.distance_m, p.pose))
+        nodes: list[Place] = []
+        for place in found:
+            if all(place.pose.distance(n.pose) > self._c.merge_m or not same(place.pose, n.pose) for n in nodes):
+                nodes.append(place)
+        return nodes
+
+    def _features(self, situation: Situation, place: Place) -> NodeFeatures:
+        x, y, _ = place.pose
+        towards = [v for n in self._nodes if 0.3 < math.hypot(n.x - x, n.y - y) <= self._c.sight_m
+                   for v in n.views.values() if facing(v.pose, x, y) <= math.pi / 6]
+        best = max(towards, key=lambda v: (v.worth, -v.keyframe_id), default=None)
+        room = self._room(situation.regions, self._belief.at(situation.grid, x, y, self._c.votes_m))
+        if best is None:
+            return NodeFeatures(0.0, 0.0, room, 1.0, place.distance_m)
+        nearest = min(best.places, key=lambda p: math.hypot(p.x - x, p.y - y), default=None)
+        return NodeFeatures(best.worth, nearest.weight if nearest else 0.0, room, 0.0, place.distance_m)
+
+    def _room(self, regions: Sequence[RankedRegion], votes: dict[str, float]) -> float:
+        total = sum(votes.values())
+        return sum(rank_of(name, regions) * votes[name] for name in sorted(votes)) / total if total else 0.0
+
+
+def keyframes_for(assessments: Sequence[ViewAssessment], beta: float = 0.5) -> list[int]:
+    """Return the keyframes of visited nodes that bear on the question: those that score above beta (ExploraQA, 4.3).
+
+    The paper's module predicts the score from the map; here it is the relevance that the answerer gave the view.
+    """
+    return [view.keyframe_id for view in assessments if view.relevance > beta]
