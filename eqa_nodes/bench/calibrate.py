@@ -224,5 +224,5 @@ def realised(risk: float, line: float, trials: Sequence[Trial]) -> Realised:
     n = len(trials)
     wrong = sum(t.answered and not t.right for t in trials) / n
     return Realised(risk, line, n, wrong, *wilson(wrong, n), sum(t.answered for t in trials) / n,
-                    math.fsum(t.correctness for t in trials) / n, sum(t.steps for t in trials) / n,
-                    sum(bool(t.error) for t in trials))
+                    math.fsum(t.correctness for t in trials) / n, sum(t.score.steps for t in trials) / n,
+                    sum(bool(t.score.error) for t in trials))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench import metrics
 from eqa_nodes.bench.judges import Judge, Mark
@@ -18,12 +18,22 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer
 
 SCORES = "scores.json"
 RESAMPLES = 2000
 Point = tuple[float, float]
-Geodesic = Callable[[Sample, Point, Point], float]  # metres in the sample's scene, inf = no way
+
+
+class Facts(Protocol):
+    """What only the scorer may know of a scene. Raises EqaError."""
+
+    def geodesic(self, scene: str, a: Point, b: Point) -> float:
+        """Return the shortest drivable distance in metres, inf = no way."""
+
+    def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
+        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it cannot be told."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ class Scores:
     questions: tuple[QuestionScore, ...]
 
 
-def score_run(out: Path, judge: Judge, geodesic: Geodesic | None = None, *, seed: int = 0) -> Scores:
+def score_run(out: Path, judge: Judge, facts: Facts | None = None, *, seed: int = 0) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
     Raises StorageError when the directory holds no readable run. A judge that raises leaves its question unscored.
@@ -102,7 +112,7 @@ def score_run(out: Path, judge: Judge, geodesic: Geodesic | None = None, *, seed
     if strangers:
         raise StorageError(f"{out} has predictions of questions that it did not ask: {', '.join(strangers[:3])}")
     asked = [s for s in samples if s.id in predictions]
-    questions = [_question(out, s, predictions[s.id], judge, geodesic) for s in asked]
+    questions = [question_score(s, predictions[s.id], judge, facts, out) for s in asked]
     manifest = finish_manifest(out, judge=judge.name, judge_sha256=judge.version)
     scores = Scores(manifest.dataset, judge.name, judge.version, seed, _privileged(questions),
                     tuple(_rows(samples, questions, seed)), tuple(questions))
@@ -116,18 +126,19 @@ def read_scores(out: Path) -> Scores:
     return decode(Scores, read_json(out / SCORES))
 
 
-def _question(out: Path, sample: Sample, prediction: Prediction, judge: Judge,
-              geodesic: Geodesic | None) -> QuestionScore:
+def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: Facts | None = None,
+                   out: Path | None = None) -> QuestionScore:
+    """Mark one prediction. out: the run directory that holds its trace, where it has one."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     mark = Mark(None, None, "failed") if prediction.failed else mark_answer(judge, sample, answer)
     blind = prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(judge, sample, blind)
-    arrival = _arrival(out, sample, prediction, geodesic)
+    arrival = _arrival(out, sample, prediction, facts)
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
-        sample.id, sample.category, status, mark.sigma, mark.delta, mark.note + arrival.note, blind_mark.sigma,
-        answer.confidence, receipt.steps, receipt.metres, receipt.seconds, receipt.calls,
-        receipt.tokens_in + receipt.tokens_out,
+        sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, facts),
+        mark.note + arrival.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres, receipt.seconds,
+        receipt.calls, receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "")
@@ -144,19 +155,28 @@ def mark_answer(judge: Judge, sample: Sample, answer: Answer) -> Mark:
     return mark
 
 
-def _arrival(out: Path, sample: Sample, prediction: Prediction, geodesic: Geodesic | None) -> _Arrival:
+def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | None) -> float | None:
+    """Return the grounding mark: the judge's, else what the last view is known to show; 0 without an answer."""
+    if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
+        return mark.delta
+    targets = sample.metadata.get("targets")
+    delta = facts.grounding(sample.scene, targets, prediction.final_pose) if isinstance(targets, Sequence) else None
+    return delta if delta is None or not prediction.answer.abstained else 0.0
+
+
+def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Facts | None) -> _Arrival:
     """Measure how near the robot ended, and whether it came near on its way."""
     end, target = prediction.final_pose, sample.target
-    if geodesic is None or end is None or target is None:
+    if facts is None or end is None or target is None:
         return _Arrival(None, None, "")
     try:
-        final = metrics.reachable(geodesic(sample, (end.x, end.y), target))
+        final = metrics.reachable(facts.geodesic(sample.scene, (end.x, end.y), target))
         if final is not None and metrics.arrived(final):
             return _Arrival(final, True, "")
-        path = load_trace(out / prediction.trace).poses if prediction.trace else []
+        path = load_trace(out / prediction.trace).poses if out and prediction.trace else []
         near = sorted({(p.x, p.y) for _, p in path if math.dist((p.x, p.y), target) <= metrics.SUCCESS_RADIUS_M},
                       key=lambda xy: (math.dist(xy, target), xy))  # no way is shorter than the straight one
-        return _Arrival(final, any(metrics.arrived(geodesic(sample, xy, target)) for xy in near), "")
+        return _Arrival(final, any(metrics.arrived(facts.geodesic(sample.scene, xy, target)) for xy in near), "")
     except EqaError as error:
         return _Arrival(None, None, f"; no distance to the target: {error}")
 
@@ -217,7 +237,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
 }
 
 
-def _of(q: QuestionScore, name: str) -> float | None:
+def value_of(q: QuestionScore, name: str) -> float | None:
     """A failed question has no value in any mean; OpenEQA's own scorer would give it the lowest mark."""
     if name == "openeqa_c_failed_lowest":
         return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
@@ -238,7 +258,7 @@ def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -
         return sum(q.status == status for q in questions)
 
     unscored = sum(q.sigma is None and q.status != "failed" for q in questions)
-    values = {m: [_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
+    values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
     means = {m: metrics.bootstrap(v, seed, RESAMPLES) for m, v in values.items()}
     means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES)
     return Row(name, asked, count("answered"), count("abstained"), count("failed"), asked - len(questions), unscored,

@@ -13,15 +13,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
+
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.metrics import openeqa_c
+from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.scores import QuestionScore, question_score
 from eqa_nodes.core.codec import decode, dumps
-from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError, unknown
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.stopping import Support, Weighed
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types import GridMap, Limits
 from eqa_nodes.settings import Parameters, merged
+from sim_bridge.truth import Truth
 
 TRIALS = "trials.jsonl"
 RIGHT = 4.0  # marks from here on count as right
@@ -50,7 +55,10 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of one question under one arm. text "": no answer; mark: the judge's, 1..5; error "": none."""
+    """What became of one question under one arm. text "": no answer; floor_m2: floor that was explored.
+
+    calls: batches that a model would have been asked: the rooms once, the first look, views after each drive, answers.
+    """
 
     question: str
     house: str
@@ -58,11 +66,14 @@ class Trial:
     noise: str
     weighed: tuple[Judged, ...]
     text: str
-    confidence: float
-    mark: float
-    steps: int
-    metres: float
-    error: str = ""
+    score: QuestionScore
+    floor_m2: float = 0.0
+    calls: int = 0
+
+    @property
+    def mark(self) -> float:
+        """The judge's mark, 1..5; a failed question has the lowest."""
+        return 1.0 if self.score.sigma is None else self.score.sigma
 
     @property
     def answered(self) -> bool:
@@ -162,9 +173,16 @@ def _trial(result: EpisodeResult, sample: Sample, arm: Arm) -> Trial:
     assert trace is not None
     text = "" if answer.abstained else answer.text
     weighed = tuple(_judged(sample, w) for _, w in trace.weighed)
-    return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, answer.confidence,
-                 mark_of(sample, text), answer.receipt.steps, answer.receipt.metres,
-                 answer.error.name if answer.error is not ErrorCode.NONE else "")
+    with closing(Truth()) as truth:
+        score = question_score(sample, Prediction(sample.id, answer, result.final_pose), OfflineJudge(), truth)
+    return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, score, _explored_m2(trace.grid),
+                 2 + len(trace.decisions) + len(trace.weighed))
+
+
+def _explored_m2(grid: GridMap | None) -> float:
+    if grid is None:
+        return 0.0
+    return round(int(np.count_nonzero(grid.explored & (grid.cells == 0))) * grid.resolution_m ** 2, 2)
 
 
 def _judged(sample: Sample, weighed: Weighed) -> Judged:

@@ -20,8 +20,7 @@ from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.tables import rich_table
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.core.agent import Progress as Searching
-from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode
+from sim_bridge.truth import Truth
 
 TABLE_WIDTH = 150  # columns of a table that goes to a file
 
@@ -81,8 +80,8 @@ def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
 
 
 def _score(out: Path, judge: str) -> None:
-    with closing(_Distances()) as distances:
-        scores = score_run(out, open_judge(judge), distances)
+    with closing(Truth()) as truth:
+        scores = score_run(out, open_judge(judge), truth)
     console = Console()
     if not console.is_terminal:
         console.width = TABLE_WIDTH
@@ -91,24 +90,6 @@ def _score(out: Path, judge: str) -> None:
 
 def _report(out: Path) -> None:
     Console().print(f"report: {write_report(out)}", soft_wrap=True)
-
-
-class _Distances:
-    """Geodesic distances for the scorer, in a simulator of its own."""
-
-    def __init__(self) -> None:
-        self._pool = SimulatorPool()
-        self._scene = ""
-
-    def __call__(self, sample: Sample, a: tuple[float, float], b: tuple[float, float]) -> float:
-        simulator = self._pool.get(sample.scene)
-        if sample.scene != self._scene:
-            simulator.reset(Episode(sample.scene, sample.id, sample.start, sample.seed))
-            self._scene = sample.scene
-        return simulator.geodesic(a, b)
-
-    def close(self) -> None:
-        self._pool.close()
 
 
 class _Bar:

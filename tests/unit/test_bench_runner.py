@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def plain(n: int) -> tuple[list[Sample], ScriptedRunner]:
     asked = [Sample(f"q{i}", "What is it?", "a cup", start=Pose2(0, 0, 0), target=(1.0, 0.0), reference_steps=4,
                     reference_metres=1.0) for i in range(n)]
     return asked, ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup", 0.9)) for s in asked})
+
+
+@dataclass
+class FakeFacts:
+    """Distances by a rule, and one grounding mark for every view."""
+
+    distance: Callable[[tuple[float, float], tuple[float, float]], float]
+    delta: float | None = None
+
+    def geodesic(self, scene: str, a: tuple[float, float], b: tuple[float, float]) -> float:
+        return self.distance(a, b)
+
+    def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
+        return self.delta
 
 
 def overall(out: Path) -> Row:
@@ -201,7 +216,7 @@ def test_prediction_round_trip() -> None:
 def test_scores_by_hand(tmp_path: Path) -> None:
     """Marks 3, 5 and 1 (abstained); two failed. l = 30 steps / 8 m, p = 40 steps / 10 m."""
     out = make_run(tmp_path)
-    score_run(out, OfflineJudge(), lambda sample, a, b: math.dist(a, b))
+    score_run(out, OfflineJudge(), FakeFacts(lambda a, b: math.dist(a, b)))
     row = overall(out)
     assert (row.questions, row.answered, row.abstained, row.failed, row.missing, row.unscored) == (5, 2, 1, 2, 0, 0)
     mean = {name: s.mean for name, s in row.metrics.items()}
@@ -265,11 +280,22 @@ def test_unscored_questions_leave_the_mean_and_are_counted(tmp_path: Path) -> No
     assert row.metrics["express_e_path"].mean == pytest.approx(0.32)
 
 
+def test_what_the_last_view_shows_is_the_grounding_mark_where_the_judge_gives_none(tmp_path: Path) -> None:
+    asked, _ = plain(3)
+    asked = [replace(s, metadata={"targets": [7]}) for s in asked[:2]] + asked[2:]
+    answers = [Answer("a cup"), Answer(abstained=True), Answer("a cup")]
+    results = {s.id: EpisodeResult(s.id, a, Pose2(0, 0, 0)) for s, a in zip(asked, answers, strict=True)}
+    run_benchmark(asked, ScriptedRunner(results), tmp_path)
+    scores = score_run(tmp_path, OfflineJudge(), FakeFacts(lambda a, b: 1.0, 0.5))
+    assert [q.delta for q in scores.questions] == [0.5, 0.0, None]  # an abstention shows nothing; no targets, no mark
+    assert overall(tmp_path).metrics["express_c"].mean == pytest.approx((0.5 + 0.0) / 2)
+
+
 def test_unreachable_targets_leave_d_t(tmp_path: Path) -> None:
     asked, _ = plain(2)
     runner = ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup"), Pose2(i, 0, 0)) for i, s in enumerate(asked)})
     run_benchmark(asked, runner, tmp_path)
-    score_run(tmp_path, OfflineJudge(), lambda sample, a, b: math.inf if a[0] == 0 else 2.0)
+    score_run(tmp_path, OfflineJudge(), FakeFacts(lambda a, b: math.inf if a[0] == 0 else 2.0))
     assert overall(tmp_path).metrics["express_d_t"][0] == 2.0
     assert overall(tmp_path).metrics["express_d_t"][3:] == (1, 1)
 

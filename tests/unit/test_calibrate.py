@@ -23,6 +23,7 @@ from eqa_nodes.bench.calibrate import (
     wilson,
 )
 from eqa_nodes.bench.reliability import reliability_svg, reliability_table, risk_table
+from eqa_nodes.bench.scores import QuestionScore
 from eqa_nodes.bench.trials import TRIALS, Judged, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
 from eqa_nodes.core.codec import dumps
@@ -33,7 +34,9 @@ from eqa_nodes.core.types import Limits
 
 def trial(*weighed: Judged, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,
           text: str = "yes", error: str = "") -> Trial:
-    return Trial(question, house, noise, noise, weighed, text, 0.9, mark, 10, 5.0, error)
+    score = QuestionScore(question, "", "failed" if error else "answered", mark, None, "", None, 0.9, 10, 5.0, 1.0, 0, 0,
+                          None, None, None, None, False, (), error)
+    return Trial(question, house, noise, noise, weighed, text, score)
 
 
 def scored(*pairs: tuple[float, bool], noise: str = "none") -> Scored:
@@ -186,6 +189,13 @@ def test_unknown_noise_and_no_workers_are_refused(tmp_path: Path) -> None:
         noise_of("loud")
     with pytest.raises(ConfigError, match="at least one worker"):
         run_trials([], [], tmp_path, Limits(), workers=0)
+
+
+def test_risks_are_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["bench", "calibrate", "--check", "label", "--questions", "1", "--out", str(tmp_path), "--risk"]
+    for risks in ("0", "1.5", "0.1,0.1"):
+        assert main([*line, risks]) == 2
+        assert "different shares between 0 and 1" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -127,7 +127,8 @@ class BestPolicy:
     def _score(self, pose: Pose2, place: Place, value: float) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
         turn = abs(wrap(heading - pose.yaw)) if place.distance_m > 0.5 else abs(wrap(place.pose.yaw - pose.yaw))
-        return value / (place.distance_m + self._c.turn_m * turn / math.pi + self._c.fixed_m)
+        metres = pose.distance(place.pose) if self._c.straight else place.distance_m
+        return value / (metres + self._c.turn_m * turn / math.pi + self._c.fixed_m)
 
     def _chance(self, situation: Situation, frontier: Frontier) -> tuple[float, str]:
         """Return the chance that the answer is behind a frontier, and what is there in words."""

@@ -114,7 +114,8 @@ class BestConfig:
     spot, and a thing seen from afar, are worth beside a frontier; seen_m: spots so near to a view were looked at;
     count, remembered: bounds of spots and of the views that they come from; near_m, far_m: a thing is in full view
     from between them.
-    rooms, looks, confirm: the parts that can be switched off.
+    rooms, looks, confirm: the parts that can be switched off; straight: distances as the crow flies, to see what those
+    on the map are worth.
     """
 
     leg_m: float = 3.0
@@ -139,6 +140,7 @@ class BestConfig:
     rooms: bool = True
     looks: bool = True
     confirm: bool = True
+    straight: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""Privileged facts of a scene, for the scorer only: distances, and whether a view shows what was asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eqa_nodes.core.geometry import Pose2
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import Episode
+
+
+class Truth:
+    """Knows the scenes in simulators of its own. Raises UnknownScene."""
+
+    def __init__(self) -> None:
+        self._pool = SimulatorPool()
+        self._scene = ""
+
+    def geodesic(self, scene: str, a: tuple[float, float], b: tuple[float, float]) -> float:
+        """Return the shortest drivable distance in metres, inf where there is no way."""
+        simulator = self._pool.get(scene)
+        if scene != self._scene:
+            simulator.reset(Episode(scene))
+            self._scene = scene
+        return simulator.geodesic(a, b)
+
+    def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
+        """Return how far the view from a pose supports an answer about the targets (instance ids): 0, 0.5 or 1.
+
+        Stands for the grounding mark delta of EXPRESS-Bench, which a model gives there by looking at the last view. 1:
+        every target shows itself and one fills the view as well as a reference view must; 0.5: any shows itself. None
+        where the scene is no built-in house, or the question names no targets.
+        """
+        from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
+        from sim_bridge.house.simulator import GLANCE, PREFIX, seed_of, world
+
+        if not (scene.startswith(PREFIX) and targets):
+            return None
+        scale = 640 * 480 / (GLANCE.width * GLANCE.height)
+        seen = world(seed_of(scene)).visible_pixels(pose)
+        pixels = [seen.get(target, 0) * scale for target in targets]
+        if min(pixels) >= SEEN_PIXELS and max(pixels) >= VIEW_PIXELS:
+            return 1.0
+        return 0.5 if max(pixels) >= SEEN_PIXELS else 0.0
+
+    def close(self) -> None:
+        """Release the simulators."""
+        self._pool.close()
