@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
@@ -77,8 +77,8 @@ class Trial:
 
     @property
     def answered(self) -> bool:
-        """Whether an answer was given."""
-        return bool(self.text)
+        """Whether an answer was given; what a failed question found so far is none."""
+        return bool(self.text) and not self.score.error
 
     @property
     def right(self) -> bool:
@@ -175,6 +175,7 @@ def _trial(result: EpisodeResult, sample: Sample, arm: Arm) -> Trial:
     weighed = tuple(_judged(sample, w) for _, w in trace.weighed)
     with closing(Truth()) as truth:
         score = question_score(sample, Prediction(sample.id, answer, result.final_pose), OfflineJudge(), truth)
+    score = replace(score, seconds=0.0)  # the same episode is the same trial, however fast the machine
     return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, score, _explored_m2(trace.grid),
                  2 + len(trace.decisions) + len(trace.weighed))
 

@@ -17,9 +17,9 @@ from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.reliability import caption, reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.trials import Arm, Trial, noise_of, run_trials
-from eqa_nodes.commands.chain import robot_parameters, run_folder
-from eqa_nodes.core.agent import AgentConfig
-from eqa_nodes.core.codec import write_bytes, write_json
+from eqa_nodes.commands.chain import STOPPING, robot_parameters, run_folder
+from eqa_nodes.core.codec import encode, write_bytes, write_json
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.stopping import load_calibration, make_stop
 from eqa_nodes.core.types import Limits
 from eqa_nodes.settings import merged
@@ -27,6 +27,7 @@ from sim_bridge.simulator import Robot
 
 CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
 _NEVER = {"agent.enough": 2.0}  # no probability is enough: the run weighs answers until there is nothing left to see
+_USUAL = STOPPING["label"]
 _IMAGE = (160, 120)  # pixels; labels need no more
 
 
@@ -51,7 +52,9 @@ def _fit(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample]) ->
 def _check(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample]) -> None:
     """Compare probabilities with shares in runs that do not stop, and accepted risks with what real runs do."""
     calibration, risks = load_calibration(arguments.check), (0.0, *arguments.risk)
-    lines = [make_stop(AgentConfig().enough, arguments.check, risk).line for risk in risks]
+    if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in arguments.risk):
+        raise ConfigError(f"--risk: expected different shares between 0 and 1, got {arguments.risk}")
+    lines = [make_stop(_USUAL["agent.enough"], arguments.check, risk).line for risk in risks]
     trials = _run(arguments, out, samples, [_arm(arguments, noise, risk, arguments.check)
                                             for noise in arguments.noise for risk in (None, *risks)])
     by_arm = {name: list(group) for name, group in groupby(trials, key=lambda t: t.arm)}
@@ -68,7 +71,7 @@ def _arm(arguments: argparse.Namespace, noise: str, risk: float | None, calibrat
     """Return a chain that does not stop by itself (risk None), that stops at the usual line (0), or by a risk."""
     robot = Robot()
     camera = replace(robot.camera, width=_IMAGE[0], height=_IMAGE[1], color=False)
-    agent = _NEVER if risk is None else {"agent.calibration": calibration, "agent.risk": risk}
+    agent = _NEVER if risk is None else {**_USUAL, "agent.calibration": calibration, "agent.risk": risk}
     parameters = merged(None, robot_parameters(replace(robot, camera=camera)), {
         "explorer": {"policy": arguments.policy}, "answerer": {"answerer": "label"},
         "memory": {"labels": True, **noise_of(noise)}, "agent": agent})
@@ -90,7 +93,8 @@ def _run(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample], ar
     out.mkdir(parents=True, exist_ok=True)
     limits = Limits(steps=arguments.max_steps)
     begin_manifest(out, "house", samples, seed=arguments.seed, model="label",
-                   config={"arms": {arm.name: arm.parameters for arm in arms}, "limits": limits._asdict()})
+                   config={"arms": {arm.name: arm.parameters for arm in arms}, "limits": limits._asdict(),
+                           "calibration": encode(load_calibration(arguments.check)) if arguments.check else ""})
     bar = Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("episodes"))
     with bar:
         task = bar.add_task("", total=len(arms) * len(samples))

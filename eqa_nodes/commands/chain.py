@@ -17,6 +17,9 @@ from eqa_nodes.parameters import leaves
 from eqa_nodes.settings import Parameters, merged
 from sim_bridge.simulator import Robot
 
+# The line from which an answer is enough belongs to the calibration of its probability; both of an answerer.
+STOPPING: Parameters = {"label": {"agent.calibration": "label", "agent.enough": 0.9}}
+
 
 def run_folder(arguments: argparse.Namespace) -> Path:
     """Return the run directory: as given, else runs/<time>."""
@@ -39,13 +42,14 @@ def robot_parameters(robot: Robot) -> Parameters:
 
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
-    """Return the parameters of all nodes: defaults < the simulated robot < the parameter file < options."""
+    """Return the parameters of all nodes: defaults < robot and answerer < the parameter file < options."""
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer},
         "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
         "recorder": {"folder": str((folder / "bags").resolve())}}
     from_file = merged(arguments.params) if arguments.params else {}
-    return merged(None, robot_parameters(_robot(arguments.image)), from_file, chosen)
+    stopping = {"agent": STOPPING.get(arguments.answerer, {})}
+    return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
 
 
 def _robot(image: str) -> Robot:

@@ -34,8 +34,8 @@ from eqa_nodes.core.types import Limits
 
 def trial(*weighed: Judged, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,
           text: str = "yes", error: str = "") -> Trial:
-    score = QuestionScore(question, "", "failed" if error else "answered", mark, None, "", None, 0.9, 10, 5.0, 1.0, 0, 0,
-                          None, None, None, None, False, (), error)
+    score = QuestionScore(question, "", "failed" if error else "answered", mark, None, "", None, 0.9, 10, 5.0, 0.0, 0,
+                          0, None, None, None, None, False, (), error)
     return Trial(question, house, noise, noise, weighed, text, score)
 
 
@@ -161,11 +161,11 @@ def test_the_interval_has_a_width_where_all_are_right() -> None:
     assert wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
 
 
-def test_realised_counts_wrong_answers_and_not_abstentions() -> None:
+def test_realised_counts_wrong_answers_but_neither_abstentions_nor_failures() -> None:
     rows = [trial(), trial(mark=2.0), trial(mark=1.0, text=""), trial(error="NAVIGATION")]
     found = realised(0.1, 0.8, rows)
-    assert (found.wrong, found.answered, found.correctness, found.failed) == (0.25, 0.75, pytest.approx(2.25 / 4), 1)
-    assert "| 0.1 | 0.8 | 25.0 [4.6, 69.9] | 75.0 | 56.2 | 10.0 | 1 | 4 |" in risk_table([found])
+    assert (found.wrong, found.answered, found.correctness, found.failed) == (0.25, 0.5, pytest.approx(2.25 / 4), 1)
+    assert "| 0.1 | 0.8 | 25.0 [4.6, 69.9] | 50.0 | 56.2 | 10.0 | 1 | 4 |" in risk_table([found])
 
 
 def test_the_diagram_is_a_picture_with_a_dot_a_bin() -> None:

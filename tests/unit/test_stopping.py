@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, Transform
@@ -38,6 +40,7 @@ from eqa_nodes.core.types import (
     Travelled,
     ViewAssessment,
 )
+from eqa_nodes.settings import settings
 
 LOOKS = Calibration((-4.0, 1.0, 2.0, 2.0, -0.5))  # the more places say the same, the likelier it is right
 
@@ -191,6 +194,17 @@ def by_looks(tmp_path: Path) -> str:
     path = tmp_path / "looks.json"
     path.write_text(json.dumps({"weights": LOOKS.weights, "lines": [0.1, 0.99], "wrong": [30, 0], "episodes": 99}))
     return str(path)
+
+
+def test_the_label_answerer_is_calibrated_and_a_parameter_file_wins(tmp_path: Path) -> None:
+    options = argparse.Namespace(policy="best", answerer="label", image="160x120", params=None)
+    agent = settings("agent", parameters_of(options, tmp_path)).agent
+    assert agent.calibration == "label" and agent.enough > AgentConfig().enough
+    options.params = tmp_path / "own.yaml"
+    options.params.write_text("/**/agent:\n  ros__parameters:\n    agent.enough: 0.5\n")
+    assert settings("agent", parameters_of(options, tmp_path)).agent.enough == 0.5
+    options.answerer, options.params = "vlm", None
+    assert settings("agent", parameters_of(options, tmp_path)).agent == AgentConfig()
 
 
 def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:
