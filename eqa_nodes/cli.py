@@ -76,7 +76,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|calibrate")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
@@ -92,7 +92,33 @@ def _bench(p: argparse.ArgumentParser) -> None:
     score.add_argument("out", type=Path, metavar="RUN", help="run directory")
     score.add_argument("--judge", default="offline", help="who marks (default: offline)")
     score.set_defaults(run="eqa_nodes.commands.bench:score")
+    _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
     _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
+
+
+def _explore(p: argparse.ArgumentParser) -> None:
+    p.description = ("Runs the same questions of the built-in houses under several exploration policies, in process, "
+                     "and writes explore.md: means, 95 % intervals, paired differences. The same line again goes on "
+                     "after a kill.")
+    p.add_argument("--policies", type=_names, metavar="NAME,..",
+                   default=["random", "frontier", "goal", "fine", "snapshot", "topo", "best"],
+                   help="under the first noise (default: all)")
+    p.add_argument("--noisy", type=_names, default=["frontier", "fine", "best"], metavar="NAME,..",
+                   help="also under the other noises (default: frontier,fine,best)")
+    p.add_argument("--noise", type=_names, default=["moderate", "none", "heavy"], metavar="NAME,..",
+                   help="of the labels (default: moderate,none,heavy)")
+    p.add_argument("--ablations", action="store_true", help="also our own policy with each of its parts switched off")
+    p.add_argument("--split", choices=("train", "test"), default="test", help="of the houses (default: test)")
+    p.add_argument("--questions", type=int, default=200, metavar="N", help="how many (default: 200)")
+    p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
+    p.add_argument("--max-steps", type=int, default=400, help="atomic actions of an episode (default: 400)")
+    p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.set_defaults(run="eqa_nodes.commands.explore:run")
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def _calibrate(p: argparse.ArgumentParser) -> None:

@@ -14,8 +14,8 @@ from eqa_nodes.core.geometry import Pose2, wrap
 from sim_bridge.house.simulator import world
 from sim_bridge.truth import Truth
 
-SCORE = QuestionScore("q", "object", "answered", 5.0, 1.0, "", None, 0.8, 40, 10.0, 1.0, 0, 0, 20, 5.0, 1.0, True, False,
-                      ())
+SCORE = QuestionScore("q", "object", "answered", 5.0, 1.0, "", None, 0.8, 40, 10.0, 1.0, 0, 0, 20, 5.0, 1.0, True,
+                      False, ())
 
 
 def trial(question: str, arm: str, sigma: float = 5.0, delta: float = 1.0, metres: float = 10.0) -> Trial:
