@@ -33,7 +33,8 @@ from eqa_nodes.core.stopping import Calibration
 FOLDS = 5
 BINS = 10
 LINES = (*(k / 200 for k in range(1, 200)), 0.999)
-_PENALTY = 0.5  # also of the bias: episodes without a wrong answer would have no finite fit
+_PENALTY = 2.0  # also of the bias: episodes without a wrong answer would have no finite fit
+_SIGNS = (0, 1, 1, 1, -1)  # of the weights, by FEATURES: what speaks for an answer never makes it less likely
 _MOST_STEPS = 100  # of Newton's method; it takes about 10
 
 
@@ -112,7 +113,20 @@ def _fit(trials: Sequence[Trial], source: str) -> Calibration:
     features = np.array([judged.support.features() for judged, _ in rows])
     right = np.array([judged.right for judged, _ in rows], dtype=np.float64)
     weights = np.array([weight for _, weight in rows])
-    return Calibration(tuple(round(float(w), 6) for w in logistic(features, right, weights)), source=source)
+    return Calibration(tuple(round(float(w), 6) for w in _signed(features, right, weights)), source=source)
+
+
+def _signed(features: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the fit without features whose weight would have the wrong sign (their weight: 0), the worst first."""
+    kept = list(range(len(_SIGNS)))
+    while True:
+        fitted = logistic(features[:, kept], right, weights)
+        least, worst = min((_SIGNS[k] * float(w), k) for k, w in zip(kept, fitted, strict=True))
+        if least >= 0:
+            result = np.zeros(len(_SIGNS))
+            result[kept] = fitted
+            return result
+        kept.remove(worst)
 
 
 def _weighted(trials: Sequence[Trial]) -> list[tuple[Judged, float]]:

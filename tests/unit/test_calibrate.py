@@ -92,6 +92,13 @@ def test_a_fit_finds_the_model_that_made_the_data_and_says_so_on_other_houses() 
     assert fitted.calibration.source == "simulated" and fitted.calibration.episodes == 2000
 
 
+def test_what_speaks_for_an_answer_never_makes_it_less_likely() -> None:
+    misleading = [replace(t, weighed=tuple(w._replace(support=w.support._replace(nearest_m=5.0 * w.right))
+                                           for w in t.weighed)) for t in episodes(400)]
+    weights = calibrate(misleading, "").calibration.weights
+    assert weights[4] == 0.0 and all(w > 0 for w in weights[1:4])
+
+
 def test_a_fit_needs_houses_and_answers() -> None:
     with pytest.raises(ConfigError, match="at least 5 houses, got 2"):
         calibrate(episodes(8), "")
