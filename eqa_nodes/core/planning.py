@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from typing import NamedTuple
@@ -88,7 +87,26 @@ def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: 
 
 def cost_field(cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> np.ndarray:
     """Return the least cost (metres times weight) of a path from `source` to each cell (Dijkstra, 16 directions)."""
-    return _dijkstra(np.ascontiguousarray(cost, np.float64), source[0], source[1], resolution_m, _MOVES)
+    flat, columns = _bordered(cost)
+    start = (source[0] + _BORDER) * columns + source[1] + _BORDER
+    field = _dijkstra(flat, start, resolution_m, _offsets(columns), _LENGTHS)
+    inside: np.ndarray = field.reshape(-1, columns)[_BORDER:-_BORDER, _BORDER:-_BORDER]
+    return inside
+
+
+def way_down(cost: np.ndarray, field: np.ndarray, cell: tuple[int, int], resolution_m: float) -> np.ndarray:
+    """Return the cells (n, 2) of the way from a cell down to the source of its field (see cost_field)."""
+    flat, columns = _bordered(cost)
+    flat_field, _ = _bordered(field)
+    start = (cell[0] + _BORDER) * columns + cell[1] + _BORDER
+    path = _descend(flat, flat_field, start, resolution_m, _offsets(columns), _LENGTHS)
+    return np.stack([path // columns - _BORDER, path % columns - _BORDER], axis=1)
+
+
+def _bordered(cells: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the cells with a border of inf, flat, and the number of its columns."""
+    padded = np.pad(np.asarray(cells, np.float64), _BORDER, constant_values=np.inf)
+    return padded.ravel(), padded.shape[1]
 
 
 def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: float = SNAP_M) -> tuple[int, int] | None:
@@ -123,7 +141,7 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
     target = snap(grid, field, goal.x, goal.y, tolerance_m)
     if target is None:
         return None
-    cells = _descend(cost, field, target[0], target[1], grid.resolution_m, _MOVES)[::-1]
+    cells = way_down(cost, field, target, grid.resolution_m)[::-1]
     here = (np.array([start.y, start.x]) - (grid.origin[1], grid.origin[0])) / grid.resolution_m
     points = np.concatenate([here[None], cells + 0.5])
     corners = _shorten(points, cost)
@@ -142,55 +160,96 @@ def along(path: list[Point], metres: float) -> tuple[Point, float]:
     return path[-1], heading
 
 
-@numba.njit(cache=True)
-def _open(cost: np.ndarray, iy: int, ix: int, dy: int, dx: int) -> bool:
-    """Say whether the move stays on permitted cells, also on those that it passes between its ends."""
-    ny, nx = iy + dy, ix + dx
-    if not (0 <= ny < cost.shape[0] and 0 <= nx < cost.shape[1]) or np.isinf(cost[ny, nx]):
-        return False
-    if abs(dy) == 2 or abs(dx) == 2:
+_BORDER = 2  # forbidden cells round the map: no move reaches beyond them, so none needs a check of its own
+
+
+def _offsets(columns: int) -> np.ndarray:
+    """Return (16, 3) int32: where a move ends, and the two cells that it must also be able to pass, in flat indices.
+
+    A diagonal passes the two cells beside it, a knight's move the two between its ends, a straight move none.
+    """
+    table = []
+    for dy, dx in _MOVES.tolist():
         my, mx = (dy // 2 if abs(dy) == 2 else 0), (dx // 2 if abs(dx) == 2 else 0)
-        return not np.isinf(cost[iy + my, ix + mx]) and not np.isinf(cost[ny - my, nx - mx])
-    return not np.isinf(cost[iy + dy, ix]) and not np.isinf(cost[iy, ix + dx])
+        if abs(dy) + abs(dx) == 3:
+            table.append((dy * columns + dx, my * columns + mx, (dy - my) * columns + dx - mx))
+        else:
+            table.append((dy * columns + dx, dy * columns, dx))
+    return np.array(table, np.int32)
+
+
+_LENGTHS = np.hypot(_MOVES[:, 0], _MOVES[:, 1])
 
 
 @numba.njit(cache=True)
-def _dijkstra(cost: np.ndarray, sy: int, sx: int, resolution: float, moves: np.ndarray) -> np.ndarray:
-    rows, columns = cost.shape
-    field = np.full((rows, columns), np.inf)
-    field[sy, sx] = 0.0
-    heap = [(0.0, sy * columns + sx)]
-    while heap:
-        reached, index = heapq.heappop(heap)
-        iy, ix = index // columns, index % columns
-        if reached > field[iy, ix]:
-            continue
-        for m in range(len(moves)):
-            dy, dx = moves[m, 0], moves[m, 1]
-            if _open(cost, iy, ix, dy, dx):
-                length = np.sqrt(float(dy * dy + dx * dx)) * resolution
-                total = reached + length * 0.5 * (cost[iy, ix] + cost[iy + dy, ix + dx])
-                if total < field[iy + dy, ix + dx]:
-                    field[iy + dy, ix + dx] = total
-                    heapq.heappush(heap, (total, (iy + dy) * columns + ix + dx))
+def _dijkstra(cost: np.ndarray, source: int, resolution: float, offsets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the field over flat cells (n,), inf where no path leads; `cost` has a border of forbidden cells.
+
+    Dijkstra with buckets as wide as the cheapest move (Dial 1969): what is in the lowest bucket cannot be improved by
+    anything else in it, so the order within a bucket does not matter, and nothing needs to be sorted.
+    """
+    field = np.full(cost.size, np.inf)
+    dearest = 1.0
+    cheapest = np.inf
+    for i in range(cost.size):
+        if not np.isinf(cost[i]):
+            dearest, cheapest = max(dearest, cost[i]), min(cheapest, cost[i])
+    width = cheapest * resolution
+    n_buckets = int(dearest * lengths.max() * resolution / width) + 2
+    head = np.full(n_buckets, -1, np.int32)  # of linked lists: cells and what follows them
+    cells, after = np.empty(4 * cost.size, np.int32), np.empty(4 * cost.size, np.int32)
+    shut = np.isinf(cost)
+    settled = shut.copy()
+    steps = lengths * (0.5 * resolution)
+    field[source] = 0.0
+    cells[0], after[0], head[0] = source, -1, 0
+    used, waiting, bucket = 1, 1, 0
+    while waiting > 0:
+        slot = bucket % n_buckets
+        while head[slot] >= 0:
+            entry = head[slot]
+            head[slot] = after[entry]
+            waiting -= 1
+            at = cells[entry]
+            if settled[at]:
+                continue
+            settled[at] = True
+            reached, here = field[at], cost[at]
+            for m in range(lengths.size):
+                to = at + offsets[m, 0]
+                if settled[to] or shut[at + offsets[m, 1]] or shut[at + offsets[m, 2]]:
+                    continue
+                total = reached + steps[m] * (here + cost[to])
+                if total < field[to]:
+                    field[to] = total
+                    if used == cells.size:
+                        cells, after = np.concatenate((cells, cells)), np.concatenate((after, after))
+                    target = int(total / width) % n_buckets
+                    cells[used], after[used] = to, head[target]
+                    head[target] = used
+                    used += 1
+                    waiting += 1
+        bucket += 1
     return field
 
 
 @numba.njit(cache=True)
-def _descend(cost: np.ndarray, field: np.ndarray, iy: int, ix: int, resolution: float, moves: np.ndarray) -> np.ndarray:
-    """Return the cells from (iy, ix) down to the source of the field, (n, 2)."""
-    path = [(iy, ix)]
-    while field[iy, ix] > 0.0:
-        best, by, bx = np.inf, iy, ix
-        for m in range(len(moves)):
-            dy, dx = moves[m, 0], moves[m, 1]
-            if _open(cost, iy, ix, dy, dx) and field[iy + dy, ix + dx] < field[iy, ix]:
-                length = np.sqrt(float(dy * dy + dx * dx)) * resolution
-                total = field[iy + dy, ix + dx] + length * 0.5 * (cost[iy, ix] + cost[iy + dy, ix + dx])
+def _descend(cost: np.ndarray, field: np.ndarray, at: int, resolution: float, offsets: np.ndarray,
+             lengths: np.ndarray) -> np.ndarray:
+    """Return the flat cells from one down to the source of the field, (n,)."""
+    path = [at]
+    while field[at] > 0.0:
+        best, before = np.inf, at
+        for m in range(lengths.size):
+            to = at + offsets[m, 0]
+            if np.isinf(cost[to]) or np.isinf(cost[at + offsets[m, 1]]) or np.isinf(cost[at + offsets[m, 2]]):
+                continue
+            if field[to] < field[at]:
+                total = field[to] + lengths[m] * resolution * 0.5 * (cost[at] + cost[to])
                 if total < best:
-                    best, by, bx = total, iy + dy, ix + dx
-        iy, ix = by, bx
-        path.append((iy, ix))
+                    best, before = total, to
+        at = before
+        path.append(at)
     return np.array(path)
 
 

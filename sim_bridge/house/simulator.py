@@ -80,8 +80,9 @@ class HouseWorld:
         mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
         return instances_seen(self.rays, self.mesh, camera, pose.transform().matrix() @ mount.matrix())
 
+    @cached_property
     def labels(self) -> dict[int, Label]:
-        """Return what each instance is."""
+        """What each instance is."""
         return {thing.id: _label(self.house, thing) for thing in self.house.things}
 
 
@@ -147,7 +148,7 @@ class HouseSimulator:
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are."""
-        return self._world.labels() if self._world else {}
+        return self._world.labels if self._world else {}
 
     def geodesic(self, a: Point, b: Point) -> float:
         """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""

@@ -128,10 +128,10 @@ def test_visible_pixels_agree_with_the_image() -> None:
 
 
 def test_labels_tell_what_the_scene_graph_knows() -> None:
-    bowl = WORLD.labels()[6]
+    bowl = WORLD.labels[6]
     assert (bowl.kind, bowl.room) == ("bowl", "kitchen")
     assert bowl.attributes == {"colour": "blue", "material": "ceramic", "relation": "on", "support": "dining table"}
-    assert WORLD.labels()[3].attributes["state"] == "on"
+    assert WORLD.labels[3].attributes["state"] == "on"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
