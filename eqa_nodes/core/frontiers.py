@@ -30,9 +30,9 @@ def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: fl
     count, pull_x, pull_y = _pull(open_cells)
     border = grid.explored & (grid.cells == 0) & (count >= 3)
     occupied = grid.cells == 100
-    roomy = ~ndimage.binary_dilation(occupied, _AROUND)
+    roomy = ~_grown(occupied)
     # Cells up to 3 apart are one border: an isolated seen cell must not split it. A wall between them does.
-    groups, n_groups = ndimage.label(ndimage.binary_dilation(border, _AROUND, mask=~occupied), _AROUND)
+    groups, n_groups = ndimage.label(_grown(border) & ~occupied, _AROUND)
     frontiers: list[Frontier] = []
     for box, group in zip(ndimage.find_objects(groups, n_groups), range(1, n_groups + 1), strict=True):
         iy, ix = np.nonzero(border[box] & (groups[box] == group))
@@ -49,6 +49,17 @@ def _patches(mask: np.ndarray, min_cells: float) -> np.ndarray:
     large = np.bincount(patches.ravel(), minlength=n_patches + 1) >= min_cells
     large[patches[0, 0]], large[0] = True, False
     return large[patches[1:-1, 1:-1]]
+
+
+def _grown(mask: np.ndarray) -> np.ndarray:
+    """Return the mask and the 8 neighbours of its cells."""
+    wide = mask.copy()
+    wide[:, 1:] |= mask[:, :-1]
+    wide[:, :-1] |= mask[:, 1:]
+    grown = wide.copy()
+    grown[1:] |= wide[:-1]
+    grown[:-1] |= wide[1:]
+    return grown
 
 
 def _pull(open_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

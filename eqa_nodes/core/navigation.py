@@ -14,7 +14,7 @@ from eqa_nodes.core import motion
 from eqa_nodes.core.config import NavigatorConfig
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import Point, cell_at, centre_of, cost_field, index_of, snap, weights
+from eqa_nodes.core.planning import Field, Point, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
@@ -142,12 +142,12 @@ class _Drive:
             cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
         except BadPose as error:
             raise _Ended(NavCode.FAILED, str(error)) from error
-        near = cost_field(cost, start, grid.resolution_m)
+        near = Field(cost, start, grid.resolution_m).metres
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
             raise _Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
-        field = motion.Field(cost, cost_field(cost, cell, grid.resolution_m), *grid.origin, grid.resolution_m)
+        field = motion.Field(cost, Field(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
         here = self.pose

@@ -54,59 +54,83 @@ def centre_of(grid: GridMap, iy: int, ix: int) -> Point:
     return Point(grid.origin[0] + (ix + 0.5) * grid.resolution_m, grid.origin[1] + (iy + 0.5) * grid.resolution_m)
 
 
+def forbidden(grid: GridMap, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
+    """Return (rows, columns) bool: where the robot's centre may not be.
+
+    That is nearer than `radius_m` to an occupied cell (centre to centre), and in unknown cells unless allowed.
+    """
+    occupied = grid.cells == 100
+    shut = occupied if allow_unknown else occupied | (grid.cells == -1)
+    reach = math.ceil(radius_m / grid.resolution_m)
+    rows, columns = occupied.shape
+    padded = np.pad(occupied, reach)
+    for dy, dx in np.ndindex(2 * reach + 1, 2 * reach + 1):
+        if math.hypot(dy - reach, dx - reach) * grid.resolution_m < radius_m:
+            shut = shut | padded[dy:dy + rows, dx:dx + columns]
+    return shut
+
+
 def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
     """Return the cost of a metre for the robot's centre in each cell: (rows, columns) float64, inf = forbidden.
 
-    Forbidden: cells nearer than `radius_m` to an occupied one (centre to centre), and unknown cells unless allowed.
-    Beyond that the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. Round a start that is itself forbidden, cells
-    that are not occupied are open at the cost ESCAPE, so that the robot can get out.
+    Beyond `radius_m` of obstacles the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. See forbidden and with_escape.
     """
     occupied = grid.cells == 100
     gap = ndimage.distance_transform_edt(~occupied) * grid.resolution_m
     if not occupied.any():
         gap.fill(np.inf)
     cost = 1.0 + SQUEEZE * np.maximum(0.0, 1.0 - (gap - radius_m) / COMFORT_M)
-    cost[gap < radius_m] = np.inf
-    if not allow_unknown:
-        cost[grid.cells == -1] = np.inf
+    cost[forbidden(grid, radius_m, allow_unknown)] = np.inf
+    return with_escape(cost, grid, start)
+
+
+def with_escape(cost: np.ndarray, grid: GridMap, start: Pose2) -> np.ndarray:
+    """Open, at the cost ESCAPE, what is not occupied round a start that is itself forbidden: the robot can get out."""
     iy, ix = index_of(grid, start.x, start.y)
     if np.isinf(cost[iy, ix]):
         reach = math.ceil(ESCAPE_M / grid.resolution_m)
-        rows, columns = np.indices(cost.shape, sparse=True)
+        rows, columns = np.ogrid[:cost.shape[0], :cost.shape[1]]
         near = (rows - iy) ** 2 + (columns - ix) ** 2 <= reach ** 2
-        cost[near & np.isinf(cost) & ~occupied] = ESCAPE
+        cost[near & np.isinf(cost) & (grid.cells != 100)] = ESCAPE
         cost[iy, ix] = ESCAPE
     return cost
 
 
+class Field:
+    """The cheapest paths from one cell to all others, in 16 directions.
+
+    metres: (rows, columns) float64, the cost of the path to each cell, metres times weight, inf where none leads.
+    """
+
+    def __init__(self, cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> None:
+        """Take the cost of a metre in each cell, (rows, columns), 1 or more, inf = forbidden (see weights)."""
+        shut = np.isinf(cost)
+        padded = np.pad(np.rint(np.where(shut, 0.0, cost) * _PRECISION).astype(np.int32), _BORDER)
+        self._columns = int(padded.shape[1])
+        self._cost, self._moves = padded.ravel(), _moves(self._columns)
+        self._spent = _dijkstra(self._cost, _clear(padded), self._flat(source), *self._moves)
+        inside = self._spent.reshape(padded.shape)[_BORDER:-_BORDER, _BORDER:-_BORDER]
+        self.metres = np.where(inside == _NEVER, np.inf, inside * (resolution_m / (_PRECISION * _CELL)))
+
+    def way(self, cell: tuple[int, int]) -> np.ndarray:
+        """Return the cells (n, 2) of the path from the source to a cell that can be reached."""
+        path = _descend(self._cost, self._spent, self._flat(cell), *self._moves)[::-1]
+        return np.stack([path // self._columns - _BORDER, path % self._columns - _BORDER], axis=1)
+
+    def _flat(self, cell: tuple[int, int]) -> int:
+        return (cell[0] + _BORDER) * self._columns + cell[1] + _BORDER
+
+
+def walks(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> Field:
+    """Return the shortest drivable paths from `start`: all floor costs the same."""
+    cost = np.where(forbidden(grid, radius_m, allow_unknown), np.inf, 1.0)
+    escape = with_escape(cost, grid, start)
+    return Field(np.where(np.isinf(escape), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
+
+
 def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
     """Return the length in metres of the shortest drivable path from `start` to each cell, inf where there is none."""
-    cost = weights(grid, start, radius_m, allow_unknown)
-    return cost_field(np.where(np.isinf(cost), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
-
-
-def cost_field(cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> np.ndarray:
-    """Return the least cost (metres times weight) of a path from `source` to each cell (Dijkstra, 16 directions)."""
-    flat, columns = _bordered(cost)
-    start = (source[0] + _BORDER) * columns + source[1] + _BORDER
-    field = _dijkstra(flat, start, resolution_m, _offsets(columns), _LENGTHS)
-    inside: np.ndarray = field.reshape(-1, columns)[_BORDER:-_BORDER, _BORDER:-_BORDER]
-    return inside
-
-
-def way_down(cost: np.ndarray, field: np.ndarray, cell: tuple[int, int], resolution_m: float) -> np.ndarray:
-    """Return the cells (n, 2) of the way from a cell down to the source of its field (see cost_field)."""
-    flat, columns = _bordered(cost)
-    flat_field, _ = _bordered(field)
-    start = (cell[0] + _BORDER) * columns + cell[1] + _BORDER
-    path = _descend(flat, flat_field, start, resolution_m, _offsets(columns), _LENGTHS)
-    return np.stack([path // columns - _BORDER, path % columns - _BORDER], axis=1)
-
-
-def _bordered(cells: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the cells with a border of inf, flat, and the number of its columns."""
-    padded = np.pad(np.asarray(cells, np.float64), _BORDER, constant_values=np.inf)
-    return padded.ravel(), padded.shape[1]
+    return walks(grid, start, radius_m, allow_unknown).metres
 
 
 def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: float = SNAP_M) -> tuple[int, int] | None:
@@ -136,12 +160,11 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
     (see weights), except where the start does. Raises BadPose for a start that is not on the map.
     """
     cost = weights(grid, start, radius_m, allow_unknown)
-    source = index_of(grid, start.x, start.y)
-    field = cost_field(cost, source, grid.resolution_m)
-    target = snap(grid, field, goal.x, goal.y, tolerance_m)
+    field = Field(cost, index_of(grid, start.x, start.y), grid.resolution_m)
+    target = snap(grid, field.metres, goal.x, goal.y, tolerance_m)
     if target is None:
         return None
-    cells = way_down(cost, field, target, grid.resolution_m)[::-1]
+    cells = field.way(target)
     here = (np.array([start.y, start.x]) - (grid.origin[1], grid.origin[0])) / grid.resolution_m
     points = np.concatenate([here[None], cells + 0.5])
     corners = _shorten(points, cost)
@@ -161,12 +184,20 @@ def along(path: list[Point], metres: float) -> tuple[Point, float]:
 
 
 _BORDER = 2  # forbidden cells round the map: no move reaches beyond them, so none needs a check of its own
+_PRECISION = 16  # a cost of 1 in whole numbers, which sum without rounding and sort without division
+_CELL_BITS = 10
+_CELL = 1 << _CELL_BITS  # the length of a cell; times a cost of 1 the cheapest move, and so the width of a bucket
+_WIDTH_BITS = _CELL_BITS + 4
+_SLOTS = 64  # buckets in a ring, a power of two: more than the dearest move (1 + SQUEEZE or ESCAPE, sqrt 5) spans
+_NEVER = np.iinfo(np.int32).max
+_LENGTHS = np.ceil(np.hypot(_MOVES[:, 0], _MOVES[:, 1]) * _CELL).astype(np.int32)
 
 
-def _offsets(columns: int) -> np.ndarray:
+def _moves(columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (16, 3) int32: where a move ends, and the two cells that it must also be able to pass, in flat indices.
 
-    A diagonal passes the two cells beside it, a knight's move the two between its ends, a straight move none.
+    A diagonal passes the two cells beside it, a knight's move the two between its ends, a straight move none. The
+    second array has the lengths of the moves, (16,) int32, in cells / _CELL.
     """
     table = []
     for dy, dx in _MOVES.tolist():
@@ -175,79 +206,86 @@ def _offsets(columns: int) -> np.ndarray:
             table.append((dy * columns + dx, my * columns + mx, (dy - my) * columns + dx - mx))
         else:
             table.append((dy * columns + dx, dy * columns, dx))
-    return np.array(table, np.int32)
+    return np.array(table, np.int32), _LENGTHS
 
 
-_LENGTHS = np.hypot(_MOVES[:, 0], _MOVES[:, 1])
+def _clear(cost: np.ndarray) -> np.ndarray:
+    """Return, flat, which cells have nothing shut within two: no move from there needs a look at what it passes."""
+    open_cells = cost > 0
+    rows = open_cells.copy()
+    clear = np.zeros_like(open_cells)
+    for k in (1, 2):
+        rows[:, k:] &= open_cells[:, :-k]
+        rows[:, :-k] &= open_cells[:, k:]
+    clear[2:-2] = rows[:-4] & rows[1:-3] & rows[2:-2] & rows[3:-1] & rows[4:]
+    return clear.ravel()
 
 
 @numba.njit(cache=True)
-def _dijkstra(cost: np.ndarray, source: int, resolution: float, offsets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the field over flat cells (n,), inf where no path leads; `cost` has a border of forbidden cells.
+def _dijkstra(cost: np.ndarray, clear: np.ndarray, source: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return what the cheapest path to each flat cell costs, (n,) int32; `cost` has a border of forbidden cells (0).
 
     Dijkstra with buckets as wide as the cheapest move (Dial 1969): what is in the lowest bucket cannot be improved by
     anything else in it, so the order within a bucket does not matter, and nothing needs to be sorted.
     """
-    field = np.full(cost.size, np.inf)
-    dearest = 1.0
-    cheapest = np.inf
-    for i in range(cost.size):
-        if not np.isinf(cost[i]):
-            dearest, cheapest = max(dearest, cost[i]), min(cheapest, cost[i])
-    width = cheapest * resolution
-    n_buckets = int(dearest * lengths.max() * resolution / width) + 2
-    head = np.full(n_buckets, -1, np.int32)  # of linked lists: cells and what follows them
-    cells, after = np.empty(4 * cost.size, np.int32), np.empty(4 * cost.size, np.int32)
-    shut = np.isinf(cost)
-    settled = shut.copy()
-    steps = lengths * (0.5 * resolution)
-    field[source] = 0.0
-    cells[0], after[0], head[0] = source, -1, 0
-    used, waiting, bucket = 1, 1, 0
+    spent = np.full(cost.size, _NEVER, np.int32)
+    head = np.full(_SLOTS, -1, np.int32)  # of the cells in a bucket, which are linked both ways
+    before, after = np.full(cost.size, -1, np.int32), np.full(cost.size, -1, np.int32)
+    spent[source], head[0] = 0, source
+    waiting, bucket = 1, 0
     while waiting > 0:
-        slot = bucket % n_buckets
+        slot = bucket % _SLOTS
         while head[slot] >= 0:
-            entry = head[slot]
-            head[slot] = after[entry]
+            at = head[slot]
+            head[slot] = after[at]
+            if after[at] >= 0:
+                before[after[at]] = -1
             waiting -= 1
-            at = cells[entry]
-            if settled[at]:
-                continue
-            settled[at] = True
-            reached, here = field[at], cost[at]
+            reached, here, free = spent[at], cost[at], clear[at]
             for m in range(lengths.size):
-                to = at + offsets[m, 0]
-                if settled[to] or shut[at + offsets[m, 1]] or shut[at + offsets[m, 2]]:
+                to = at + moves[m, 0]
+                there = cost[to]
+                if not free and (there == 0 or cost[at + moves[m, 1]] == 0 or cost[at + moves[m, 2]] == 0):
                     continue
-                total = reached + steps[m] * (here + cost[to])
-                if total < field[to]:
-                    field[to] = total
-                    if used == cells.size:
-                        cells, after = np.concatenate((cells, cells)), np.concatenate((after, after))
-                    target = int(total / width) % n_buckets
-                    cells[used], after[used] = to, head[target]
-                    head[target] = used
-                    used += 1
+                total = reached + (((here + there) * lengths[m]) >> 1)
+                known = spent[to]
+                if total >= known:
+                    continue
+                spent[to] = total
+                target = (total >> _WIDTH_BITS) % _SLOTS
+                if known != _NEVER:
+                    old = (known >> _WIDTH_BITS) % _SLOTS
+                    if old == target:
+                        continue
+                    if before[to] >= 0:
+                        after[before[to]] = after[to]
+                    else:
+                        head[old] = after[to]
+                    if after[to] >= 0:
+                        before[after[to]] = before[to]
+                else:
                     waiting += 1
+                before[to], after[to] = -1, head[target]
+                if head[target] >= 0:
+                    before[head[target]] = to
+                head[target] = to
         bucket += 1
-    return field
+    return spent
 
 
 @numba.njit(cache=True)
-def _descend(cost: np.ndarray, field: np.ndarray, at: int, resolution: float, offsets: np.ndarray,
-             lengths: np.ndarray) -> np.ndarray:
-    """Return the flat cells from one down to the source of the field, (n,)."""
+def _descend(cost: np.ndarray, spent: np.ndarray, at: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the flat cells from one down to the source."""
     path = [at]
-    while field[at] > 0.0:
-        best, before = np.inf, at
+    while spent[at] > 0:
+        best, before = _NEVER, at
         for m in range(lengths.size):
-            to = at + offsets[m, 0]
-            if np.isinf(cost[to]) or np.isinf(cost[at + offsets[m, 1]]) or np.isinf(cost[at + offsets[m, 2]]):
+            to = at + moves[m, 0]
+            if cost[to] == 0 or cost[at + moves[m, 1]] == 0 or cost[at + moves[m, 2]] == 0 or spent[to] >= spent[at]:
                 continue
-            if field[to] < field[at]:
-                total = field[to] + lengths[m] * resolution * 0.5 * (cost[at] + cost[to])
-                if total < best:
-                    best, before = total, to
+            total = spent[to] + (((cost[at] + cost[to]) * lengths[m]) >> 1)
+            if total < best:
+                best, before = total, to
         at = before
         path.append(at)
     return np.array(path)

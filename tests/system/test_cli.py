@@ -62,7 +62,7 @@ def test_one_question_in_a_house(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(("words", "complaint"), [
     (["ask", "Where is it?", "--scene", "house:77777"], "house:77777.*0.*1999"),
     (["ask", "Where is it?", "--scene", "castle:1"], "castle:1.*house"),
-    (["ask", "Where is it?", "--policy", "best"], "policy 'best'.*frontier.*random"),
+    (["ask", "Where is it?", "--policy", "bets"], "policy 'bets'.*frontier.*random"),
     (["ask", "Where is it?", "--answerer", "oracle"], "answerer 'oracle'.*label"),
     (["ask", "Where is it?", "--answerer", "vlm"], "EQA_VLM_BASE_URL|EQA_VLM_MODEL"),
     (["ask", "Where is it?", "--image", "big"], "WIDTHxHEIGHT"),

@@ -207,7 +207,7 @@ def test_risks_are_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.slow
 def test_a_check_runs_goes_on_and_comes_out_the_same(tmp_path: Path) -> None:
-    line = ["bench", "calibrate", "--check", "label", "--questions", "2", "--noise", "none", "--max-steps", "40",
+    line = ["bench", "calibrate", "--check", "label", "--questions", "2", "--noise", "none", "--max-steps", "100",
             "--risk", "0.2", "--out", str(tmp_path)]
     assert main(line) == 0
     tables, trials = (tmp_path / "calibration.md").read_text(), read_trials(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,7 +20,8 @@ class RoomBelief:
     def __init__(self) -> None:
         self._votes: dict[tuple[int, int], dict[str, float]] = {}
         self._read: set[int] = set()
-        self._table: tuple[np.ndarray, list[dict[str, float]]] | None = None
+        self._names: set[str] = set()
+        self._table: tuple[np.ndarray, list[str], np.ndarray] | None = None  # middles, names, votes; None = outdated
 
     def update(self, assessments: Sequence[ViewAssessment]) -> None:
         """Take in the views that were not yet taken in: their places, and where they were taken."""
@@ -33,7 +35,7 @@ class RoomBelief:
 
     def names(self) -> list[str]:
         """Return every room that was recognised somewhere, sorted."""
-        return sorted({name for votes in self._votes.values() for name in votes})
+        return sorted(self._names)
 
     def squares(self) -> list[tuple[float, float, dict[str, float]]]:
         """Return the middle of every square that has votes, metres, with the votes by name."""
@@ -41,26 +43,27 @@ class RoomBelief:
 
     def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
         """Return the votes for the room at a point: of squares in sight of it, near ones more."""
-        middles, votes = self._arrays()
+        middles, names, votes = self._arrays()
         if not len(middles):
             return {}
         off = np.hypot(middles[:, 0] - x, middles[:, 1] - y)
         near = np.flatnonzero(off <= reach_m)
         near = near[clear_lines(grid, (x, y), middles[near])]
-        found: dict[str, float] = {}
-        for i, weight in zip(near.tolist(), np.exp(-0.5 * (off[near] / (reach_m / 2)) ** 2).tolist(), strict=True):
-            for name, count in votes[i].items():
-                found[name] = found.get(name, 0.0) + weight * min(count, 3.0)
-        return found
+        weight = np.exp(-0.5 * (off[near] / (reach_m / 2)) ** 2)
+        total = (weight[:, None] * np.minimum(votes[near], 3.0)).sum(0)
+        return {name: vote for name, vote in zip(names, total.tolist(), strict=True) if vote > 0}
 
-    def _arrays(self) -> tuple[np.ndarray, list[dict[str, float]]]:
-        if self._table is None or len(self._table[1]) != len(self._votes):
-            squares = self.squares()
-            self._table = np.array([(x, y) for x, y, _ in squares]).reshape(-1, 2), [votes for _, _, votes in squares]
+    def _arrays(self) -> tuple[np.ndarray, list[str], np.ndarray]:
+        if self._table is None:
+            squares, names = self.squares(), self.names()
+            table = np.array([[votes.get(name, 0.0) for name in names] for _, _, votes in squares])
+            self._table = np.array([(x, y) for x, y, _ in squares]).reshape(-1, 2), names, table
         return self._table
 
     def _vote(self, x: float, y: float, name: str, weight: float) -> None:
         if name:
+            self._table = None
+            self._names.add(name)
             votes = self._votes.setdefault((math.floor(x / _CELL_M), math.floor(y / _CELL_M)), {})
             votes[name] = votes.get(name, 0.0) + weight
 
@@ -72,5 +75,6 @@ def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
     return max(weights, default=0.0)
 
 
+@lru_cache(1024)
 def _plain(name: str) -> str:
     return " ".join(name.lower().replace("_", " ").split())

@@ -159,10 +159,11 @@ class BestPolicy:
     def _looks(self, situation: Situation, reach: Reach) -> list[_Option]:
         """Return the places that views hold worth going to and that were not looked at from near."""
         options = []
+        stood = np.array([a.pose[:2] for a in situation.assessments]).reshape(-1, 2)
         for view in situation.assessments[-self._c.remembered:]:
             for place in view.places:
                 value = view.worth * place.weight * len(view.places) / 3 * self._c.look
-                if value < 0.02 or self._looked_at(situation.assessments, place):
+                if value < 0.02 or np.any(np.hypot(stood[:, 0] - place.x, stood[:, 1] - place.y) < self._c.seen_m):
                     continue
                 yaw = math.atan2(place.y - view.pose.y, place.x - view.pose.x)
                 spot = reach.place(place.x, place.y, yaw)
@@ -188,9 +189,6 @@ class BestPolicy:
                 options.append(_Option(spot, value, "look", "see more clearly what it saw from afar",
                                        self._score(situation.pose, spot, value)))
         return options
-
-    def _looked_at(self, assessments: Sequence[ViewAssessment], place: Candidate) -> bool:
-        return any(math.hypot(a.pose.x - place.x, a.pose.y - place.y) < self._c.seen_m for a in assessments)
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         return tuple(Candidate(x, y, rank_of(name, regions), name) for x, y, votes in self._belief.squares()

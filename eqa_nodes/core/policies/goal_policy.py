@@ -45,9 +45,9 @@ class GoalPolicy(AnswersAtOnce):
         self._belief.update(situation.assessments)
         ended = self._targets.review(pose)
         self._visited.append(pose)
-        place = self._kept(reach) or self._next(reach, situation)
-        marks = (*self._map.marks(), *region_marks(functional_regions(self._belief, situation.regions,
-                                                                      self._c.semantic)))
+        regions = functional_regions(self._belief, situation.regions, self._c.semantic)
+        place = self._kept(reach) or self._next(reach, regions)
+        marks = (*self._map.marks(), *region_marks(regions))
         if place is None:
             return Decision(None, f"{ended}all floor that can be reached was visited", marks=marks)
         self._targets.aim(place, pose, self._c.leg_m)
@@ -59,9 +59,9 @@ class GoalPolicy(AnswersAtOnce):
         current = self._targets.current
         return reach.place(*current, within_m=0.0) if current else None
 
-    def _next(self, reach: Reach, situation: Situation) -> Place | None:
+    def _next(self, reach: Reach, regions: list[Region]) -> Place | None:
         values = self._map.on(reach.grid)
-        for region in functional_regions(self._belief, situation.regions, self._c.semantic):
+        for region in regions:
             if self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
                 place = highest(reach, values * mask_of(reach.grid, region.spots, 1.0), self._blocked(reach.grid))
                 if place is not None:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import SemanticConfig
@@ -117,11 +120,9 @@ def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], confi
 
 def _linked(spots: Sequence[tuple[float, float]], reach_m: float) -> list[tuple[tuple[float, float], ...]]:
     """Return groups of points in which each is within reach of another (single linkage)."""
-    points = np.array(spots)
-    near = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1)) <= reach_m
-    from scipy.sparse.csgraph import connected_components
-
-    count, group = connected_components(near, directed=False)
+    near = cKDTree(spots).query_pairs(reach_m + 1e-9, output_type="ndarray")
+    links = coo_matrix((np.ones(len(near), bool), near.T), shape=(len(spots), len(spots)))
+    count, group = connected_components(links, directed=False)
     return [tuple(spots[i] for i in np.flatnonzero(group == k).tolist()) for k in range(count)]
 
 

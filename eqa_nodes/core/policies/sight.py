@@ -43,6 +43,19 @@ def _occupied(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> tu
     return occupied, share
 
 
+def _window(grid: GridMap, middle: tuple[float, float], reach_m: float) -> tuple[slice, slice]:
+    """Return the rows and columns within reach of a point."""
+    low, high = ([math.floor((m + d - o) / grid.resolution_m) for m, o in zip(middle, grid.origin, strict=True)]
+                 for d in (-reach_m, reach_m))
+    return slice(max(0, low[1]), max(0, high[1] + 1)), slice(max(0, low[0]), max(0, high[0] + 1))
+
+
+def all_facing(poses: np.ndarray, x: float, y: float) -> np.ndarray:
+    """Return the angles in radians, 0..pi, by which poses (n, 3) look past a point, (n,)."""
+    turn = np.arctan2(y - poses[:, 1], x - poses[:, 0]) - poses[:, 2]
+    return np.abs((turn + math.pi) % math.tau - math.pi)
+
+
 def facing(pose: Pose2, x: float, y: float) -> float:
     """Return the angle in radians, 0..pi, by which a pose looks past a point."""
     return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))
@@ -56,7 +69,9 @@ def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -
     grid, target = reach.grid, view.target
     assert target is not None
     front = in_front_of(grid, view.pose, target)
-    rows, columns = np.nonzero(np.isfinite(reach.field) & (grid.cells == 0))
+    window = _window(grid, target, far_m)
+    rows, columns = np.nonzero(np.isfinite(reach.field[window]) & (grid.cells[window] == 0))
+    rows, columns = rows + window[0].start, columns + window[1].start
     x, y = grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m
     off = np.hypot(x - target[0], y - target[1])
     ring = np.flatnonzero((off >= near_m) & (off <= far_m))

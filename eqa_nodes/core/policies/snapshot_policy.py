@@ -11,7 +11,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.sight import clear_lines, facing, viewpoint
+from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
 from eqa_nodes.core.types import Candidate, Decision, Frontier, Situation, ViewAssessment
 
@@ -93,22 +93,26 @@ class SnapshotPolicy(AnswersAtOnce):
 
     def _frontiers(self, situation: Situation, reach: Reach) -> list[_Choice]:
         choices = []
+        views = list(self._views.values())
+        poses = np.array([v.pose for v in views]).reshape(-1, 3)
         for frontier, place in reachable_frontiers(reach, situation.frontiers, self._targets):
-            view = self._view_of(situation, frontier)
+            view = self._view_of(situation, frontier, views, poses)
             score = self._c.unseen if view is None else _promise(view, frontier)
             where = f"the view towards the {view.region}" if view and view.region else "the view of a frontier"
             choices.append(_Choice(place, score, "frontier", where))
         return choices
 
-    def _view_of(self, situation: Situation, frontier: Frontier) -> ViewAssessment | None:
-        """Return the nearest view that has a frontier in sight."""
-        facing_it = [v for v in self._views.values() if facing(v.pose, frontier.x, frontier.y) <= _HALF_VIEW
-                     and 0.3 < math.hypot(v.pose.x - frontier.x, v.pose.y - frontier.y) <= self._c.sight_m]
-        facing_it.sort(key=lambda v: (math.hypot(v.pose.x - frontier.x, v.pose.y - frontier.y), v.keyframe_id))
-        for view in facing_it[:8]:
-            if clear_lines(situation.grid, view.pose[:2], np.array([[frontier.x, frontier.y]]))[0]:
-                return view
-        return None
+    def _view_of(self, situation: Situation, frontier: Frontier, views: Sequence[ViewAssessment],
+                 poses: np.ndarray) -> ViewAssessment | None:
+        """Return the nearest view that has a frontier in sight; poses (n, 3) are those of the views."""
+        off = np.hypot(poses[:, 0] - frontier.x, poses[:, 1] - frontier.y)
+        facing_it = np.flatnonzero((off > 0.3) & (off <= self._c.sight_m)
+                                   & (all_facing(poses, frontier.x, frontier.y) <= _HALF_VIEW))
+        nearest = facing_it[np.argsort(off[facing_it], kind="stable")][:8]
+        if not len(nearest):
+            return None
+        clear = clear_lines(situation.grid, (frontier.x, frontier.y), poses[nearest, :2])
+        return views[nearest[int(clear.argmax())]] if clear.any() else None
 
 
 def _promise(view: ViewAssessment, frontier: Frontier) -> float:

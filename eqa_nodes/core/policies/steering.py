@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import SNAP_M, along, centre_of, distance_field, plan, snap
+from eqa_nodes.core.planning import SNAP_M, along, centre_of, index_of, snap, walks
 from eqa_nodes.core.types import Decision, Frontier, GridMap, Situation
 
 SAME_PLACE_M = 0.5  # places so near to each other, and looking the same way, are one
@@ -39,8 +39,9 @@ class Reach:
     """Where the robot can get to on one map. Raises BadPose for a pose that is not on the map."""
 
     def __init__(self, grid: GridMap, pose: Pose2, radius_m: float) -> None:
-        self.grid, self.pose, self._radius_m = grid, pose, radius_m
-        self.field = distance_field(grid, pose, radius_m)  # (rows, columns) metres of path, inf = out of reach
+        self.grid, self.pose = grid, pose
+        self._walks = walks(grid, pose, radius_m)
+        self.field = self._walks.metres  # (rows, columns) metres of path, inf = out of reach
 
     def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> Place | None:
         """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
@@ -49,10 +50,10 @@ class Reach:
 
     def leg(self, place: Place, leg_m: float = LEG_M) -> Pose2:
         """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
-        path = plan(self.grid, self.pose, place.pose, self._radius_m) if place.distance_m > leg_m else None
-        if path is None:
+        if place.distance_m <= leg_m:
             return place.pose
-        point, heading = along(path, leg_m)
+        cells = self._walks.way(index_of(self.grid, place.pose.x, place.pose.y))
+        point, heading = along([centre_of(self.grid, iy, ix) for iy, ix in cells.tolist()], leg_m)
         return Pose2(*point, heading)
 
 
@@ -105,9 +106,9 @@ class Targets:
         self.current = None
 
 
-def same(a: Pose2, b: Pose2) -> bool:
+def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
     """Say whether two poses show about the same."""
-    return a.distance(b) <= SAME_PLACE_M and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
+    return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
 def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Targets) -> list[tuple[Frontier, Place]]:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import TopoConfig
-from eqa_nodes.core.policies.sight import facing
+from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
 from eqa_nodes.core.types import Candidate, Decision, RankedRegion, Situation, ViewAssessment
 
@@ -25,6 +27,26 @@ class VisitedNode:
     x: float
     y: float
     views: dict[int, ViewAssessment] = field(default_factory=dict)
+
+
+class _Views(NamedTuple):
+    """The views of all visited nodes, their poses (n, 3) and where their nodes are (n, 2)."""
+
+    views: list[ViewAssessment]
+    poses: np.ndarray
+    nodes: np.ndarray
+
+    @staticmethod
+    def of(nodes: Sequence[VisitedNode]) -> _Views:
+        pairs = [(n, v) for n in nodes for v in n.views.values()]
+        return _Views([v for _, v in pairs], np.array([v.pose for _, v in pairs]).reshape(-1, 3),
+                      np.array([(n.x, n.y) for n, _ in pairs]).reshape(-1, 2))
+
+    def towards(self, x: float, y: float, sight_m: float) -> list[ViewAssessment]:
+        """Return the views that look at a point, within 30 degrees, from nodes at most sight_m away."""
+        off = np.hypot(self.nodes[:, 0] - x, self.nodes[:, 1] - y)
+        looks = (off > 0.3) & (off <= sight_m) & (all_facing(self.poses, x, y) <= math.pi / 6)
+        return [self.views[i] for i in np.flatnonzero(looks).tolist()]
 
 
 class NodeFeatures(NamedTuple):
@@ -91,7 +113,9 @@ class TopoPolicy(AnswersAtOnce):
         self._belief.update(situation.assessments)
         self._visit(situation)
         ended = self._targets.review(situation.pose)
-        nodes = [(p, self._scorer.score(self._features(situation, p))) for p in self._unvisited(situation, reach)]
+        views = _Views.of(self._nodes)
+        nodes = [(p, self._scorer.score(self._features(situation, p, views)))
+                 for p in self._unvisited(situation, reach)]
         candidates = tuple(Candidate(p.pose.x, p.pose.y, score, "unvisited") for p, score in nodes)
         marks = tuple(Candidate(n.x, n.y, 1.0, "visited") for n in self._nodes)
         current = self._targets.current
@@ -130,14 +154,13 @@ class TopoPolicy(AnswersAtOnce):
                        key=lambda p: (p.distance_m, p.pose))
         nodes: list[Place] = []
         for place in found:
-            if all(place.pose.distance(n.pose) > self._c.merge_m or not same(place.pose, n.pose) for n in nodes):
+            if not any(same(place.pose, n.pose, self._c.merge_m) for n in nodes):
                 nodes.append(place)
         return nodes
 
-    def _features(self, situation: Situation, place: Place) -> NodeFeatures:
+    def _features(self, situation: Situation, place: Place, views: _Views) -> NodeFeatures:
         x, y, _ = place.pose
-        towards = [v for n in self._nodes if 0.3 < math.hypot(n.x - x, n.y - y) <= self._c.sight_m
-                   for v in n.views.values() if facing(v.pose, x, y) <= math.pi / 6]
+        towards = views.towards(x, y, self._c.sight_m)
         best = max(towards, key=lambda v: (v.worth, -v.keyframe_id), default=None)
         room = self._room(situation.regions, self._belief.at(situation.grid, x, y, self._c.votes_m))
         if best is None:
