@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eqa_nodes.bench.calibrate import calibrate, realised, reliability, score
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.reliability import caption, reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.trials import Arm, Trial, noise_of, run_trials
-from eqa_nodes.commands.chain import STOPPING, robot_parameters, run_folder
+from eqa_nodes.bench.trials import Arm, Trial
+from eqa_nodes.commands.chain import STOPPING, run_folder
+from eqa_nodes.commands.trials import label_chain, run_with_bar
 from eqa_nodes.core.codec import encode, write_bytes, write_json
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.stopping import load_calibration, make_stop
-from eqa_nodes.core.types import Limits
-from eqa_nodes.settings import merged
-from sim_bridge.simulator import Robot
 
 CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
-_NEVER = {"agent.enough": 2.0}  # no probability is enough: the run weighs answers until there is nothing left to see
-_USUAL = STOPPING["label"]
-_IMAGE = (160, 120)  # pixels; labels need no more
+# No probability is enough: the run weighs answers until there is nothing left to see.
+_NEVER = {"agent.enough": 2.0, "agent.calibration": ""}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +48,7 @@ def _check(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample]) 
     calibration, risks = load_calibration(arguments.check), (0.0, *arguments.risk)
     if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in arguments.risk):
         raise ConfigError(f"--risk: expected different shares between 0 and 1, got {arguments.risk}")
-    lines = [make_stop(_USUAL["agent.enough"], arguments.check, risk).line for risk in risks]
+    lines = [make_stop(STOPPING["label"]["agent.enough"], arguments.check, risk).line for risk in risks]
     trials = _run(arguments, out, samples, [_arm(arguments, noise, risk, arguments.check)
                                             for noise in arguments.noise for risk in (None, *risks)])
     by_arm = {name: list(group) for name, group in groupby(trials, key=lambda t: t.arm)}
@@ -69,13 +63,9 @@ def _check(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample]) 
 
 def _arm(arguments: argparse.Namespace, noise: str, risk: float | None, calibration: str = "") -> Arm:
     """Return a chain that does not stop by itself (risk None), that stops at the usual line (0), or by a risk."""
-    robot = Robot()
-    camera = replace(robot.camera, width=_IMAGE[0], height=_IMAGE[1], color=False)
-    agent = _NEVER if risk is None else {**_USUAL, "agent.calibration": calibration, "agent.risk": risk}
-    parameters = merged(None, robot_parameters(replace(robot, camera=camera)), {
-        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": "label"},
-        "memory": {"labels": True, **noise_of(noise)}, "agent": agent})
-    return Arm(_name(noise, risk), noise, parameters)
+    agent = _NEVER if risk is None else {"agent.calibration": calibration, "agent.risk": risk}
+    return Arm(_name(noise, risk), noise, label_chain(noise, {"explorer": {"policy": arguments.policy},
+                                                              "agent": agent}))
 
 
 def _name(noise: str, risk: float | None) -> str:
@@ -89,19 +79,9 @@ def _source(arguments: argparse.Namespace, samples: Sequence[Sample]) -> str:
 
 
 def _run(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Trial]:
-    """Run what is missing, with a bar. A directory that holds trials of other settings is refused (ConfigError)."""
-    out.mkdir(parents=True, exist_ok=True)
-    limits = Limits(steps=arguments.max_steps)
-    begin_manifest(out, "house", samples, seed=arguments.seed, model="label",
-                   config={"arms": {arm.name: arm.parameters for arm in arms}, "limits": limits._asdict(),
-                           "calibration": encode(load_calibration(arguments.check)) if arguments.check else ""})
-    bar = Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("episodes"))
-    with bar:
-        task = bar.add_task("", total=len(arms) * len(samples))
-        trials = run_trials(samples, arms, out, limits, arguments.workers,
-                            lambda done: bar.update(task, completed=done))
-    finish_manifest(out, finished=utc_now())
-    return trials
+    used = encode(load_calibration(arguments.check)) if arguments.check else ""
+    return run_with_bar(samples, arms, out, arguments.max_steps, arguments.workers, seed=arguments.seed,
+                        config={"calibration": used})
 
 
 def _write(out: Path, text: str, svg: str) -> None:

@@ -87,6 +87,7 @@ class Search:
         self.newest = 0
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
+        self.ended = ""  # why exploration ended by itself
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""
@@ -126,12 +127,12 @@ class Search:
             decision = self._decide()
             if decision.goal is None:
                 if not self.ports.memory.since(self.newest):
+                    self.ended = decision.reason
                     return False
                 continue  # views that came after the last call are judged first
             failed = 0 if self._drive(decision, decision.goal) else failed + 1
             if failed >= self.config.max_failed_legs:
-                self.answered = self._failed(ErrorCode.NAVIGATION, f"{failed} drives in a row did not move the robot")
-                return True
+                raise NavigationError(f"{failed} drives in a row did not move the robot")
         return False
 
     def _remembered_answers(self) -> bool:
@@ -262,18 +263,25 @@ class Search:
         """Answer from all that is known; without any view there is no evidence, so abstain unless a guess is wanted."""
         items = self._items()
         if not items and not self.question.force_guess:
-            return Answer(abstained=True, message="nothing was seen that bears on the question")
-        answer = self._answer_from(items)
+            answer = Answer(abstained=True, message="nothing was seen that bears on the question")
+        else:
+            answer = self._worth_saying(self._answer_from(items))
+        if not answer.abstained or not self.ended:
+            return answer
+        return replace(answer, message="; ".join(filter(None, (answer.message, self.ended))))
+
+    def _worth_saying(self, answer: Answer) -> Answer:
+        """Return the answer, or "I don't know" when a risk was accepted and the answer is less sure than that asks."""
         if not self.stop.abstain or self.question.force_guess or self._enough(answer) or answer.abstained:
             return answer
         return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "
                        f"of {answer.confidence:.2f}, and the accepted risk asks for {self.stop.line:.2f}")
 
     def _best(self) -> Answer:
-        return self.answered if self.answered is not None else self._last_word()
+        return self._worth_saying(self.answered) if self.answered is not None else self._last_word()
 
     def _failed(self, code: ErrorCode, message: str) -> Answer:
-        found = self.answered or Answer(abstained=True)
+        found = self._worth_saying(self.answered) if self.answered else Answer(abstained=True)
         return replace(found, error=code, message=message)
 
     def _limit_reached(self) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.stopping import (
     FEATURES,
@@ -30,6 +30,7 @@ from eqa_nodes.core.types import (
     Answer,
     Decision,
     Keyframe,
+    Limits,
     NavCode,
     NavResult,
     Question,
@@ -183,9 +184,9 @@ class World:
         self.confirms -= 1
         return Decision(Pose2(1.0, 1.0, 0.0) if self.confirms >= 0 else None, "again")
 
-    def ask(self, **config: object) -> Answer:
+    def ask(self, limits: Limits | None = None, **config: object) -> Answer:
         agent = Agent(Ports(self, self, self, self, self), AgentConfig(**config))  # type: ignore[arg-type]
-        return agent.ask(Question("What colour is the mug?", "q"))
+        return agent.ask(Question("What colour is the mug?", "q", limits=limits or Limits()))
 
 
 @pytest.fixture
@@ -230,3 +231,25 @@ def test_below_the_line_of_a_risk_it_does_not_know(by_looks: str) -> None:
     assert answer.abstained and not answer.text
     assert answer.message.startswith("I don't know: 'red' is right with a chance of 0.")
     assert World(["red", "blue"]).ask(calibration=by_looks, risk=0.5).text == "red"  # a risk that allows for it
+
+
+def test_a_limit_or_a_failure_does_not_talk_it_into_an_answer(by_looks: str) -> None:
+    class Broken(World):
+        def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+            return NavResult(NavCode.FAILED, "a wheel came off")
+
+    for limits in (Limits(steps=1), Limits(steps=2)):
+        limited = World(["red", "blue"]).ask(limits, calibration=by_looks, risk=0.05)
+        assert limited.abstained and not limited.text
+    broken = Broken(["red", "blue"]).ask(calibration=by_looks, risk=0.05)
+    assert broken.abstained and not broken.text and broken.error is ErrorCode.NAVIGATION
+    assert "a wheel came off" in broken.message
+
+
+def test_when_exploration_ends_without_an_answer_the_reason_is_told() -> None:
+    class Empty(World):
+        def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+            return [ViewAssessment(v.id, v.stamp_ns, 0.0, 0.0, pose=v.pose) for v in views]
+
+    answer = Empty(["red"]).ask()
+    assert answer.abstained and answer.message == "nothing was seen that bears on the question; on"
