@@ -5,23 +5,39 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.policies.sight import clear_lines
 from eqa_nodes.core.types import GridMap, RankedRegion, ViewAssessment
 
+_GROWTH = 256  # squares for which room is made at once
 _CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the area, not with the steps
+
+
+class Square(NamedTuple):
+    """Half a metre of floor, by its middle in metres, map frame, with the room that most votes say it belongs to.
+
+    votes: for that room; share: of all votes that it got.
+    """
+
+    x: float
+    y: float
+    name: str
+    votes: float
+    share: float
 
 
 class RoomBelief:
     """Votes for the names of rooms, on squares of floor in the map frame."""
 
     def __init__(self) -> None:
-        self._votes: dict[tuple[int, int], dict[str, float]] = {}
+        self._rows: dict[tuple[int, int], int] = {}
+        self._columns: dict[str, int] = {}
+        self._votes = np.zeros((_GROWTH, 8))  # (squares, names)
+        self._middles = np.zeros((_GROWTH, 2))
         self._read: set[int] = set()
-        self._names: set[str] = set()
-        self._table: tuple[np.ndarray, list[str], np.ndarray] | None = None  # middles, names, votes; None = outdated
 
     def update(self, assessments: Sequence[ViewAssessment]) -> None:
         """Take in the views that were not yet taken in: their places, and where they were taken."""
@@ -35,37 +51,42 @@ class RoomBelief:
 
     def names(self) -> list[str]:
         """Return every room that was recognised somewhere, sorted."""
-        return sorted(self._names)
+        return sorted(self._columns)
 
-    def squares(self) -> list[tuple[float, float, dict[str, float]]]:
-        """Return the middle of every square that has votes, metres, with the votes by name."""
-        return [((ix + 0.5) * _CELL_M, (iy + 0.5) * _CELL_M, votes) for (ix, iy), votes in sorted(self._votes.items())]
+    def squares(self) -> list[Square]:
+        """Return every square that has votes, in the order in which they came."""
+        if not self._rows:
+            return []
+        names, votes = self.names(), self._known()[:, [self._columns[name] for name in self.names()]]
+        best = votes.argmax(axis=1)
+        most = votes[np.arange(len(votes)), best]
+        return [Square(x, y, names[i], vote, share) for (x, y), i, vote, share in zip(
+            self._middles[:len(votes)].tolist(), best.tolist(), most.tolist(), (most / votes.sum(axis=1)).tolist(),
+            strict=True)]
 
     def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
         """Return the votes for the room at a point: of squares in sight of it, near ones more."""
-        middles, names, votes = self._arrays()
-        if not len(middles):
-            return {}
+        middles = self._middles[:len(self._rows)]
         off = np.hypot(middles[:, 0] - x, middles[:, 1] - y)
         near = np.flatnonzero(off <= reach_m)
         near = near[clear_lines(grid, (x, y), middles[near])]
         weight = np.exp(-0.5 * (off[near] / (reach_m / 2)) ** 2)
-        total = (weight[:, None] * np.minimum(votes[near], 3.0)).sum(0)
-        return {name: vote for name, vote in zip(names, total.tolist(), strict=True) if vote > 0}
+        total = (weight[:, None] * np.minimum(self._votes[near], 3.0)).sum(axis=0).tolist()
+        return {name: total[self._columns[name]] for name in self.names() if total[self._columns[name]] > 0}
 
-    def _arrays(self) -> tuple[np.ndarray, list[str], np.ndarray]:
-        if self._table is None:
-            squares, names = self.squares(), self.names()
-            table = np.array([[votes.get(name, 0.0) for name in names] for _, _, votes in squares])
-            self._table = np.array([(x, y) for x, y, _ in squares]).reshape(-1, 2), names, table
-        return self._table
+    def _known(self) -> np.ndarray:
+        return self._votes[:len(self._rows)]
 
     def _vote(self, x: float, y: float, name: str, weight: float) -> None:
         if name:
-            self._table = None
-            self._names.add(name)
-            votes = self._votes.setdefault((math.floor(x / _CELL_M), math.floor(y / _CELL_M)), {})
-            votes[name] = votes.get(name, 0.0) + weight
+            square = math.floor(x / _CELL_M), math.floor(y / _CELL_M)
+            row = self._rows.setdefault(square, len(self._rows))
+            column = self._columns.setdefault(name, len(self._columns))
+            if row == len(self._votes) or column == self._votes.shape[1]:
+                self._votes = np.pad(self._votes, ((0, _GROWTH), (0, 8)))
+                self._middles = np.pad(self._middles, ((0, _GROWTH), (0, 0)))
+            self._votes[row, column] += weight
+            self._middles[row] = (square[0] + 0.5) * _CELL_M, (square[1] + 0.5) * _CELL_M
 
 
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:

@@ -191,8 +191,8 @@ class BestPolicy:
         return options
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
-        return tuple(Candidate(x, y, rank_of(name, regions), name) for x, y, votes in self._belief.squares()
-                     for name in [max(sorted(votes), key=lambda n: votes[n])])
+        rank = {name: rank_of(name, regions) for name in self._belief.names()}
+        return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
 
 
 def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:

@@ -8,7 +8,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import FineConfig
-from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, frontier_weight, none_left
+from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none_left, weighed
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers
@@ -18,7 +18,7 @@ from eqa_nodes.core.types import Candidate, Decision, Situation
 class FinePolicy(AnswersAtOnce):
     """Hybrid of EXPRESS-Bench (Jiang et al. 2025), section 4: coarse search by frontiers, fine search in regions.
 
-    Frontier mode samples by w = frontier_weight * exp(SV / 0.5) * exp(SV_dir / 0.5) (eq. 7, 8), the semantic terms off
+    Frontier mode samples by w = frontier_weights * exp(SV / 0.5) * exp(SV_dir / 0.5) (eq. 7, 8), the semantic terms off
     for the first two decisions. As soon as a region that the question ranks is identified (eq. 9), the highest-ranked
     one is searched: argmax of its masked semantic map (eq. 10), with a look round at each of at most three places;
     visited discs do not count. Then the next region by rank, or frontiers again.
@@ -59,12 +59,13 @@ class FinePolicy(AnswersAtOnce):
         kept = self._kept(reach, regions)
         if kept is not None:
             return self._go(situation, reach, kept, "keeps searching the region")
+        values = self._map.on(reach.grid) if regions else None
         for region in regions:
             if not self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
                 continue
             spots = list(dict.fromkeys((p.x, p.y) for p in (*self._visited, *self._targets.done)))
-            values = self._map.on(reach.grid) * mask_of(reach.grid, region.spots, self._c.semantic.disc_m)
-            place = highest(reach, values, mask_of(reach.grid, spots, self._c.visited_m))
+            masked = values * mask_of(reach.grid, region.spots, self._c.semantic.disc_m)
+            place = highest(reach, masked, mask_of(reach.grid, spots, self._c.visited_m))
             if place is not None:
                 self._visits.count(region, place.pose)
                 self._searched = region
@@ -92,8 +93,8 @@ class FinePolicy(AnswersAtOnce):
         self._searched = None
         values = SemanticValues(self._map.on(reach.grid), self._c.value, self._c.value_ray_m) if (
             self._decisions > self._c.quiet) else None
-        options = [(p, frontier_weight(reach.grid, f, p.distance_m, self._c.frontier, values))
-                   for f, p in reachable_frontiers(reach, situation.frontiers, self._targets)]
+        options = weighed(reach.grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._c.frontier,
+                          values)
         candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
         if not options:
             self._targets.drop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,8 +15,8 @@ from eqa_nodes.core.policies.steering import (
     Place,
     Reach,
     Targets,
-    ray,
-    ray_cells,
+    on_rays,
+    rays,
     reachable_frontiers,
     same,
 )
@@ -31,27 +30,39 @@ class SemanticValues(NamedTuple):
     scale: float
     ray_m: float
 
-    def exponent(self, grid: GridMap, frontier: Frontier) -> float:
-        """Return SV / 0.5 + SV_dir / 0.5: the value at a frontier, and the mean of those on a ray beyond it."""
-        ix, iy = ray_cells(grid, frontier, self.ray_m)
-        inside = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
-        beyond = np.where(inside, self.values[np.where(inside, iy, 0), np.where(inside, ix, 0)], 0.0)
-        here = cell_at(grid, frontier.x, frontier.y)
-        return (float(self.values[here]) if here else 0.0) / self.scale + float(beyond.mean()) / self.scale
+    def exponents(self, grid: GridMap, frontiers: Sequence[Frontier]) -> np.ndarray:
+        """Return SV / 0.5 + SV_dir / 0.5, (n,): the value at a frontier, and the mean of those on a ray beyond it."""
+        cells = [cell_at(grid, f.x, f.y) for f in frontiers]
+        here = np.array([self.values[cell] if cell else 0.0 for cell in cells])
+        beyond = on_rays(self.values, rays(grid, frontiers, self.ray_m), 0.0).mean(axis=1)
+        exponents: np.ndarray = (here + beyond) / self.scale
+        return exponents
 
 
-def frontier_weight(grid: GridMap, frontier: Frontier, distance_m: float, s: FrontierConfig,
-                    semantic: SemanticValues | None = None) -> float:
-    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weight of FrontierPolicy.
+def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: Sequence[float], s: FrontierConfig,
+                     semantic: SemanticValues | None = None) -> list[float]:
+    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weights of FrontierPolicy.
 
     With semantic values, that times exp(SV / 0.5) * exp(SV_dir / 0.5) (EXPRESS-Bench eq. 7).
     """
-    occupied, unexplored = ray(grid, frontier, s.unexplored_ray_m)
-    unexplored &= ~np.logical_or.accumulate(occupied)
-    near, _ = ray(grid, frontier, s.unoccupied_ray_m)
-    promise = semantic.exponent(grid, frontier) if semantic else 0.0
-    return math.exp(unexplored.mean() / s.unexplored + (~near).mean() / s.unoccupied - distance_m / s.distance_m
-                    + promise)
+    if not frontiers:
+        return []
+    occupied, far = grid.cells == 100, rays(grid, frontiers, s.unexplored_ray_m)
+    unexplored = on_rays(~grid.explored, far, 1) > 0
+    unexplored &= ~np.logical_or.accumulate(on_rays(occupied, far, 0) > 0, axis=1)
+    near = on_rays(occupied, rays(grid, frontiers, s.unoccupied_ray_m), 0) > 0
+    exponent = (unexplored.mean(axis=1) / s.unexplored + (~near).mean(axis=1) / s.unoccupied
+                - np.asarray(distances_m) / s.distance_m)
+    weights: list[float] = np.exp(exponent + (semantic.exponents(grid, frontiers) if semantic else 0.0)).tolist()
+    return weights
+
+
+def weighed(grid: GridMap, found: Sequence[tuple[Frontier, Place]], s: FrontierConfig,
+            semantic: SemanticValues | None = None) -> list[tuple[Place, float]]:
+    """Return the places of frontiers with their weights."""
+    places = [place for _, place in found]
+    given = frontier_weights(grid, [f for f, _ in found], [p.distance_m for p in places], s, semantic)
+    return list(zip(places, given, strict=True))
 
 
 class FrontierPolicy(AnswersAtOnce):
@@ -84,8 +95,7 @@ class FrontierPolicy(AnswersAtOnce):
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
         ended = self._targets.review(pose)
-        options = [(p, frontier_weight(grid, f, p.distance_m, self._scales))
-                   for f, p in reachable_frontiers(reach, situation.frontiers, self._targets)]
+        options = weighed(grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._scales)
         candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
         if not options:
             self._targets.drop()

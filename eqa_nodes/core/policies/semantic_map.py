@@ -109,10 +109,9 @@ def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], confi
     Squares of one name that lie within `merge_m` of each other are one region.
     """
     by_name: dict[str, list[tuple[float, float]]] = {}
-    for x, y, votes in belief.squares():
-        name = max(sorted(votes), key=lambda n: votes[n])
-        if votes[name] >= config.least_votes and votes[name] >= config.agreement * sum(votes.values()):
-            by_name.setdefault(name, []).append((x, y))
+    for square in sorted(belief.squares()):
+        if square.votes >= config.least_votes and square.share >= config.agreement:
+            by_name.setdefault(square.name, []).append((square.x, square.y))
     found = [Region(name, rank_of(name, ranked), spots) for name in sorted(by_name)
              for spots in _linked(by_name[name], config.merge_m)]
     return sorted((r for r in found if r.rank > 0), key=lambda r: (-r.rank, -len(r.spots), r.name, r.spots))

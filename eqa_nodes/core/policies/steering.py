@@ -120,20 +120,19 @@ def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Ta
     return []
 
 
-def ray(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return which cells from a frontier along its heading are occupied, and which unexplored (beyond the map: all)."""
-    ix, iy = ray_cells(grid, frontier, length_m)
-    n = len(ix)
-    on_map = (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
-    occupied, unexplored = np.zeros(n, bool), np.ones(n, bool)
-    occupied[on_map] = grid.cells[iy[on_map], ix[on_map]] == 100
-    unexplored[on_map] = ~grid.explored[iy[on_map], ix[on_map]]
-    return occupied, unexplored
-
-
-def ray_cells(grid: GridMap, frontier: Frontier, length_m: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and rows of the cells from a frontier along its heading; some may lie beyond the map."""
+def rays(grid: GridMap, frontiers: Sequence[Frontier], length_m: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the cells from each frontier along its heading: rows, columns and whether they are on the map, (n, k)."""
+    start = np.array([(f.x, f.y, f.heading) for f in frontiers]).reshape(-1, 3)
     along_m = (np.arange(max(1, round(length_m / grid.resolution_m))) + 1) * grid.resolution_m
-    x, y = frontier.x + along_m * math.cos(frontier.heading), frontier.y + along_m * math.sin(frontier.heading)
-    return (np.floor((x - grid.origin[0]) / grid.resolution_m).astype(int),
-            np.floor((y - grid.origin[1]) / grid.resolution_m).astype(int))
+    x = start[:, :1] + along_m * np.cos(start[:, 2:])
+    y = start[:, 1:2] + along_m * np.sin(start[:, 2:])
+    ix = np.floor((x - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((y - grid.origin[1]) / grid.resolution_m).astype(int)
+    return iy, ix, (ix >= 0) & (iy >= 0) & (ix < grid.cells.shape[1]) & (iy < grid.cells.shape[0])
+
+
+def on_rays(cells: np.ndarray, rays: tuple[np.ndarray, np.ndarray, np.ndarray], beyond: float) -> np.ndarray:
+    """Return the values of cells (rows, columns) on rays, (n, k); `beyond` where a ray leaves the map."""
+    iy, ix, inside = rays
+    found: np.ndarray = np.where(inside, cells[np.where(inside, iy, 0), np.where(inside, ix, 0)], beyond)
+    return found

@@ -1,0 +1,134 @@
+"""Where to go next, without the model: frontiers, path costs and whole decisions on a map of 40 m x 40 m."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from eqa_nodes.core.frontiers import find_frontiers
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.planning import centre_of, forbidden, index_of
+from eqa_nodes.core.policies import make_policy, policy_names
+from eqa_nodes.core.policies.config import FrontierConfig
+from eqa_nodes.core.policies.frontier_policy import weighed
+from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers
+from eqa_nodes.core.types import Candidate, GridMap, Question, RankedRegion, Situation, ViewAssessment
+
+SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18
+SEEN_ROOMS = 40  # of 64, in the order of a robot that goes up and down the rows; every fifth of them only half
+NAMES = ("kitchen", "bedroom", "hallway", "bathroom", "living room")
+REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("living room", 0.4))
+FEW, MANY = 200, 2000  # views judged so far; both are taken from the same SPOTS
+SPOTS = 200
+REPEATS = 15
+
+
+def rows() -> list[dict[str, object]]:
+    """Return one row for the parts of a decision, and one a policy: name, median_ms, baseline, ratio, note."""
+    grid = house()
+    pose = start_of(grid)
+    frontiers = find_frontiers(grid)
+    ours, baseline = _median_ms(lambda: _weighed(grid, pose)), _median_ms(lambda: graph_distances(grid, pose))
+    result: list[dict[str, object]] = [{
+        "name": "frontiers, path costs and weights, 40 m map", "median_ms": round(ours, 1),
+        "baseline": f"path costs by scipy's Dijkstra alone, {baseline:.0f} ms", "ratio": round(ours / baseline, 3),
+        "note": f"{len(frontiers)} frontiers, {np.count_nonzero(grid.cells == 0)} free cells"}]
+    for name in policy_names():
+        few, many = (decision_ms(name, grid, pose, views(grid, n)) for n in (FEW, MANY))
+        result.append({"name": f"decision of {name}, 40 m map, {MANY} views", "median_ms": round(many, 1),
+                       "baseline": f"with {FEW} views, {few:.1f} ms", "ratio": round(many / few, 2),
+                       "note": "reachability, candidates, scores, leg"})
+    return result
+
+
+def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment]) -> float:
+    """Return the median time of a decision with one new view."""
+    policy = make_policy(name, None, RADIUS_M)
+    situation = Situation(Question("Where is the kettle?"), pose, grid, find_frontiers(grid), seen[:-1], REGIONS)
+    policy.reset(0)
+    policy.decide(situation)
+    return _median_ms(lambda: policy.decide(situation._replace(assessments=seen)))
+
+
+def house() -> GridMap:
+    """Return a map of 8 x 8 rooms with doors and furniture, of which some are still unknown."""
+    n, room = round(SIDE_M / CELL_M), round(ROOM_M / CELL_M)
+    random = np.random.default_rng(0)
+    cells = np.zeros((n, n), np.int8)
+    cells[::room], cells[1::room], cells[:, ::room], cells[:, 1::room] = 100, 100, 100, 100
+    for y in range(0, n, room):
+        for x in range(0, n, room):
+            cells[y + 20:y + 30, x:x + 2] = 0 if x > 0 else 100
+            cells[y:y + 2, x + 20:x + 30] = 0 if y > 0 else 100
+            for _ in range(3):
+                top, left = y + random.integers(6, 36), x + random.integers(6, 36)
+                cells[top:top + 8, left:left + 6] = 100
+    cells[-2:], cells[:, -2:] = 100, 100
+    per_row = n // room
+    for k in range(per_row ** 2):
+        row, column = divmod(k, per_row)
+        y, x = row * room, (column if row % 2 == 0 else per_row - 1 - column) * room
+        if k >= SEEN_ROOMS:
+            cells[y + 2:y + room, x + 2:x + room] = -1
+        elif k % 5 == 4:
+            cells[y + room // 2:y + room, x + 2:x + room] = -1
+    return GridMap(0, CELL_M, (0.0, 0.0), cells, cells == 0)
+
+
+def start_of(grid: GridMap) -> Pose2:
+    """Return a free place in the middle of what is known."""
+    free = np.argwhere(~forbidden(grid, 2 * RADIUS_M))
+    return Pose2(*centre_of(grid, *(int(i) for i in free[len(free) // 2])), 0.0)
+
+
+def views(grid: GridMap, n: int) -> list[ViewAssessment]:
+    """Return the judgements of n views from SPOTS places all over the known floor, three places of floor each."""
+    random = np.random.default_rng(1)
+    free = random.permutation(np.argwhere(~forbidden(grid, RADIUS_M)))[:SPOTS].tolist()
+    result = []
+    for k in range(n):
+        pose = Pose2(*centre_of(grid, *free[k % SPOTS]), random.uniform(-3, 3))
+        places = tuple(Candidate(pose.x + 2 * math.cos(pose.yaw + turn), pose.y + 2 * math.sin(pose.yaw + turn), 1 / 3,
+                                 NAMES[k % len(NAMES)]) for turn in (-0.4, 0.0, 0.4))
+        target = (pose.x + 2.0, pose.y) if k % 7 == 0 else None
+        result.append(ViewAssessment(k, k, random.random(), 0.5 * random.random(), NAMES[k % len(NAMES)], pose=pose,
+                                     worth=random.random(), places=places, target=target))
+    return result
+
+
+def graph_distances(grid: GridMap, pose: Pose2) -> np.ndarray:
+    """Return what a general graph library needs for path lengths: edges in 8 directions, then Dijkstra."""
+    free = ~forbidden(grid, RADIUS_M)
+    index = np.arange(free.size).reshape(free.shape)
+    heads, tails, lengths = [], [], []
+    for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        a = np.s_[:free.shape[0] - dy, max(0, -dx):free.shape[1] - max(0, dx)]
+        b = np.s_[dy:, max(0, dx):free.shape[1] + min(0, dx)]
+        both = free[a] & free[b]
+        heads.append(index[a][both])
+        tails.append(index[b][both])
+        lengths.append(np.full(np.count_nonzero(both), math.hypot(dy, dx) * grid.resolution_m))
+    edges = coo_matrix((np.concatenate(lengths), (np.concatenate(heads), np.concatenate(tails))),
+                       shape=(free.size, free.size)).tocsr()
+    source = np.ravel_multi_index(index_of(grid, pose.x, pose.y), free.shape)
+    found: np.ndarray = dijkstra(edges, directed=False, indices=source)
+    return found
+
+
+def _weighed(grid: GridMap, pose: Pose2) -> list[tuple[Place, float]]:
+    reach = Reach(grid, pose, RADIUS_M)
+    return weighed(grid, reachable_frontiers(reach, find_frontiers(grid), Targets()), FrontierConfig())
+
+
+def _median_ms(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(REPEATS + 1):
+        start = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - start) * 1e3)
+    return float(np.median(times[1:]))
