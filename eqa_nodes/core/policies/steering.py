@@ -14,6 +14,7 @@ from eqa_nodes.core.types import Decision, Frontier, GridMap, Situation
 
 SAME_PLACE_M = 0.5  # places so near to each other, and looking the same way, are one
 SAME_WAY_RAD = math.radians(60)
+TURNED_RAD = math.radians(10)
 ARRIVED_M = 0.4  # the navigator's tolerance and the half cell that a goal is moved by
 STUCK_M = 0.05
 FAR_SNAP_M = 1.0  # a frontier stands for so much border that its middle may be out of reach where its ends are not
@@ -21,11 +22,20 @@ LEG_M = 3.0
 
 
 class AnswersAtOnce:
-    """A policy that has nothing to confirm: the agent answers as soon as it can."""
+    """A policy that does not look again: the agent answers as soon as it can, in front of the view that answers.
+
+    The papers' agents judge every image when it is taken, and stop there. Here the views of a look round are judged
+    together, and so the robot turns back to the one that answers.
+    """
 
     def confirm(self, situation: Situation) -> Decision:
-        """Let the answer stand."""
-        return Decision(None, "the answer stands")
+        """Turn back to the view that answers, if it was taken here, else let the answer stand."""
+        pose = situation.pose
+        view = max(situation.assessments, key=lambda a: (a.enough, a.keyframe_id), default=None)
+        if (view is None or view.enough <= 0 or pose.distance(view.pose) > SAME_PLACE_M
+                or abs(wrap(view.pose.yaw - pose.yaw)) < TURNED_RAD):
+            return Decision(None, "the answer stands")
+        return Decision(pose._replace(yaw=view.pose.yaw), "turns back to the view that answers")
 
 
 class Place(NamedTuple):
