@@ -11,6 +11,7 @@ from eqa_nodes.bench.metrics import Summary, bootstrap, paired_difference
 from eqa_nodes.bench.scores import RESAMPLES, value_of
 from eqa_nodes.bench.trials import Trial
 
+BASELINES, WHOLE = ("frontier", "fine"), "best"
 # Our own policy with a part switched off: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
     "best, no rooms": {"params.best.rooms": False},
@@ -71,11 +72,11 @@ def arm_rows(trials: Sequence[Trial]) -> list[ArmRow]:
     return [_row(group) for group in _by_arm(trials).values()]
 
 
-def pairs(trials: Sequence[Trial], against: Sequence[str]) -> list[Pair]:
-    """Return every arm against those of the same noise that `against` names."""
+def pairs(trials: Sequence[Trial]) -> list[Pair]:
+    """Return every policy against the baselines, and every ablation against the whole, under the same noise."""
     arms = _by_arm(trials)
-    return [_pair(arms[noise, name], arms[noise, other]) for noise, name in arms for other in against
-            if other != name and (noise, other) in arms]
+    return [_pair(arms[noise, name], arms[noise, other]) for noise, name in arms
+            for other in ((WHOLE,) if name in ABLATIONS else BASELINES) if other != name and (noise, other) in arms]
 
 
 def _by_arm(trials: Sequence[Trial]) -> dict[tuple[str, str], list[Trial]]:
@@ -115,13 +116,13 @@ def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: i
     return Summary(float(both[:, 0].mean() / both[:, 1].mean()), float(low), float(high), len(both), excluded)
 
 
-def tables(trials: Sequence[Trial], against: Sequence[str]) -> str:
+def tables(trials: Sequence[Trial]) -> str:
     """Return all figures as Markdown."""
     parts = []
     for noise in dict.fromkeys(t.noise for t in trials):
         rows = [r for r in arm_rows(trials) if r.noise == noise]
         parts.append(f"### Noise: {noise}\n\n{_means(rows)}")
-        found = [p for p in pairs(trials, against) if p.noise == noise]
+        found = [p for p in pairs(trials) if p.noise == noise]
         if found:
             parts.append(_differences(found))
     return "\n".join(parts)

@@ -7,7 +7,7 @@ import argparse
 from rich.console import Console
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.explore import ABLATIONS, tables
+from eqa_nodes.bench.explore import ABLATIONS, WHOLE, tables
 from eqa_nodes.bench.trials import Arm
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.trials import IMAGE, label_chain, run_with_bar
@@ -16,7 +16,6 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.policies import policy_names
 
 TABLE = "explore.md"
-AGAINST = ("frontier", "fine", "best")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {arguments.split} houses (seed "
             f"{arguments.seed}) that need exploration; label answerer, {IMAGE[0]} x {IMAGE[1]} image, at most "
             f"{arguments.max_steps} steps (checked between drives); 95 % bootstrap intervals over questions.\n\n")
-    text = head + tables(trials, AGAINST)
+    text = head + tables(trials)
     write_bytes(out / TABLE, text.encode())
     Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)
     return 1 if any(trial.score.status == "failed" for trial in trials) else 0
@@ -48,5 +47,5 @@ def _chosen(arguments: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def _arm(name: str, noise: str) -> Arm:
-    explorer = {"policy": "best", **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
+    explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
     return Arm(f"{name} ({noise})", noise, label_chain(noise, {"explorer": explorer}))

@@ -48,12 +48,18 @@ def test_differences_are_of_the_same_questions() -> None:
     easy, hard = ("a", "b"), ("c", "d")
     trials = [trial(q, "best", metres=5.0) for q in easy] + [trial(q, "best", metres=20.0) for q in hard]
     trials += [trial(q, "frontier", metres=10.0) for q in easy] + [trial(q, "frontier", metres=40.0) for q in hard]
-    pair, = pairs(trials, ["frontier"])
+    pair, = pairs(trials)
     assert (pair.name, pair.against) == ("best", "frontier")
     difference = pair.differences[PAIRED.index("E_path %")]
     assert difference.mean == pytest.approx((0.5 + 0.5 + 0.125 + 0.125) / 4)
     assert pair.ratio.mean == pytest.approx(2.0)
     assert pair.ratio.low == pytest.approx(2.0) == pair.ratio.high  # every question doubles, whichever are drawn
+
+
+def test_policies_are_held_against_the_baselines_and_parts_against_the_whole() -> None:
+    arms = ("frontier", "fine", "best", "best, no rooms")
+    assert [(p.name, p.against) for p in pairs([trial("a", arm) for arm in arms])] == [
+        ("frontier", "fine"), ("fine", "frontier"), ("best", "frontier"), ("best", "fine"), ("best, no rooms", "best")]
 
 
 def test_a_ratio_to_nothing_is_none() -> None:
@@ -63,7 +69,7 @@ def test_a_ratio_to_nothing_is_none() -> None:
 
 def test_the_tables_show_every_arm_and_what_it_is_held_against() -> None:
     trials = [trial(q, arm) for arm in ("best", "frontier") for q in "ab"]
-    text = tables(trials, ["frontier"])
+    text = tables(trials)
     assert text.count("| best |") == 2 and "### Noise: none" in text and "E_path, times" in text
 
 
