@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eqa_nodes import __version__
+from eqa_nodes.core import policies
 from eqa_nodes.core.errors import EqaError
 
 EXAMPLES = """examples:
@@ -42,7 +43,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
     chain.add_argument("--through", choices=("graph", "isolated", "process"), default="graph",
                        help="the ROS graph in one process, in a process a node, or the same chain without ROS "
                             "(default: graph)")
-    chain.add_argument("--policy", default="frontier", help="exploration policy (default: frontier)")
+    chain.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
     chain.add_argument("--answerer", default="label",
                        help="label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
                             "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY) (default: label)")
@@ -132,7 +133,7 @@ def _calibrate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
     p.add_argument("--noise", type=lambda text: text.split(","), default=["none", "moderate", "heavy", "severe"],
                    metavar="NAME,..", help="of the labels (default: none,moderate,heavy,severe)")
-    p.add_argument("--policy", default="best", help="exploration policy (default: best)")
+    p.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
     p.add_argument("--max-steps", type=int, default=250, help="atomic actions of an episode (default: 250)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")

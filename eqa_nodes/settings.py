@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
 from eqa_nodes.core.memory import MemoryConfig
@@ -48,7 +49,7 @@ class ExplorerSettings:
     """Parameters of the explorer node."""
 
     node: NodeSettings = NodeSettings()
-    policy: str = "frontier"
+    policy: str = policies.DEFAULT
     params: PolicyConfig = PolicyConfig()
 
 

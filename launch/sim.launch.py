@@ -18,7 +18,7 @@ from launch_ros.actions import Node
 
 from eqa_nodes.answerers import ANSWERERS
 from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.core.policies import policy_names
+from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import ros_environment
@@ -27,7 +27,7 @@ from eqa_nodes.runner import RESTARTS
 ARGUMENTS = {
     "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"),
                     "ROS parameter file for all nodes; the arguments below win over it"),
-    "policy": ("frontier", "exploration policy"),
+    "policy": (DEFAULT, "exploration policy"),
     "answerer": ("label", "label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
                           "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY)"),
     "image": ("640x480", "camera image, WIDTHxHEIGHT in pixels"),

@@ -32,7 +32,7 @@ def test_a_demo_leaves_everything_behind(tmp_path: Path, capsys: pytest.CaptureF
     frames = sum(1 for _ in read_history(bag))
     assert frames == prediction.answer.receipt.steps + 1  # every observation, the first one included
     manifest = json.loads((run / "manifest.json").read_text())
-    assert manifest["dataset_sha256"] and manifest["config"]["nodes"]["explorer"]["policy"] == "frontier"
+    assert manifest["dataset_sha256"] and manifest["config"]["nodes"]["explorer"]["policy"] == "best"
     assert "LabelAnswerer" in (run / "report.html").read_text()
 
 

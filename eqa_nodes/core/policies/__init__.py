@@ -11,13 +11,14 @@ from eqa_nodes.core.protocols import Policy
 
 _POLICIES = {
     "random": ("eqa_nodes.core.policies.random_policy", "RandomPolicy"),
-    "best": ("eqa_nodes.core.policies.best_policy", "BestPolicy"),
+    "frontier": ("eqa_nodes.core.policies.frontier_policy", "FrontierPolicy"),
     "goal": ("eqa_nodes.core.policies.goal_policy", "GoalPolicy"),
     "fine": ("eqa_nodes.core.policies.fine_policy", "FinePolicy"),
     "snapshot": ("eqa_nodes.core.policies.snapshot_policy", "SnapshotPolicy"),
     "topo": ("eqa_nodes.core.policies.topo_policy", "TopoPolicy"),
-    "frontier": ("eqa_nodes.core.policies.frontier_policy", "FrontierPolicy"),
+    "best": ("eqa_nodes.core.policies.best_policy", "BestPolicy"),
 }
+DEFAULT = "best"
 
 
 def policy_names() -> list[str]:
