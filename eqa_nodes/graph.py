@@ -56,6 +56,7 @@ TOPICS: dict[str, Topic] = {
     "map": Topic("map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "explored": Topic("explored", "nav_msgs/msg/OccupancyGrid", "latched"),
     "frontiers": Topic("frontiers", "eqa_interfaces/msg/FrontierArray", "latched"),
+    "stairs": Topic("stairs", "geometry_msgs/msg/PoseArray", "latched"),
     "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "event"),
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
@@ -111,7 +112,7 @@ NODES: dict[str, NodeSpec] = {
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock"),
         subscribes=("taken",), serves=("act", "reset_simulator"), worlds="sim"),
     "mapper": NodeSpec(
-        "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers"),
+        "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers", "stairs"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
     "memory": NodeSpec(
         "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
@@ -119,7 +120,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_memory", "recall")),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
-        subscribes=("map", "explored", "frontiers", "odom"),
+        subscribes=("map", "explored", "frontiers", "stairs", "odom"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
@@ -130,8 +131,8 @@ NODES: dict[str, NodeSpec] = {
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
-                    "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision", "question",
-                    "answer"),
+                    "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
+                    "question", "answer"),
         serves=("reset_recorder",)),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),

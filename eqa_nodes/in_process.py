@@ -14,11 +14,11 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Agent, Ports, Progress
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.storeys import Storeys, choose
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import (
     Action,
@@ -27,6 +27,7 @@ from eqa_nodes.core.types import (
     Frame,
     Frontier,
     GridMap,
+    Join,
     Keyframe,
     Label,
     Limits,
@@ -49,7 +50,7 @@ class Body:
 
     step: Step  # the last observation; there from `begin` on
 
-    def __init__(self, simulator: Simulator, mapper: Mapper, memory: MemoryStore, labels: bool) -> None:
+    def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool) -> None:
         self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
         self._failure: StorageError | None = None
         self.trace = EpisodeTrace()
@@ -75,6 +76,10 @@ class Body:
         """Return the frontiers of the last observation."""
         return self._mapper.frontiers()
 
+    def joins(self) -> tuple[Join, ...]:
+        """Return the stairs that were taken in this episode."""
+        return self._mapper.joins
+
     def now(self) -> float:
         """Return the stamp of the last observation in seconds."""
         return self.step.frame.stamp_ns / 1e9
@@ -99,7 +104,8 @@ class Body:
 
     def refused(self) -> dict[str, int]:
         """Return how many frames of this episode could not be used, by who refused them."""
-        counts = {"mapper": self._mapper.rejected, "memory": self._memory.refused}
+        counts = {"mapper": self._mapper.rejected, "mapper, between floors": self._mapper.between,
+                  "memory": self._memory.refused}
         return {who: count for who, count in counts.items() if count}
 
     def _check_storage(self) -> None:
@@ -136,21 +142,22 @@ class LocalExplorer:
     def decide(self, question: Question, assessments: Sequence[ViewAssessment],
                regions: Sequence[RankedRegion]) -> Decision:
         """Decide on the map of the last observation."""
-        return self._ask(self._policy.decide, question, assessments, regions)
+        return self._ask(False, question, assessments, regions)
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
         """Ask where to look again before an answer is given."""
-        return self._ask(self._policy.confirm, question, assessments, regions)
+        return self._ask(True, question, assessments, regions)
 
-    def _ask(self, choose: Callable[[Situation], Decision], question: Question,
-             assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion]) -> Decision:
+    def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
+             regions: Sequence[RankedRegion]) -> Decision:
         if question is not self._asked:
             self._policy.reset(question.seed)
             self._asked = question
         stamp, pose = self._body.last()
         grid, frontiers = self._body.view(), self._body.frontiers()
-        decision = choose(Situation(question, pose, grid, frontiers, assessments, regions))
+        situation = Situation(question, pose, grid, frontiers, assessments, regions)
+        decision = choose(self._policy, situation, self._body.joins(), confirm)
         goal = decision.goal.as_sent() if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:
@@ -185,7 +192,7 @@ class InProcessRunner:
         simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
         try:
-            body = Body(simulator, Mapper(own["mapper"].map), memory, own["memory"].labels)
+            body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels)
             body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:

@@ -20,6 +20,7 @@ from eqa_nodes.core.types import (
     Frontier,
     GridMap,
     Intrinsics,
+    Join,
     Keyframe,
     Label,
     Place,
@@ -114,7 +115,14 @@ def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
         seen = np.asarray(explored.data, np.int8).reshape(shape) > 0
     cells = np.asarray(occupancy.data, np.int8).reshape(shape)
     origin = (float(occupancy.info.origin.position.x), float(occupancy.info.origin.position.y))
-    return GridMap(stamp_of(occupancy), round(float(occupancy.info.resolution), 6), origin, cells, seen)
+    return GridMap(stamp_of(occupancy), round(float(occupancy.info.resolution), 6), origin, cells, seen,
+                   float(occupancy.info.origin.position.z))
+
+
+def joins_of(message: Any) -> tuple[Join, ...]:
+    """Return the stairs of a geometry_msgs/PoseArray: two poses each, the lower end first."""
+    ends = [(float(p.position.x), float(p.position.y), float(p.position.z)) for p in message.poses]
+    return tuple(Join(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True))
 
 
 def frontier_of(f: Any) -> Frontier:
@@ -138,7 +146,7 @@ def assessment_of(m: Any) -> ViewAssessment:
     pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
     return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
                           str(m.note), pose, float(m.worth),
-                          tuple(map(candidate_of, m.places)), target, str(m.says))
+                          tuple(map(candidate_of, m.places)), target, str(m.says), float(m.position.z))
 
 
 def ranked_region_of(m: Any) -> RankedRegion:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame, Label
+
+Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
+
+
+def height_of(point: Point) -> float:
+    """Return the height of the floor that a point lies on, metres; 0 when it has none."""
+    return point[2] if len(point) > 2 else 0.0
 
 
 @dataclass(frozen=True)
@@ -78,8 +85,8 @@ class Simulator(Protocol):
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are, now (states can change). Empty where the world has none."""
 
-    def geodesic(self, a: tuple[float, float], b: tuple[float, float]) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""

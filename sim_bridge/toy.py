@@ -1,7 +1,6 @@
-"""A small world drawn with characters: the fake that ships with the package, fast enough for every test.
+"""A small world drawn with characters (toy_plan.py): the fake that ships with the package, fast enough for every test.
 
-`#` is a wall up to the ceiling, `.` floor, `>` the start (facing +x); any other character is a box of furniture.
-The first text row is the north (largest y); the map's origin is the south-west corner.
+A storey is drawn as it looks from a camera between its floor and its ceiling: stairs up are steps, stairs down a shaft.
 """
 
 from __future__ import annotations
@@ -16,14 +15,38 @@ from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.geometry import Pose2, camera_mount, wrap
 from eqa_nodes.core.planning import distance_field, index_of
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
-from sim_bridge.simulator import Camera, Episode, Robot, Step
+from sim_bridge.simulator import Camera, Episode, Point, Robot, Step, height_of
+from sim_bridge.toy_plan import CELL_M, RISE_M, WALL_M, read_plans
 
 PREFIX = "toy:"
 MAX_LOOK_DEG = 60.0  # up or down from the mount
-CELL_M = 0.5
-WALL_M = 2.6
-BOX_M = 0.7
-KINDS = {"S": "sofa", "T": "table", "B": "bed", "C": "chair", "F": "fridge", "P": "plant"}
+_FINE_M = 0.1  # cells that geodesic distances are measured on
+_STOREYS = (
+    "############",
+    "#......#####",
+    "#......#####",
+    "#......#^^##",
+    "#......#^^##",
+    "#......#^^##",
+    "#......#^^##",
+    "#..........#",
+    "#.>........#",
+    "#..T.......#",
+    "#..........#",
+    "############",
+    "",
+    "############",
+    "#..........#",
+    "#..........#",
+    "#......#vv##",
+    "#......#vv##",
+    "#......#vv##",
+    "#......#vv##",
+    "#......#####",
+    "#..P.......#",
+    "#.......BB.#",
+    "#.......BB.#",
+    "############")
 
 SCENES: dict[str, tuple[str, ...]] = {
     "room": (
@@ -51,6 +74,8 @@ SCENES: dict[str, tuple[str, ...]] = {
         "#..TT.....F..#....C....#",
         "#............#.........#",
         "########################"),
+    "storeys": _STOREYS,
+    "upstairs": tuple(row.translate(str.maketrans("^v", "##")) for row in _STOREYS),  # no way up
 }
 
 
@@ -64,15 +89,19 @@ class GridWorld:
         self._robot: Robot | None = None
 
     def reset(self, episode: Episode) -> Step:
-        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+        """Place the robot, always on the lowest storey.
+
+        Raises UnknownScene, or BadPose for a start inside something or off the floor.
+        """
         if self._closed:
             raise SimulatorError("the simulator is closed: make a new one")
         name = episode.scene.removeprefix(PREFIX)
         if name not in self._scenes:
             raise UnknownScene(unknown("scene", episode.scene, (PREFIX + known for known in self._scenes)))
-        ids, self._labels, mark = _read(self._scenes[name], name)
+        self._plans, self._labels, mark = read_plans(self._scenes[name], name)
+        self._solid = [plan.solid() for plan in self._plans]
+        self._storey = 0
         start = episode.start or mark
-        self._ids, self._heights = ids, np.where(ids == 1, WALL_M, np.where(ids > 1, BOX_M, 0.0))
         if not all(map(math.isfinite, start)) or not self._fits(start.x, start.y, episode.robot.radius_m):
             near = self._nearest_free(start, mark)
             raise BadPose(f"start {tuple(start)} is not on free floor of {episode.scene!r}; "
@@ -105,15 +134,31 @@ class GridWorld:
         self._require_robot()
         return self._labels
 
-    def geodesic(self, a: tuple[float, float], b: tuple[float, float]) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
+        self._require_robot()
+        low, high = sorted((a, b), key=height_of)
+        storey, top = (round(height_of(end) / RISE_M) for end in (low, high))
+        if storey == top:
+            return self._walk(storey, low, high)
+        stairs = self._plans[storey].up if 0 <= storey < len(self._plans) else None
+        if stairs is None:
+            return math.inf
+        foot, head = stairs.ends()
+        above = self.geodesic((*head, (storey + 1) * RISE_M), high)
+        return self._walk(storey, low, foot) + math.dist(foot, head) + above
+
+    def _walk(self, storey: int, a: Point, b: Point) -> float:
+        """Return the shortest distance on one storey."""
         robot = self._require_robot()
-        fine = 0.1
-        cells = np.kron(np.where(self._ids > 0, 100, 0), np.ones((round(CELL_M / fine),) * 2)).astype(np.int8)
-        grid = GridMap(0, fine, (0.0, 0.0), cells, cells == 0)
+        if not 0 <= storey < len(self._plans):
+            return math.inf
+        blocked = np.where(self._plans[storey].ids > 0, 100, 0)
+        cells = np.kron(blocked, np.ones((round(CELL_M / _FINE_M),) * 2)).astype(np.int8)
+        grid = GridMap(0, _FINE_M, (0.0, 0.0), cells, cells == 0)
         try:
-            field = distance_field(grid, Pose2(*a, 0.0), robot.radius_m)
-            return float(field[index_of(grid, *b)])
+            field = distance_field(grid, Pose2(a[0], a[1], 0.0), robot.radius_m)
+            return float(field[index_of(grid, b[0], b[1])])
         except BadPose:
             return math.inf
 
@@ -138,6 +183,7 @@ class GridWorld:
             for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)):
                 if self._fits(x + sx, y + sy, robot.radius_m):
                     x, y = x + sx, y + sy
+                    self._storey, _ = self._level(x, y)
                     self._metres += math.hypot(sx, sy)
                     break
                 collided = True
@@ -146,19 +192,29 @@ class GridWorld:
 
     def _fits(self, x: float, y: float, radius: float) -> bool:
         """Say whether a disc at (x, y) lies on free floor: its distance to every solid cell is at least `radius`."""
-        rows, columns = self._ids.shape
+        solid = self._solid[self._level(x, y)[0]]
+        rows, columns = solid.shape
         if not (0 <= x < columns * CELL_M and 0 <= y < rows * CELL_M):
             return False
-        iy, ix = np.nonzero(self._ids)
+        iy, ix = np.nonzero(solid)
         gap_x = np.maximum(np.abs(x - (ix + 0.5) * CELL_M) - CELL_M / 2, 0)
         gap_y = np.maximum(np.abs(y - (iy + 0.5) * CELL_M) - CELL_M / 2, 0)
         return bool(np.all(np.hypot(gap_x, gap_y) >= radius))
+
+    def _level(self, x: float, y: float) -> tuple[int, float]:
+        """Return the storey, which changes half-way up the stairs, and the height of the base at a point, metres."""
+        plan, storey = self._plans[self._storey], self._storey
+        for stairs, below in ((plan.up, storey), (plan.down, storey - 1)):
+            climbed = stairs.climbed(x, y) if stairs is not None else None
+            if climbed is not None:
+                return below + (climbed >= 0.5), (below + climbed) * RISE_M
+        return storey, storey * RISE_M
 
     def _nearest_free(self, pose: Pose2, mark: Pose2) -> Pose2:
         """Return the middle of the free cell nearest to a pose; the marked start for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
             return mark
-        middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(self._ids == 0)]
+        middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(~self._solid[0])]
         return Pose2(*min(middles, key=lambda middle: math.dist(middle, pose[:2])), 0.0)
 
     def _observe(self, collided: bool) -> Step:
@@ -166,10 +222,12 @@ class GridWorld:
         camera = robot.camera
         k = intrinsics(camera)
         base_from_camera = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
-        map_from_base = self._pose.transform()
+        map_from_base = self._pose.transform(self._level(self._pose.x, self._pose.y)[1])
         pose = map_from_base.matrix() @ base_from_camera.matrix()
+        shown = min(max(math.floor((pose[2, 3] + RISE_M - WALL_M) / RISE_M), 0), len(self._plans) - 1)
+        pose[2, 3] -= shown * RISE_M
         depth, labels = _render(np.ascontiguousarray(pose), k.width, k.height, k.fx, k.fy, k.cx, k.cy,
-                                self._ids, self._heights, CELL_M, WALL_M, camera.max_range_m)
+                                self._plans[shown].ids, self._plans[shown].tops, CELL_M, WALL_M, camera.max_range_m)
         frame = Frame(self._clock_ns, _colour(depth, labels), depth, k, map_from_base, base_from_camera, labels)
         return Step(frame, collided, self._steps, self._metres)
 
@@ -178,26 +236,6 @@ def intrinsics(camera: Camera) -> Intrinsics:
     """Return the pinhole intrinsics of a camera: square pixels, principal point in the middle."""
     f = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
     return Intrinsics(camera.width, camera.height, f, f, camera.width / 2, camera.height / 2)
-
-
-def _read(rows: Sequence[str], scene: str) -> tuple[np.ndarray, dict[int, Label], Pose2]:
-    """Return instance ids (rows from south to north, 0 = floor, 1 = wall), their labels, and the marked start."""
-    if len({len(row) for row in rows}) != 1 or not any(">" in row for row in rows):
-        raise SimulatorError(f"toy scene {scene!r} needs rows of one length and a start '>'")
-    ids = np.zeros((len(rows), len(rows[0])), np.uint16)
-    labels = {1: Label(1, "wall", scene, {})}
-    known: dict[str, int] = {}
-    start = Pose2(0.0, 0.0, 0.0)
-    for iy, row in enumerate(reversed(rows)):
-        for ix, mark in enumerate(row):
-            if mark == ">":
-                start = Pose2((ix + 0.5) * CELL_M, (iy + 0.5) * CELL_M, 0.0)
-            elif mark == "#":
-                ids[iy, ix] = 1
-            elif mark != ".":
-                ids[iy, ix] = known.setdefault(mark, len(known) + 2)
-                labels[known[mark]] = Label(known[mark], KINDS.get(mark, mark), scene, {})
-    return ids, labels, start
 
 
 def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -230,23 +268,25 @@ def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx:
 @numba.njit(cache=True)
 def _cast(x: float, y: float, z: float, dx: float, dy: float, dz: float, ids: np.ndarray, heights: np.ndarray,
           cell: float, ceiling: float) -> tuple[float, int]:
-    """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets."""
+    """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets.
+
+    heights: (rows, columns) float64, metres over the floor of what fills a cell from below: 0 where that is the floor.
+    """
     ix, iy = int(np.floor(x / cell)), int(np.floor(y / cell))
     step_x, step_y = (1 if dx > 0 else -1), (1 if dy > 0 else -1)
     next_x = ((ix + (dx > 0)) * cell - x) / dx if dx != 0 else np.inf
     next_y = ((iy + (dy > 0)) * cell - y) / dy if dy != 0 else np.inf
-    flat = (ceiling - z) / dz if dz > 0 else (-z / dz if dz < 0 else np.inf)  # ceiling or floor
+    roof = (ceiling - z) / dz if dz > 0 else np.inf
     at = 0.0
     while 0 <= ix < ids.shape[1] and 0 <= iy < ids.shape[0]:
         leave = min(next_x, next_y)
         top = heights[iy, ix]
-        if top > 0.0:
-            if z + at * dz <= top:
-                return at, int(ids[iy, ix])
-            if dz < 0 and (top - z) / dz <= leave:
-                return (top - z) / dz, int(ids[iy, ix])
-        if flat <= leave:
-            return flat, 0
+        if z + at * dz <= top:
+            return at, int(ids[iy, ix])
+        if dz < 0 and (top - z) / dz <= leave:
+            return (top - z) / dz, int(ids[iy, ix])
+        if roof <= leave:
+            return roof, 0
         at = leave
         if next_x <= next_y:
             ix += step_x

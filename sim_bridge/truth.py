@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eqa_nodes.core.geometry import Pose2
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import Episode, Point
 
 
 class Truth:
@@ -16,7 +16,7 @@ class Truth:
         self._pool = SimulatorPool()
         self._scene = ""
 
-    def geodesic(self, scene: str, a: tuple[float, float], b: tuple[float, float]) -> float:
+    def geodesic(self, scene: str, a: Point, b: Point) -> float:
         """Return the shortest drivable distance in metres, inf where there is no way."""
         simulator = self._pool.get(scene)
         if scene != self._scene:

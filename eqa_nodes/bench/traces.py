@@ -27,6 +27,7 @@ class _GridHead(NamedTuple):
     stamp_ns: int
     resolution_m: float
     origin: tuple[float, float]
+    z: float = 0.0
 
 
 def save_trace(path: Path, trace: EpisodeTrace) -> None:
@@ -39,7 +40,7 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
             _add(archive, _jpeg_name(index), keyframe.jpeg, zipfile.ZIP_STORED)
         if trace.grid is not None:
             grid = trace.grid
-            head = _GridHead(grid.stamp_ns, grid.resolution_m, grid.origin)
+            head = _GridHead(grid.stamp_ns, grid.resolution_m, grid.origin, grid.z)
             _add(archive, "grid.json", dumps(head).encode(), zipfile.ZIP_DEFLATED)
             _add(archive, "cells.npy", _npy(grid.cells.astype(np.int8)), zipfile.ZIP_DEFLATED)
             _add(archive, "explored.npy", _npy(grid.explored.astype(np.bool_)), zipfile.ZIP_DEFLATED)
@@ -67,7 +68,7 @@ def _read_grid(archive: zipfile.ZipFile) -> GridMap:
                        for name in ("cells.npy", "explored.npy"))
     if cells.ndim != 2 or cells.shape != explored.shape or cells.dtype != np.int8 or explored.dtype != np.bool_:
         raise ValueError(f"map arrays do not fit: {cells.shape} {cells.dtype}, {explored.shape} {explored.dtype}")
-    return GridMap(head.stamp_ns, head.resolution_m, head.origin, cells, explored)
+    return GridMap(head.stamp_ns, head.resolution_m, head.origin, cells, explored, head.z)
 
 
 def _jpeg_name(index: int) -> str:

@@ -67,7 +67,8 @@ class BlindAnswerer:
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge nothing: every view is as good as none."""
-        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose.as_sent()) for view in views]
+        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose.as_sent(), z=view.map_from_base.xyz[2])
+                for view in views]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Guess without the items."""

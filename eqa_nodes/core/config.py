@@ -25,6 +25,8 @@ class MapperConfig:
     robot_radius_m: where the robot has stood is clear, metres.
     hit, miss, bound: integer log-odds of a surface point, of seen-through space, and the bound of their sum.
     max_extent_m: a map wider than this is a fault of localisation, metres.
+    storey_band_m: the robot is on a floor while its base is so near to that floor's height, metres.
+    storey_gap_m: level ground farther than this from every known floor is a new floor, metres.
     """
 
     voxel_m: float = 0.1
@@ -45,16 +47,21 @@ class MapperConfig:
     miss: int = 1
     bound: int = 15
     max_extent_m: float = 300.0
+    storey_band_m: float = 0.6
+    storey_gap_m: float = 1.5
 
     def __post_init__(self) -> None:
         positive = ("voxel_m", "range_m", "truncation_m", "ceiling_m", "robot_radius_m", "hit", "miss", "bound",
-                    "explored_range_m", "explored_width", "max_extent_m")
+                    "explored_range_m", "explored_width", "max_extent_m", "storey_band_m")
         for name in positive:
             if not getattr(self, name) > 0:
                 raise ConfigError(f"mapper.{name} is {getattr(self, name)}: it must be positive")
         if not 0 < self.obstacle_min_m < self.robot_height_m <= self.ceiling_m:
             raise ConfigError(f"mapper heights must rise: obstacle_min_m {self.obstacle_min_m} < robot_height_m "
                               f"{self.robot_height_m} <= ceiling_m {self.ceiling_m}")
+        if self.storey_gap_m < 2 * self.storey_band_m:
+            raise ConfigError(f"mapper.storey_gap_m is {self.storey_gap_m}: below twice storey_band_m "
+                              f"({self.storey_band_m}) a robot could be on two floors at once")
         if self.hit > self.bound or self.bound > 127:
             raise ConfigError(f"mapper.bound is {self.bound}: it must lie between hit ({self.hit}) and 127")
 

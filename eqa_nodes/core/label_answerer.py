@@ -86,7 +86,7 @@ def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> 
     aims = (list(found.things) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
                           view.pose.as_sent(), max(worth.values(), default=0.0), _values(view, scene, worth),
-                          aims[0].middle if aims else None, found.text if found else "")
+                          aims[0].middle if aims else None, found.text if found else "", view.map_from_base.xyz[2])
 
 
 def _worth(thing: Seen, asked: Asked, regions: Sequence[RankedRegion], meant: bool) -> float:

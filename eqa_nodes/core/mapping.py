@@ -20,9 +20,10 @@ _ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: singl
 
 
 class Mapper:
-    """Voxel map of one place. Cost of a frame: the voxels in its own view, however large the house.
+    """Voxel map of one floor. Cost of a frame: the voxels in its own view, however large the house.
 
-    rejected: frames refused since the reset; bad_pixels: depth pixels that were NaN, inf, negative or beyond reach.
+    rejected: frames refused since the reset; bad_pixels: depth pixels that were NaN, inf, negative or beyond reach;
+    floor_z: height of the floor in the map frame, metres (of the base in the first frame; 0 before it).
     """
 
     def __init__(self, config: MapperConfig | None = None) -> None:
@@ -33,6 +34,7 @@ class Mapper:
         """Forget everything."""
         self.rejected = 0
         self.bad_pixels = 0
+        self.floor_z = 0.0
         self._stamp_ns = -1
         self._layout: voxels.Layout | None = None
         c = self.config
@@ -46,9 +48,7 @@ class Mapper:
     def integrate(self, frame: Frame) -> None:
         """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
         try:
-            check_frame(frame)
-            if frame.stamp_ns <= self._stamp_ns:
-                raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames come in order")
+            self._check(frame)
             layout = self._layout or self._first_layout(frame)
             view = self._view(frame)
             window = self._reserve(layout, view, frame.intrinsics)
@@ -58,15 +58,29 @@ class Mapper:
         depth_m, n_bad = clean_depth(frame.depth_m)
         self.bad_pixels += n_bad
         first, self._stamp_ns = self._stamp_ns < 0, frame.stamp_ns
+        if first:
+            self.floor_z = frame.map_from_base.xyz[2]
         self._see(np.require(depth_m, np.float32, ("C", "W")), view, window)
         self._stand(frame, first)
+
+    def skip(self, frame: Frame) -> None:
+        """Let a frame pass that shows another floor: the map stays as it is, but is of this stamp. Raises as integrate.
+
+        Not for the first frame.
+        """
+        try:
+            self._check(frame)
+        except BadFrame:
+            self.rejected += 1
+            raise
+        self._stamp_ns = frame.stamp_ns
 
     def grid(self) -> GridMap:
         """Return a snapshot of the 2D map. Raises StaleData before the first frame."""
         layout = self._require_layout()
         voxel = self.config.voxel_m
         origin = (layout.gx * voxel, layout.gy * voxel)
-        return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy())
+        return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy(), self.floor_z)
 
     def frontiers(self) -> list[Frontier]:
         """Return the frontiers of the present map. Raises StaleData before the first frame."""
@@ -85,6 +99,11 @@ class Mapper:
         centres = (index[:, [1, 0, 2]] + corner + 0.5) * self.config.voxel_m
         centres[:, 2] += layout.z0
         return centres.astype(np.float32)
+
+    def _check(self, frame: Frame) -> None:
+        check_frame(frame)
+        if frame.stamp_ns <= self._stamp_ns:
+            raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames come in order")
 
     def _require_layout(self) -> voxels.Layout:
         if self._layout is None or self._stamp_ns < 0:

@@ -143,7 +143,8 @@ class GridMap:
 
     cells: (rows along y, columns along x) int8: -1 unknown, 0 free, 100 occupied (as nav_msgs/OccupancyGrid);
     explored: same shape, bool: seen well enough that looking again is not exploration;
-    origin: map coordinates in metres of the outer corner of cell [0, 0].
+    origin: map coordinates in metres of the outer corner of cell [0, 0];
+    z: height of the floor, map frame, metres.
     """
 
     stamp_ns: int
@@ -151,11 +152,22 @@ class GridMap:
     origin: tuple[float, float]
     cells: np.ndarray
     explored: np.ndarray
+    z: float = 0.0
 
     def explored_share(self) -> float:
         """Return the share of the free cells that is explored, 0..1."""
         free = self.cells == 0
         return float(np.count_nonzero(self.explored & free) / max(int(np.count_nonzero(free)), 1))
+
+
+class Join(NamedTuple):
+    """Stairs (or a lift) that the robot has taken: where it left one floor and entered another.
+
+    Points x, y and height of the floor, map frame, metres; the lower end first.
+    """
+
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
 
 
 class Frontier(NamedTuple):
@@ -250,6 +262,7 @@ class ViewAssessment(NamedTuple):
     places: tuple[Candidate, ...] = ()
     target: tuple[float, float] | None = None
     says: str = ""
+    z: float = 0.0  # height of the base when the view was taken, map frame, metres
 
 
 class RankedRegion(NamedTuple):

@@ -71,7 +71,8 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
         enough=fraction(entry.get("enough"), f'"enough" {which}'), region=region, note=_words(entry, "note", which),
         pose=view.pose.as_sent(), worth=fraction(entry.get("worth"), f'"worth" {which}'),
         places=tuple(Candidate(p.x, p.y, weights[letter], region) for letter, p in letters.items()),
-        target=(target.x, target.y) if target else None, says=says if option is None else question.choices[option])
+        target=(target.x, target.y) if target else None, says=says if option is None else question.choices[option],
+        z=view.map_from_base.xyz[2])
 
 
 def _weights(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> dict[str, float]:

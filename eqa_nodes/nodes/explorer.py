@@ -8,6 +8,7 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.policies import make_policy
+from eqa_nodes.core.storeys import choose
 from eqa_nodes.core.types import Decision, Question, Situation
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.markers import decision_markers, semantic_map
@@ -35,13 +36,12 @@ class ExplorerNode(EqaNode):
             self.policy.reset(request.seed)
             self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
-        choose = self.policy.confirm if request.confirm else self.policy.decide
         situation = Situation(
             Question(request.question, request.question_id, seed=request.seed),
             pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions])
-        decision = choose(situation)
+        decision = choose(self.policy, situation, messages.joins_of(seen["stairs"]), request.confirm)
         self._show(situation, decision)
         response.has_goal = decision.goal is not None
         if decision.goal is not None:

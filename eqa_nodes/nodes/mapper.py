@@ -1,11 +1,11 @@
-"""Depth frames -> occupancy grid, explored area and frontiers, each with the stamp of the observation."""
+"""Depth frames -> the floor's grid, explored area and frontiers, and stairs, each with the observation's stamp."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
@@ -13,27 +13,30 @@ from eqa_nodes.ros.observer import ObserverNode
 
 
 class MapperNode(ObserverNode):
-    """Publishes map, explored and frontiers for every observation."""
+    """Publishes map, explored, frontiers and stairs for every observation: of the floor that the robot is on."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("mapper", **kwargs)
-        self.mapper = Mapper(self.config.map)
+        self.mapper = Storeys(self.config.map)
 
     def begin(self, episode: Any, late: bool) -> None:
         self.mapper.reset()
         self.frames.clear()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
-        bad = self.mapper.bad_pixels
+        bad, between = self.mapper.bad_pixels, self.mapper.between
         self.mapper.integrate(frame)
         if self.mapper.bad_pixels > bad:
             self.count("observations with depth pixels that are NaN, infinite, negative or out of reach")
+        if self.mapper.between > between:
+            self.count("observations between two floors, which are in no map")
         self.again()
 
     def again(self) -> None:
         grid = self.mapper.grid()
         self.send("map", convert.grid_msg(grid.cells, grid))
         self.send("explored", convert.explored_msg(grid))
+        self.send("stairs", convert.joins_msg(self.mapper.joins, grid.stamp_ns))
         self.send("frontiers", convert.frontiers_msg(self.mapper.frontiers(), grid.stamp_ns))
 
 

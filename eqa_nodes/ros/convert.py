@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from eqa_interfaces import msg as eqa
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, TransformStamped, Vector3
+from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped, Quaternion, TransformStamped, Vector3
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
@@ -103,7 +103,7 @@ def grid_msg(cells: np.ndarray, grid: core.GridMap) -> OccupancyGrid:
     message.info.map_load_time = message.header.stamp
     message.info.resolution = grid.resolution_m
     message.info.height, message.info.width = cells.shape
-    message.info.origin.position.x, message.info.origin.position.y = grid.origin
+    message.info.origin.position = Point(x=grid.origin[0], y=grid.origin[1], z=grid.z)
     message.data = array("b", np.ascontiguousarray(cells, np.int8).tobytes())
     return message
 
@@ -121,6 +121,12 @@ def frontier_msg(f: core.Frontier) -> eqa.Frontier:
 def frontiers_msg(frontiers: Iterable[core.Frontier], stamp_ns: int) -> eqa.FrontierArray:
     """All frontiers of one map -> message."""
     return eqa.FrontierArray(header=header(stamp_ns), frontiers=[frontier_msg(f) for f in frontiers])
+
+
+def joins_msg(joins: Iterable[core.Join], stamp_ns: int) -> PoseArray:
+    """Stairs -> PoseArray, two poses each: the lower end, the upper end."""
+    ends = [Pose(position=Point(x=x, y=y, z=z)) for join in joins for x, y, z in join]
+    return PoseArray(header=header(stamp_ns), poses=ends)
 
 
 def label_msg(label: core.Label) -> eqa.Label:
@@ -154,7 +160,7 @@ def assessment_msg(a: core.ViewAssessment, question_id: str = "") -> eqa.ViewAss
     """ViewAssessment -> message."""
     return eqa.ViewAssessment(header=header(a.stamp_ns), question_id=question_id, keyframe_id=a.keyframe_id,
                               relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note,
-                              position=Point(x=a.pose.x, y=a.pose.y), heading=a.pose.yaw, worth=float(a.worth),
+                              position=Point(x=a.pose.x, y=a.pose.y, z=a.z), heading=a.pose.yaw, worth=float(a.worth),
                               places=[candidate_msg(p) for p in a.places], has_target=a.target is not None,
                               target=Point(x=a.target[0], y=a.target[1]) if a.target else Point(), says=a.says)
 

@@ -17,10 +17,11 @@ from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, intrinsics_of, surfaces
 from sim_bridge.house.scene import House, Thing
-from sim_bridge.simulator import Camera, Episode, Robot, Step
+from sim_bridge.simulator import Camera, Episode, Robot, Step, height_of
 
 PREFIX = "house:"
 SEEDS = 2000
+_ONE_FLOOR_M = 1.0  # what is so near to height 0 lies on the floor of the house
 MAX_LOOK_DEG = 60.0
 ROBOT, GLANCE = Robot(), Camera(width=160, height=120)
 
@@ -150,11 +151,14 @@ class HouseSimulator:
         """Privileged: what the ids in Frame.labels are."""
         return self._world.labels if self._world else {}
 
-    def geodesic(self, a: Point, b: Point) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none."""
+    def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres; inf when there is none (and to other floors:
+        a house has one, at height 0)."""
         if self._world is None:
             raise SimulatorError("the simulator has no episode: call reset first")
-        return self._world.geodesic(a, b, self._robot)
+        if max(abs(height_of(a)), abs(height_of(b))) > _ONE_FLOOR_M:
+            return math.inf
+        return self._world.geodesic((a[0], a[1]), (b[0], b[1]), self._robot)
 
     def close(self) -> None:
         """Forget the world; a second call does nothing."""

@@ -67,7 +67,7 @@ places = st.lists(st.builds(core.Candidate, number, number, number, texts), max_
 
 @given(st.builds(core.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
                  st.builds(Pose2, number, number, number), st.floats(0, 1), places,
-                 st.none() | st.tuples(number, number), texts))
+                 st.none() | st.tuples(number, number), texts, number))
 def test_assessments(assessment: core.ViewAssessment) -> None:
     assert messages.assessment_of(over_the_wire(convert.assessment_msg(assessment, "q"))) == assessment
 
@@ -79,17 +79,23 @@ def test_frontiers_and_candidates(frontier: core.Frontier, candidate: core.Candi
     assert messages.candidate_of(over_the_wire(convert.candidate_msg(candidate))) == candidate
 
 
-@given(st.integers(1, 40), st.integers(1, 40), number, number, st.sampled_from((0.05, 0.1, 0.025)),
+@given(st.integers(1, 40), st.integers(1, 40), number, number, number, st.sampled_from((0.05, 0.1, 0.025)),
        st.integers(0, 2**32))
-def test_maps(rows: int, columns: int, x: float, y: float, resolution: float, seed: int) -> None:
+def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cells = rng.choice(np.array([-1, 0, 100], np.int8), (rows, columns))
-    grid = core.GridMap(7, resolution, (x, y), cells, rng.random((rows, columns)) < 0.5)
+    grid = core.GridMap(7, resolution, (x, y), cells, rng.random((rows, columns)) < 0.5, z)
     back = messages.grid_of(over_the_wire(convert.grid_msg(grid.cells, grid)),
                             over_the_wire(convert.explored_msg(grid)))
-    assert (back.stamp_ns, back.resolution_m, back.origin) == (grid.stamp_ns, grid.resolution_m, grid.origin)
+    assert (back.stamp_ns, back.resolution_m) == (grid.stamp_ns, grid.resolution_m)
+    assert (back.origin, back.z) == (grid.origin, grid.z)
     assert np.array_equal(back.cells, grid.cells) and np.array_equal(back.explored, grid.explored)
     assert back.explored_share() == grid.explored_share()
+
+
+@given(st.lists(st.builds(core.Join, *[st.tuples(number, number, number)] * 2), max_size=3))
+def test_stairs(joins: list[core.Join]) -> None:
+    assert messages.joins_of(over_the_wire(convert.joins_msg(joins, 7))) == tuple(joins)
 
 
 def test_images() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.types import Action
 from eqa_nodes.in_process import Body
 from sim_bridge.simulator import Episode, Step
@@ -35,7 +35,7 @@ class Stuttering:
 def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:
     memory = MemoryStore(tmp_path / "m.sqlite")
     simulator: Any = Stuttering()
-    body = Body(simulator, Mapper(), memory, labels=False)
+    body = Body(simulator, Storeys(), memory, labels=False)
     body.begin(Episode("toy", "e", Pose2(0.0, 0.0, 0.0)))
     assert body.refused() == {}
     for _ in range(3):
