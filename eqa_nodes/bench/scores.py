@@ -23,7 +23,7 @@ from eqa_nodes.core.types import Answer
 
 SCORES = "scores.json"
 RESAMPLES = 2000
-Point = tuple[float, float]
+Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 
 
 class Facts(Protocol):
@@ -41,7 +41,8 @@ class QuestionScore:
     """One question: its marks (None = unscored), what it cost, and the lengths that metrics need (metres, steps).
 
     status: answered | abstained | failed. final_m: geodesic distance from the last position to the target, None = not
-    measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured.
+    measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured. reachable:
+    whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
     """
 
     id: str
@@ -64,6 +65,7 @@ class QuestionScore:
     multiple_choice: bool
     privileged: tuple[str, ...]
     error: str = ""
+    reachable: bool | None = None
 
 
 class _Arrival(NamedTuple):
@@ -71,12 +73,16 @@ class _Arrival(NamedTuple):
 
     final_m: float | None
     passed: bool | None
+    reachable: bool | None
     note: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """All questions, or those of a category. The counts add up: answered + abstained + failed + missing = questions."""
+    """All questions, or those of a category. The counts add up: answered + abstained + failed + missing = questions.
+
+    unreachable: those whose target no way leads to; unreachable_abstained: which of them ended with "I don't know".
+    """
 
     name: str
     questions: int
@@ -86,6 +92,8 @@ class Row:
     missing: int
     unscored: int
     metrics: Mapping[str, Summary]
+    unreachable: int = 0
+    unreachable_abstained: int = 0
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         receipt.calls, receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
-        f"{answer.error.name}: {answer.message}" if prediction.failed else "")
+        f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer) -> Mark:
@@ -165,24 +173,44 @@ def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | No
 
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Facts | None) -> _Arrival:
-    """Measure how near the robot ended, and whether it came near on its way."""
-    end, target = prediction.final_pose, sample.target
-    if facts is None or end is None or target is None:
-        return _Arrival(None, None, "")
+    """Measure how near the robot ended, whether it came near on its way, and whether it could have."""
+    start, end, target = sample.start, prediction.final_pose, sample.target
+    if facts is None or target is None:
+        return _Arrival(None, None, None, "")
+
+    def away(x: float, y: float) -> float:  # the robot takes no stairs by itself: it is on the floor of its start
+        return facts.geodesic(sample.scene, _on_floor(sample, "start", (x, y)), _on_floor(sample, "target", target))
+
     try:
-        final = metrics.reachable(facts.geodesic(sample.scene, (end.x, end.y), target))
+        final = None if end is None else metrics.reachable(away(end.x, end.y))
         if final is not None and metrics.arrived(final):
-            return _Arrival(final, True, "")
+            return _Arrival(final, True, True, "")
+        begin = start or end
+        reachable = final is not None or (None if begin is None else math.isfinite(away(begin.x, begin.y)))
+        if end is None:
+            return _Arrival(None, None, reachable, "")
         path = load_trace(out / prediction.trace).poses if out and prediction.trace else []
         near = sorted({(p.x, p.y) for _, p in path if math.dist((p.x, p.y), target) <= metrics.SUCCESS_RADIUS_M},
                       key=lambda xy: (math.dist(xy, target), xy))  # no way is shorter than the straight one
-        return _Arrival(final, any(metrics.arrived(facts.geodesic(sample.scene, xy, target)) for xy in near), "")
+        return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
-        return _Arrival(None, None, f"; no distance to the target: {error}")
+        return _Arrival(None, None, None, f"; no distance to the target: {error}")
+
+
+def _on_floor(sample: Sample, which: str, xy: tuple[float, float]) -> Point:
+    """Return the point with the height of its floor, where the dataset names that: of "start" or "target"."""
+    height = sample.metadata.get(f"{which}_height_m")
+    return (*xy, float(height)) if isinstance(height, (int, float)) else xy
+
+
+def _reference(q: QuestionScore, unit: str) -> float | None:
+    """Return l, None where there is none: no dataset has a length to where no way leads."""
+    reference = q.reference_steps if unit == "steps" else q.reference_metres
+    return None if q.reachable is False else reference
 
 
 def _ratio(q: QuestionScore, unit: str) -> float | None:
-    reference = q.reference_steps if unit == "steps" else q.reference_metres
+    reference = _reference(q, unit)
     return None if reference is None else metrics.path_ratio(reference, q.steps if unit == "steps" else q.metres)
 
 
@@ -191,14 +219,15 @@ def _marked(of: Callable[[QuestionScore, float], float | None]) -> Callable[[Que
 
 
 def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
-    reference = q.reference_steps if unit == "steps" else q.reference_metres
+    reference = _reference(q, unit)
     return None if reference is None else metrics.openeqa_e(sigma, reference, q.steps if unit == "steps" else q.metres)
 
 
 def _express_e(q: QuestionScore, sigma: float) -> float | None:
-    if q.delta is None or q.reference_metres is None:
+    reference = _reference(q, "metres")
+    if q.delta is None or reference is None:
         return None
-    return metrics.express_e_path(sigma, q.delta, q.reference_metres, q.metres)
+    return metrics.express_e_path(sigma, q.delta, reference, q.metres)
 
 
 def _spl(q: QuestionScore) -> float | None:
@@ -208,7 +237,7 @@ def _spl(q: QuestionScore) -> float | None:
 
 
 def _wce(q: QuestionScore) -> float | None:
-    reference = q.reference_metres
+    reference = _reference(q, "metres")
     return None if reference is None else metrics.weighted_confidence(q.confidence, reference, q.metres)
 
 
@@ -257,12 +286,13 @@ def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -
     def count(status: str) -> int:
         return sum(q.status == status for q in questions)
 
+    no_way = [q for q in questions if q.reachable is False]
     unscored = sum(q.sigma is None and q.status != "failed" for q in questions)
     values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
     means = {m: metrics.bootstrap(v, seed, RESAMPLES) for m, v in values.items()}
     means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES)
     return Row(name, asked, count("answered"), count("abstained"), count("failed"), asked - len(questions), unscored,
-               means)
+               means, len(no_way), sum(q.status == "abstained" for q in no_way))
 
 
 def _privileged(questions: Sequence[QuestionScore]) -> tuple[str, ...]:

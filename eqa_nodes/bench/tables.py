@@ -100,6 +100,9 @@ def footnotes(scores: Scores) -> list[str]:
     if row.failed:
         notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
                      f"{_percent('openeqa_c_failed_lowest')(row)}")
+    if row.unreachable:
+        notes.append(f"unreachable: {row.unreachable} questions, of which {row.unreachable_abstained} ended with "
+                     "\"I don't know\"; they count in C, and in nothing that needs the length of a path")
     if row.missing:
         notes.append(f"{row.missing} questions have not been asked yet")
     if scores.privileged:

@@ -41,10 +41,10 @@ def plain(n: int) -> tuple[list[Sample], ScriptedRunner]:
 class FakeFacts:
     """Distances by a rule, and one grounding mark for every view."""
 
-    distance: Callable[[tuple[float, float], tuple[float, float]], float]
+    distance: Callable[[tuple[float, ...], tuple[float, ...]], float]
     delta: float | None = None
 
-    def geodesic(self, scene: str, a: tuple[float, float], b: tuple[float, float]) -> float:
+    def geodesic(self, scene: str, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         return self.distance(a, b)
 
     def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
@@ -298,6 +298,34 @@ def test_unreachable_targets_leave_d_t(tmp_path: Path) -> None:
     score_run(tmp_path, OfflineJudge(), FakeFacts(lambda a, b: math.inf if a[0] == 0 else 2.0))
     assert overall(tmp_path).metrics["express_d_t"][0] == 2.0
     assert overall(tmp_path).metrics["express_d_t"][3:] == (1, 1)
+
+
+def test_questions_that_no_way_leads_to_are_counted_and_leave_every_path_metric(tmp_path: Path) -> None:
+    asked, _ = plain(4)
+    asked = [replace(s, metadata={"start_height_m": 0.0, "target_height_m": 2.8} if i < 3 else {})
+             for i, s in enumerate(asked)]
+    answers = [Answer("a cup", 0.5), Answer(abstained=True, message="no frontier is left"),
+               Answer(error=ErrorCode.NAVIGATION), Answer("a cup", 0.9)]
+    results = {s.id: EpisodeResult(s.id, a, Pose2(0, 0, 0)) for s, a in zip(asked, answers, strict=True)}
+    results["q2"] = replace(results["q2"], final_pose=None)  # it is known of its start, too
+    run_benchmark(asked, ScriptedRunner(results), tmp_path)
+    facts = FakeFacts(lambda a, b: math.inf if a[2:] != b[2:] else 1.0, 1.0)
+    scores = score_run(tmp_path, OfflineJudge(), facts)
+    row = overall(tmp_path)
+    assert [q.reachable for q in scores.questions] == [False, False, False, True]
+    assert (row.unreachable, row.unreachable_abstained, row.abstained, row.failed) == (3, 1, 1, 1)
+    assert (row.metrics["openeqa_c"].mean, row.metrics["openeqa_c"].n) == (pytest.approx(2 / 3), 3)
+    for name in ("openeqa_e_steps", "openeqa_e_metres", "npl", "wce", "express_d_t", "sr", "spl"):
+        assert row.metrics[name].n == 1 and math.isfinite(row.metrics[name].mean or 0.0), name
+    assert any('unreachable: 3 questions, of which 1 ended with "I don\'t know"' in n for n in tables.footnotes(scores))
+
+
+def test_an_end_beside_the_floor_makes_no_target_unreachable(tmp_path: Path) -> None:
+    asked, _ = plain(1)
+    run_benchmark(asked, ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"), Pose2(9, 9, 0))}), tmp_path)
+    scores = score_run(tmp_path, OfflineJudge(), FakeFacts(lambda a, b: math.inf if a[0] == 9 else 1.0))
+    assert (scores.questions[0].reachable, scores.questions[0].final_m) == (True, None)
+    assert overall(tmp_path).unreachable == 0 and "unreachable" not in " ".join(tables.footnotes(scores))
 
 
 def test_a_run_in_progress_counts_what_is_missing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.scores import question_score
 from eqa_nodes.core.agent import Agent, Ports
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
@@ -33,10 +38,11 @@ from eqa_nodes.core.types import (
     Situation,
     ViewAssessment,
 )
-from eqa_nodes.in_process import Body, LocalExplorer
+from eqa_nodes.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import GridWorld
 from sim_bridge.toy_plan import RISE_M
+from sim_bridge.truth import Truth
 from tests.unit.frame_fixture import frame
 
 SMALL = Robot(camera=Camera(160, 120))
@@ -240,11 +246,17 @@ def test_up_the_stairs_and_down_again_the_two_maps_stay_apart(tmp_path: Path) ->
 
 
 def test_what_is_upstairs_ends_with_an_honest_answer(tmp_path: Path) -> None:
-    visit = Visit(tmp_path, "toy:upstairs", Pose2(1.25, 1.75, 0.0))
-    text, abstained, message = visit.ask("Where is the plant?")
-    assert (text, abstained) == ("", True) and "stairs" not in message  # it has not been there
-    assert visit.storeys.grid().z == 0.0 and visit.storeys.joins == ()
-    visit.memory.close()
+    sample = Sample("q", "Where is the plant?", "upstairs", scene="toy:upstairs", start=Pose2(1.25, 1.75, 0.0),
+                    target=(2.75, 1.75), metadata={"target_height_m": RISE_M})
+    own = {"memory": {"labels": True, "folder": str(tmp_path)}, "explorer": {"policy": "frontier"},
+           "bridge": {"robot.camera.width": 160, "robot.camera.height": 120}}
+    with closing(InProcessRunner(own)) as runner, closing(Truth()) as truth:
+        result = runner.run(sample)
+        score = question_score(sample, Prediction("q", result.answer, result.final_pose), OfflineJudge(), truth)
+    assert (result.answer.text, result.answer.abstained) == ("", True)
+    assert "no frontier is left" in result.answer.message and "stairs" not in result.answer.message  # it knows of none
+    assert result.trace is not None and result.trace.refused == {}
+    assert (score.status, score.reachable, score.final_m) == ("abstained", False, None)
 
 
 def test_a_robot_that_knows_of_stairs_says_where_they_are(tmp_path: Path) -> None:
