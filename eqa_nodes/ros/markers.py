@@ -36,6 +36,7 @@ def decision_markers(situation: Situation, decision: Decision) -> MarkerArray:
     stamped = convert.header(situation.grid.stamp_ns)
     for number, marker in enumerate(markers):
         marker.header, marker.id = stamped, number
+        marker.pose.position.z += situation.grid.z
     return MarkerArray(markers=markers)
 
 

@@ -8,6 +8,7 @@ need_ros()
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from visualization_msgs.msg import Marker
 
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Question, Situation
+from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Join, Question, Situation
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.explorer import ExplorerNode
 from eqa_nodes.ros import convert
@@ -65,6 +66,14 @@ def test_all_that_explains_a_decision_is_shown() -> None:
     assert of(array, "regions", Marker.TEXT_VIEW_FACING)[0].text == "kitchen 0.60"
     (reason,) = of(array, "reason", Marker.TEXT_VIEW_FACING)
     assert reason.text == DECISION.reason and (reason.pose.position.x, reason.pose.position.y) == (0.5, -0.5)
+
+
+def test_an_upper_floor_is_shown_at_its_height() -> None:
+    here = situation()
+    above = decision_markers(here._replace(grid=replace(here.grid, z=2.8)), DECISION)
+    for low, high in zip(decision_markers(here, DECISION).markers, above.markers, strict=True):
+        assert high.pose.position.z == low.pose.position.z + 2.8 and high.points == low.points
+    assert semantic_map(replace(here.grid, z=2.8), MARKS).info.origin.position.z == 2.8
 
 
 def test_nothing_left_to_explore_shows_the_reason_and_no_goal() -> None:
@@ -116,31 +125,50 @@ class Listener:
         return messages.stamp_of(message.markers[0] if hasattr(message, "markers") else message)
 
 
-def show_map(node: Any, publishers: dict[str, Any], stamp_ns: int) -> None:
+def show_map(publishers: dict[str, Any], stamp_ns: int, frontiers: tuple[Frontier, ...] = FRONTIERS,
+             joins: tuple[Join, ...] = ()) -> None:
     grid = situation(stamp_ns).grid
     odom = Odometry(header=convert.header(stamp_ns, convert.ODOM))
     odom.pose.pose = convert.pose_msg(Pose2(0.5, -0.5, 0.0).transform())
     for key, message in {"map": convert.grid_msg(grid.cells, grid), "explored": convert.explored_msg(grid),
-                         "frontiers": convert.frontiers_msg(FRONTIERS, stamp_ns), "odom": odom}.items():
+                         "frontiers": convert.frontiers_msg(frontiers, stamp_ns), "odom": odom,
+                         "stairs": convert.joins_msg(joins, stamp_ns)}.items():
         publishers[key].publish(message)
+
+
+def mapping(node: Any) -> dict[str, Any]:
+    return {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
+            for key in ("map", "explored", "frontiers", "stairs", "odom")}
+
+
+def ask(explorer: Any, stamp_ns: int) -> Any:
+    """Return the decision on the map of a stamp, once that has arrived."""
+    end = time.monotonic() + 10.0
+    while True:
+        response = explorer.exchange(5.0, header=convert.header(stamp_ns), question="Where?", seed=1, new_question=True)
+        if not response.error_code or time.monotonic() > end:
+            return response
+        time.sleep(0.01)
+
+
+def test_explorer_says_where_the_stairs_are_when_nothing_is_left(ros: Any) -> None:
+    ros.add(ExplorerNode)
+    node = ros.plain("others")
+    publishers, explorer = mapping(node), Remotes(node).service("choose_goal")
+    show_map(publishers, SECOND, (), (Join((1.0, 2.0, 0.0), (1.5, 4.0, 2.8)),))
+    response = ask(explorer, SECOND)
+    assert not response.has_goal and "stairs at (1.0, 2.0) to the floor 2.8 m above" in response.reason
 
 
 def test_explorer_shows_every_decision_also_to_who_comes_late(ros: Any) -> None:
     ros.add(ExplorerNode)
     node = ros.plain("others")
-    publishers = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
-                  for key in ("map", "explored", "frontiers", "odom")}
+    publishers = mapping(node)
     explorer = Remotes(node).service("choose_goal")
     sizes, late = [], None
     for k in range(1, 21):
-        show_map(node, publishers, k * SECOND)
-        end = time.monotonic() + 10.0
-        while True:
-            response = explorer.exchange(5.0, header=convert.header(k * SECOND), question="Where?", seed=1,
-                                         new_question=True)
-            if not response.error_code or time.monotonic() > end:
-                break
-            time.sleep(0.01)  # the map is on its way
+        show_map(publishers, k * SECOND)
+        response = ask(explorer, k * SECOND)
         assert response.has_goal, response.error_message
         late = late or Listener(node)
         late.wait(k * SECOND)
