@@ -17,7 +17,7 @@ from eqa_interfaces.msg import Episode
 
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types import Intrinsics, Join
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert
@@ -41,7 +41,8 @@ class Camera:
         self._heard = threading.Condition()
         self.taken: list[int] = []
         self.maps: list[Any] = []
-        for key, store in (("taken", self.taken), ("map", self.maps)):
+        self.stairs: list[Any] = []
+        for key, store in (("taken", self.taken), ("map", self.maps), ("stairs", self.stairs)):
             topic = TOPICS[key]
             self.node.create_subscription(interface(topic.type), topic.name, partial(self._on, store), qos(topic.qos))
         response = Remotes(self.node).service("reset_mapper").call(10.0, episode=Episode(episode_id="e"))
@@ -52,11 +53,18 @@ class Camera:
             store.append(messages.ns_of(message.stamp) if store is self.taken else message)
             self._heard.notify_all()
 
-    def show(self, stamp: int, depth: np.ndarray, *without: str, encoding: str = "32FC1") -> bool:
+    def wait(self, stamp: int) -> None:
+        """Wait until map and stairs of this stamp were heard."""
+        with self._heard:
+            assert self._heard.wait_for(lambda: all(s and messages.stamp_of(s[-1]) == stamp
+                                                    for s in (self.maps, self.stairs)), 10.0)
+
+    def show(self, stamp: int, depth: np.ndarray, *without: str, encoding: str = "32FC1", x: float = 0.0,
+             z: float = 0.0) -> bool:
         """Publish one observation until it is acknowledged; False when it is not."""
         image = convert.image_msg(depth.astype(np.float32), "32FC1", stamp)
         image.encoding = encoding
-        pose = Pose2(0.0, 0.0, 0.0).transform()
+        pose = Pose2(x, 0.0, 0.0).transform(z)
         tf = [convert.transform_msg(convert.MAP, convert.BASE, stamp, pose),
               convert.transform_msg(convert.BASE, convert.CAMERA, stamp, camera_mount(1.2, 0.2))]
         parts = {"tf": interface("tf2_msgs/msg/TFMessage")(transforms=tf),
@@ -81,6 +89,18 @@ def test_every_observation_becomes_a_map_with_its_stamp(camera: Camera) -> None:
     assert camera.show(SECOND, np.full((48, 64), 2.0)) and camera.show(2 * SECOND, np.full((48, 64), 2.0))
     assert {SECOND, 2 * SECOND} <= {messages.stamp_of(m) for m in camera.maps}
     assert (messages.grid_of(camera.maps[-1]).cells == 100).any()
+
+
+def test_floors_are_published_apart_and_on_the_stairs_the_stamp_goes_on(camera: Camera) -> None:
+    wall = np.full((48, 64), 2.0)
+    for k, z in enumerate((0.0, 1.4, 2.8, 2.8, 2.8), 1):
+        assert camera.show(k * SECOND, wall, x=0.25 * k, z=z)
+    camera.wait(5 * SECOND)
+    grids = {grid.stamp_ns: grid for grid in map(messages.grid_of, camera.maps)}
+    assert [grids[k * SECOND].z for k in range(1, 6)] == [0.0, 0.0, 0.0, 0.0, 2.8]
+    assert np.array_equal(grids[SECOND].cells, grids[4 * SECOND].cells)
+    assert camera.mapper.counts["observations between two floors, which are in no map"] == 3
+    assert messages.joins_of(camera.stairs[-1]) == (Join((0.25, 0.0, 0.0), (0.75, 0.0, 2.8)),)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0, -3.0, 1e9])
