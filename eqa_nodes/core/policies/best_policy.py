@@ -70,11 +70,11 @@ class BestPolicy:
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
-        self._targets.aim(chosen.place, situation.pose, self._c.leg_m)
+        goal = self._targets.aim(chosen.place, reach, self._c.leg_m)
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
                   f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
-        return Decision(reach.leg(chosen.place, self._c.leg_m), reason, candidates, marks=marks)
+        return Decision(goal, reason, candidates, marks=marks)
 
     def confirm(self, situation: Situation) -> Decision:
         """Return a spot near by from which the thing is in full view, or no goal where that is so already."""

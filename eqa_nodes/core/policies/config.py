@@ -43,12 +43,16 @@ class SemanticConfig:
 
 @dataclass(frozen=True)
 class GoalConfig:
-    """Goal-oriented exploration. visits: to one region at most; visited_m: radius round a visit that counts no more."""
+    """Goal-oriented exploration. visits: to one region at most; visited_m: radius round a visit that counts no more.
+
+    spread_m: where nothing is valued, floor so far from all visits is next.
+    """
 
     semantic: SemanticConfig = SemanticConfig()
     leg_m: float = 3.0
     visits: int = 3
     visited_m: float = 0.5
+    spread_m: float = 2.0
 
 
 @dataclass(frozen=True)

@@ -51,26 +51,26 @@ class FinePolicy(AnswersAtOnce):
         ended = self._targets.review(situation.pose)
         self._visited.append(situation.pose)
         regions = functional_regions(self._belief, situation.regions, self._c.semantic)
-        decision = self._in_region(situation, reach, regions) or self._at_frontier(situation, reach)
+        decision = self._in_region(reach, regions) or self._at_frontier(situation, reach)
         return decision._replace(reason=ended + decision.reason, marks=(*self._map.marks(), *region_marks(regions)))
 
-    def _in_region(self, situation: Situation, reach: Reach, regions: list[Region]) -> Decision | None:
+    def _in_region(self, reach: Reach, regions: list[Region]) -> Decision | None:
         """Search the highest-ranked region that may be visited again; None while there is none."""
         kept = self._kept(reach, regions)
         if kept is not None:
-            return self._go(situation, reach, kept, "keeps searching the region")
+            return self._go(reach, kept, "keeps searching the region")
         values = self._map.on(reach.grid) if regions else None
         for region in regions:
             if not self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
                 continue
-            spots = list(dict.fromkeys((p.x, p.y) for p in (*self._visited, *self._targets.done)))
+            spots = list(dict.fromkeys((p.x, p.y) for p in (*self._visited, *self._targets.closed())))
             masked = values * mask_of(reach.grid, region.spots, self._c.semantic.disc_m)
             place = highest(reach, masked, mask_of(reach.grid, spots, self._c.visited_m))
             if place is not None:
                 self._visits.count(region, place.pose)
                 self._searched = region
                 why = f"the {region.name} ranks {_nth(regions, region)} and was found: searches its most promising spot"
-                return self._go(situation, reach, place, why)
+                return self._go(reach, place, why)
         return None
 
     def _kept(self, reach: Reach, regions: list[Region]) -> Place | None:
@@ -82,9 +82,8 @@ class FinePolicy(AnswersAtOnce):
                        and self._visits.left(r, self._c.semantic.merge_m, self._c.visits)), None)
         return None if better else reach.place(*current, within_m=0.0)
 
-    def _go(self, situation: Situation, reach: Reach, place: Place, why: str) -> Decision:
-        self._targets.aim(place, situation.pose, self._c.leg_m)
-        goal = reach.leg(place, self._c.leg_m)
+    def _go(self, reach: Reach, place: Place, why: str) -> Decision:
+        goal = self._targets.aim(place, reach, self._c.leg_m)
         return Decision(goal, f"{why}, {place.distance_m:.1f} m away",
                         (Candidate(place.pose.x, place.pose.y, 1.0, "region"),), look_around=goal == place.pose)
 
@@ -100,9 +99,9 @@ class FinePolicy(AnswersAtOnce):
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers), candidates)
         place, chosen = choose(options, self._targets, self._random)
-        self._targets.aim(place, situation.pose, self._c.leg_m)
+        goal = self._targets.aim(place, reach, self._c.leg_m)
         reason = f"no region that matters is left to search: {chosen} a frontier {place.distance_m:.1f} m away"
-        return Decision(reach.leg(place, self._c.leg_m), reason, candidates)
+        return Decision(goal, reason, candidates)
 
 
 def _nth(regions: list[Region], region: Region) -> str:

@@ -101,10 +101,10 @@ class FrontierPolicy(AnswersAtOnce):
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers), candidates)
         place, chosen = choose(options, self._targets, self._random)
-        self._targets.aim(place, pose, self._scales.leg_m)
+        goal = self._targets.aim(place, reach, self._scales.leg_m)
         reason = (f"{ended}{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
                   f"{place.distance_m:.1f} m away, out of {len(options)}")
-        return Decision(reach.leg(place, self._scales.leg_m), reason, candidates)
+        return Decision(goal, reason, candidates)
 
 
 def choose(options: Sequence[tuple[Place, float]], targets: Targets,

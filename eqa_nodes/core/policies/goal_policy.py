@@ -50,10 +50,9 @@ class GoalPolicy(AnswersAtOnce):
         marks = (*self._map.marks(), *region_marks(regions))
         if place is None:
             return Decision(None, f"{ended}all floor that can be reached was visited", marks=marks)
-        self._targets.aim(place, pose, self._c.leg_m)
+        goal = self._targets.aim(place, reach, self._c.leg_m)
         candidate = Candidate(place.pose.x, place.pose.y, 1.0, "goal")
-        return Decision(reach.leg(place, self._c.leg_m), f"{ended}{self._why}, {place.distance_m:.1f} m away",
-                        (candidate,), marks=marks)
+        return Decision(goal, f"{ended}{self._why}, {place.distance_m:.1f} m away", (candidate,), marks=marks)
 
     def _kept(self, reach: Reach) -> Place | None:
         current = self._targets.current
@@ -74,13 +73,13 @@ class GoalPolicy(AnswersAtOnce):
 
     def _blocked(self, grid: GridMap) -> np.ndarray:
         """Return the cells near to what was visited, or cannot be got to."""
-        spots = [(p.x, p.y) for p in (*self._visited, *self._targets.done)]
+        spots = [(p.x, p.y) for p in (*self._visited, *self._targets.closed())]
         return mask_of(grid, list(dict.fromkeys(spots)), self._c.visited_m)
 
     def _farthest(self, reach: Reach) -> Place | None:
         self._why = "nothing is promising: goes to the floor farthest from all visits"
         gap = ndimage.distance_transform_edt(~self._blocked(reach.grid))
-        return highest(reach, gap.astype(np.float32), gap * reach.grid.resolution_m < self._c.visited_m)
+        return highest(reach, gap.astype(np.float32), gap * reach.grid.resolution_m < self._c.spread_m)
 
 
 class Visits:

@@ -64,10 +64,10 @@ class SnapshotPolicy(AnswersAtOnce):
         kept = next((c for c in choices if current and same(c.place.pose, current)), None)
         best = max(choices, key=lambda c: (c.score, -c.place.distance_m))
         picked = kept if kept and kept.score >= best.score - self._c.margin else best
-        self._targets.aim(picked.place, situation.pose, self._c.leg_m)
+        goal = self._targets.aim(picked.place, reach, self._c.leg_m)
         reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
                   f"out of {len(choices)} images")
-        return Decision(reach.leg(picked.place, self._c.leg_m), reason, candidates)
+        return Decision(goal, reason, candidates)
 
     def _keep(self, assessments: Sequence[ViewAssessment]) -> None:
         for view in assessments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,8 @@ class Reach:
     def __init__(self, grid: GridMap, pose: Pose2, radius_m: float) -> None:
         self.grid, self.pose = grid, pose
         self._walks = walks(grid, pose, radius_m)
-        self.field = self._walks.metres  # (rows, columns) metres of path, inf = out of reach
+        # (rows, columns) metres of path to free cells, inf = out of reach; unknown ones are crossed only to get out.
+        self.field = np.where(grid.cells == 0, self._walks.metres, np.inf)
 
     def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> Place | None:
         """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
@@ -67,6 +69,14 @@ class Reach:
         return Pose2(*point, heading)
 
 
+@dataclass
+class _Begun:
+    """A target, and how many legs more may be driven to it."""
+
+    target: Pose2
+    legs: int
+
+
 class Targets:
     """One target at a time, kept until it was looked at; what was looked at, or cannot be got to, is done for good.
 
@@ -75,9 +85,11 @@ class Targets:
 
     def __init__(self) -> None:
         self.current: Pose2 | None = None
-        self.done: list[Pose2] = []
+        self._done: list[Pose2] = []
         self._left_from: Pose2 | None = None
-        self._legs = 0
+        self._goal: Pose2 | None = None  # of the present leg
+        self._failed: list[Pose2] = []  # goals of legs on which the robot did not move
+        self._begun: list[_Begun] = []
 
     def review(self, pose: Pose2) -> str:
         """Strike off the target when it was reached, or when driving there fails. Return what happened, or ""."""
@@ -88,7 +100,9 @@ class Targets:
             what = "reached the last target, "
         elif pose.distance(left_from) < STUCK_M and abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M:
             what = "could not move to the last target, "
-        elif self._legs <= 0:
+            if self._goal is not None:
+                self._failed.append(self._goal)
+        elif (begun := self._of(target)) is None or begun.legs <= 0:
             what = "gave the last target up, "
         else:
             return ""
@@ -97,19 +111,35 @@ class Targets:
 
     def strike(self, target: Pose2) -> None:
         """Never propose this target again."""
-        self.done.append(target)
+        self._done.append(target)
         self.current = None
 
     def open(self, place: Pose2) -> bool:
         """Say whether a place is still worth a drive."""
-        return not any(same(place, done) for done in self.done)
+        return not any(same(place, other) for other in self.closed())
 
-    def aim(self, place: Place, pose: Pose2, leg_m: float = LEG_M) -> None:
-        """Drive to a place: a new target gets a number of legs that its distance deserves, a kept one uses one up."""
-        if self.current is None or not same(self.current, place.pose):
-            self._legs = 3 + 2 * math.ceil(place.distance_m / leg_m)
-        self._legs -= 1
-        self.current, self._left_from = place.pose, pose
+    def closed(self) -> tuple[Pose2, ...]:
+        """Return what no drive is worth any more: targets that are done, and goals that the robot did not get to."""
+        return (*self._done, *self._failed)
+
+    def aim(self, place: Place, reach: Reach, leg_m: float = LEG_M) -> Pose2:
+        """Return the goal of the next leg to a place; a leg that did not move the robot before is not tried again.
+
+        A new target gets a number of legs that its distance deserves. One that is kept, or come back to, uses them up.
+        """
+        begun = self._of(place.pose)
+        if begun is None:
+            begun = _Begun(place.pose, 3 + 2 * math.ceil(place.distance_m / leg_m))
+            self._begun.append(begun)
+        begun.legs -= 1
+        goal = reach.leg(place, leg_m)
+        if any(same(goal, failed) for failed in self._failed):
+            goal = place.pose
+        self.current, self._left_from, self._goal = place.pose, reach.pose, goal
+        return goal
+
+    def _of(self, target: Pose2) -> _Begun | None:
+        return next((b for b in self._begun if same(b.target, target)), None)
 
     def drop(self) -> None:
         """Have no target: nothing is left, or something else became more important."""

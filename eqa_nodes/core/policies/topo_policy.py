@@ -127,11 +127,11 @@ class TopoPolicy(AnswersAtOnce):
             why = "no unvisited node is left" if place is None else f"stopping beats all {len(nodes)} nodes"
             reason = f"{ended}{why}; {len(keyframes)} keyframes bear on the question"
             return Decision(None, reason, candidates, marks=marks)
-        self._targets.aim(place, situation.pose, self._c.leg_m)
+        goal = self._targets.aim(place, reach, self._c.leg_m)
         verb = "keeps going to" if kept else "chose"
         reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
                   f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
-        return Decision(reach.leg(place, self._c.leg_m), reason, candidates, marks=marks)
+        return Decision(goal, reason, candidates, marks=marks)
 
     def _visit(self, situation: Situation) -> None:
         """Make a node where the robot is, unless one is near, and hang new views to their nodes."""
