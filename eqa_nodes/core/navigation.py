@@ -14,7 +14,8 @@ from eqa_nodes.core import motion
 from eqa_nodes.core.config import NavigatorConfig
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import Field, Point, cell_at, centre_of, index_of, snap, weights
+from eqa_nodes.core.planning import Point, cell_at, centre_of, index_of, snap, weights
+from eqa_nodes.core.shortest import Field
 from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
