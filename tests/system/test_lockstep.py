@@ -19,6 +19,7 @@ import pytest
 from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.core.types import Limits
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.in_process import InProcessRunner
@@ -99,6 +100,16 @@ def test_one_process_of_nodes(reference: list[Course], tmp_path: Path) -> None:
 def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: Path) -> None:
     with loaded_machine():
         assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)) == reference
+
+
+@pytest.mark.parametrize("policy", [name for name in policy_names() if name != DEFAULT])
+def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path: Path) -> None:
+    chosen = {"explorer": {"policy": policy}}
+    with closing(InProcessRunner(parameters(tmp_path / "here", chosen), LIMITS)) as runner:
+        here = course(runner.run(SAMPLES[1]))
+    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", chosen), LIMITS)) as runner:
+        assert course(runner.run(SAMPLES[1])) == here
+    assert len(here.decisions) > 1
 
 
 @pytest.mark.parametrize("slow", [
