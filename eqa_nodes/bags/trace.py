@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from eqa_nodes import messages
 from eqa_nodes.bags.reader import Poses, open_bag
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.geometry import pose2_of
+from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Answer, Frontier
 
@@ -25,12 +26,8 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     trace = EpisodeTrace()
     last: dict[str, Any] = {}
     with open_bag(Path(bag), namespace) as opened:
-        poses = Poses(opened)
-        for stamp_ns in poses.stamps_ns:
-            try:
-                trace.poses.append((stamp_ns, pose2_of(poses.base(stamp_ns))))
-            except BadFrame:
-                continue  # before the first fix of the localisation the place is unknown
+        if opened.count("tf") or opened.count("odom"):  # neither: its recorder was killed before it wrote anything
+            trace.poses = list(_path(Poses(opened)))
         for key, _, message in opened.read(_KEYS):
             last[key] = message
             if key == "question":
@@ -44,6 +41,14 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
     return trace
+
+
+def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
+    for stamp_ns in poses.stamps_ns:
+        try:
+            yield stamp_ns, pose2_of(poses.base(stamp_ns))
+        except BadFrame:
+            continue  # before the first fix of the localisation the place is unknown
 
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:

@@ -55,6 +55,7 @@ class ArmRow(NamedTuple):
     questions: int
     abstained: int
     failed: int
+    unreachable: int
 
 
 class Pair(NamedTuple):
@@ -95,7 +96,7 @@ def _row(group: Sequence[Trial]) -> ArmRow:
     figures = tuple(bootstrap([column.of(t) for t in group], 0, RESAMPLES) for column in COLUMNS)
     first = group[0]
     return ArmRow(first.noise, arm_name(first), figures, len(group), sum(t.score.status == "abstained" for t in group),
-                  sum(t.score.status == "failed" for t in group))
+                  sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group))
 
 
 def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> Pair:
@@ -129,9 +130,9 @@ def tables(trials: Sequence[Trial]) -> str:
 
 
 def _means(rows: Sequence[ArmRow]) -> str:
-    heads = ["policy", *(c.heading for c in COLUMNS), "n", "abstained", "failed"]
+    heads = ["policy", *(c.heading for c in COLUMNS), "n", "abstained", "failed", "unreachable"]
     lines = [[r.name, *(_cell(s, c) for s, c in zip(r.figures, COLUMNS, strict=True)), str(r.questions),
-              str(r.abstained), str(r.failed)] for r in rows]
+              str(r.abstained), str(r.failed), str(r.unreachable)] for r in rows]
     return _markdown(heads, lines)
 
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.history import read_history
+from eqa_nodes.bags.recover import recover
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import LABELS, frame
@@ -194,3 +195,11 @@ def test_the_same_messages_give_the_same_history(cdr: Cdr, tmp_path: Path) -> No
     a, b = (list(read_history(tmp_path / name)) for name in ("a", "b"))
     assert [(f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in a] == [
         (f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in b]
+
+
+def test_a_recorder_that_was_killed_before_it_wrote_leaves_an_empty_trace(tmp_path: Path) -> None:
+    bag = tmp_path / "killed"
+    bag.mkdir()
+    (bag / "killed_0.mcap").write_bytes(b"\x89MCAP0\r\n")
+    assert recover(bag) == 0
+    assert trace_of(bag) == EpisodeTrace()
