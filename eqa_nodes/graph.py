@@ -120,7 +120,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_memory", "recall")),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
-        subscribes=("map", "explored", "frontiers", "stairs", "odom"),
+        subscribes=("map", "explored", "frontiers", "stairs"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),

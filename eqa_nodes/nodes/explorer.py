@@ -31,14 +31,15 @@ class ExplorerNode(EqaNode):
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:
-        seen = self.newest.at(messages.ns_of(request.header.stamp), deadline_s=0.0)  # too early: the caller asks again
+        # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
+        seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or not self.began:
             self.policy.reset(request.seed)
             self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(
             Question(request.question, request.question_id, seed=request.seed),
-            pose2_of(messages.pose_of(seen["odom"].pose.pose)), grid, messages.frontiers_of(seen["frontiers"]),
+            pose2_of(messages.pose_of(request.robot.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions])
         decision = choose(self.policy, situation, messages.joins_of(seen["stairs"]), request.confirm)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import Point
+from geometry_msgs.msg import Point, PoseStamped
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
@@ -52,6 +52,11 @@ class BridgeOdometry:
     def travelled(self) -> Travelled:
         status = self.status()
         return Travelled(status.steps, status.metres)
+
+    def robot(self) -> PoseStamped:
+        """Return where the robot was at the last observation, map frame."""
+        status = self.status()
+        return PoseStamped(header=Header(stamp=status.stamp, frame_id=convert.MAP), pose=status.pose)
 
     def last(self) -> tuple[int, Pose2]:
         status = self.status()
@@ -99,8 +104,8 @@ class RosExplorer:
     def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
              regions: Sequence[RankedRegion]) -> Decision:
         response = self._fresh(
-            confirm=confirm, header=Header(stamp=self._odometry.status().stamp), question=question.text,
-            question_id=question.id, seed=question.seed, new_question=question is not self._asked,
+            confirm=confirm, robot=self._odometry.robot(), question=question.text, question_id=question.id,
+            seed=question.seed, new_question=question is not self._asked,
             assessments=[convert.assessment_msg(a, question.id) for a in assessments],
             regions=[convert.ranked_region_msg(r) for r in regions])
         self._asked = question

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
@@ -128,24 +127,23 @@ class Listener:
 def show_map(publishers: dict[str, Any], stamp_ns: int, frontiers: tuple[Frontier, ...] = FRONTIERS,
              joins: tuple[Join, ...] = ()) -> None:
     grid = situation(stamp_ns).grid
-    odom = Odometry(header=convert.header(stamp_ns, convert.ODOM))
-    odom.pose.pose = convert.pose_msg(Pose2(0.5, -0.5, 0.0).transform())
     for key, message in {"map": convert.grid_msg(grid.cells, grid), "explored": convert.explored_msg(grid),
-                         "frontiers": convert.frontiers_msg(frontiers, stamp_ns), "odom": odom,
+                         "frontiers": convert.frontiers_msg(frontiers, stamp_ns),
                          "stairs": convert.joins_msg(joins, stamp_ns)}.items():
         publishers[key].publish(message)
 
 
 def mapping(node: Any) -> dict[str, Any]:
     return {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
-            for key in ("map", "explored", "frontiers", "stairs", "odom")}
+            for key in ("map", "explored", "frontiers", "stairs")}
 
 
 def ask(explorer: Any, stamp_ns: int) -> Any:
     """Return the decision on the map of a stamp, once that has arrived."""
     end = time.monotonic() + 10.0
     while True:
-        response = explorer.exchange(5.0, header=convert.header(stamp_ns), question="Where?", seed=1, new_question=True)
+        response = explorer.exchange(5.0, robot=convert.goal_msg(Pose2(0.5, -0.5, 0.0), stamp_ns), question="Where?",
+                                     seed=1, new_question=True)
         if not response.error_code or time.monotonic() > end:
             return response
         time.sleep(0.01)
