@@ -48,6 +48,12 @@ def situation(grid: GridMap, *assessments: ViewAssessment, pose: Pose2 = HERE,
     return Situation(QUESTION, pose, grid, find_frontiers(grid), assessments, regions)
 
 
+def test_a_name_of_two_rooms_counts_for_the_likelier() -> None:
+    for name in ("kitchen, dining room", "dining room, kitchen", "Dining room,  Kitchen"):
+        assert rank_of(name, KITCHEN) == 1.0
+    assert rank_of("dining room, bedroom", KITCHEN) == 0.0
+
+
 def test_it_goes_where_the_room_of_the_question_was_recognised() -> None:
     for kitchen, bedroom, sign in ((2.0, 8.5, -1), (8.5, 2.0, 1)):
         views = seen(1, kitchen, "kitchen"), seen(2, bedroom, "guest bedroom")

@@ -90,9 +90,13 @@ class RoomBelief:
 
 
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
-    """Return how likely the answer is in a room of this name, 0..1; the names agree in their last words."""
-    plain = _plain(name)
-    weights = [r.weight for r in regions if plain == _plain(r.name) or plain.endswith(" " + _plain(r.name))]
+    """Return how likely the answer is in a room of this name, 0..1; the names agree in their last words.
+
+    A name may list several rooms, as "dining room, kitchen" does: the likeliest counts.
+    """
+    rooms = _plain(name).split(", ")
+    weights = [r.weight for r in regions for room in rooms
+               if room == _plain(r.name) or room.endswith(" " + _plain(r.name))]
     return max(weights, default=0.0)
 
 

@@ -98,7 +98,8 @@ class Targets:
             return ""
         if pose.distance(target) <= ARRIVED_M and abs(wrap(pose.yaw - target.yaw)) < SAME_WAY_RAD:
             what = "reached the last target, "
-        elif pose.distance(left_from) < STUCK_M and abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M:
+        elif pose.distance(left_from) < STUCK_M and (pose.distance(target) > ARRIVED_M
+                                                     or abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M):
             what = "could not move to the last target, "
             if self._goal is not None:
                 self._failed.append(self._goal)
