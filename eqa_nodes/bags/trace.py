@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes import messages
-from eqa_nodes.bags.reader import Poses, open_bag
+from eqa_nodes.bags.poses import all_poses
+from eqa_nodes.bags.reader import open_bag
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import pose2_of
@@ -25,10 +26,10 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     trace = EpisodeTrace()
     last: dict[str, Any] = {}
     with open_bag(Path(bag), namespace) as opened:
-        poses = Poses(opened)
+        poses = all_poses(opened)
         for stamp_ns in poses.stamps_ns:
             try:
-                trace.poses.append((stamp_ns, pose2_of(poses.base(stamp_ns))))
+                trace.poses.append((stamp_ns, pose2_of(poses.map_from_base(stamp_ns, ""))))
             except BadFrame:
                 continue  # before the first fix of the localisation the place is unknown
         for key, _, message in opened.read(_KEYS):
