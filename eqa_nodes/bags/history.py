@@ -15,7 +15,7 @@ from eqa_nodes.bags import images, poses
 from eqa_nodes.bags.poses import Poses
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
 from eqa_nodes.bags.rectify import Distortion, Rectifier, distortion_of
-from eqa_nodes.bags.roles import is_rectified
+from eqa_nodes.bags.roles import rectified
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types import Frame, Intrinsics, Label
@@ -102,7 +102,7 @@ class _Lens:
 
     def __init__(self, bag: Bag) -> None:
         """Raises BadFrame when the first camera_info names a lens that is not known."""
-        self._rectified = {part: is_rectified(bag.topics[part]) for part in ("color", "depth")}
+        self._rectified = rectified(bag.topics)  # colour, depth
         self._maps: tuple[Distortion, Rectifier] | None = None
         for _, _, info in bag.read(("camera_info",)):
             self._distortion(info)
@@ -123,14 +123,15 @@ class _Lens:
         if self._maps is None or self._maps[0] != distortion:
             self._maps = distortion, Rectifier(distortion)
         maps = self._maps[1]
-        rgb = frame.rgb if self._rectified["color"] else maps.rgb(frame.rgb)
-        depth_m = frame.depth_m if self._rectified["depth"] else maps.nearest(frame.depth_m)
-        labels = frame.labels if frame.labels is None or self._rectified["color"] else maps.nearest(frame.labels)
+        color, depth = self._rectified
+        rgb = frame.rgb if color else maps.rgb(frame.rgb)
+        depth_m = frame.depth_m if depth else maps.nearest(frame.depth_m)
+        labels = frame.labels if color or frame.labels is None else maps.nearest(frame.labels)
         return Frame(frame.stamp_ns, rgb, depth_m, frame.intrinsics, frame.map_from_base, frame.base_from_camera,
                      labels)
 
     def _distortion(self, info: Any) -> Distortion:
-        return distortion_of(info, tuple(self._rectified.values()))
+        return distortion_of(info, self._rectified)
 
 
 @dataclass(frozen=True, eq=False)

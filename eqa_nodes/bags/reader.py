@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
 
 from eqa_nodes.bags.roles import ROLES, guess
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
@@ -34,7 +36,7 @@ class Bag:
         """remap: role (one of ROLES) -> topic. Raises ConfigError for an unknown role, StorageError for no topic."""
         self.path = path
         self._reader = reader
-        self._store = get_typestore(Stores.ROS2_JAZZY)
+        self._store = _standard()
         self.types = {c.topic: c.msgtype for c in reader.connections}
         named = {key: found for key, topic in TOPICS.items()
                  if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
@@ -67,6 +69,8 @@ class Bag:
             text = connection.msgdef.data
             idl = connection.msgdef.format == MessageDefinitionFormat.IDL
             types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+            if self._store is _standard():  # which all bags share
+                self._store = get_typestore(Stores.ROS2_JAZZY)
             self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
         return self._store.deserialize_cdr(data, connection.msgtype)
 
@@ -92,6 +96,12 @@ class Bag:
                 raise StorageError(f"bag {self.path} has no topic {topic!r} of {' or '.join(ROLES[role])} for {role}: "
                                    f"it has {', '.join(has) or 'none'}")
         return dict(remap)
+
+
+@cache
+def _standard() -> Typestore:
+    """Return the standard messages: those that a history is made of are the same in every release of ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
 
 
 @contextmanager

@@ -38,7 +38,8 @@ def guess(types: Mapping[str, str], known: Mapping[str, str]) -> Guess:
     settle("depth", [t for t in images if _is_depth(t, types[t])], lambda t: (
         any(word in t for word in _REGISTERED), types[t] == _IMAGE, _last(t).startswith("image_raw")))
     settle("color", [t for t in images if "depth" not in t], lambda t: (
-        _shared(t, found.get("depth", "")), "color" in t or "rgb" in t, types[t] == _IMAGE,
+        _shared(t, found.get("depth", "")), any(w in str(PurePosixPath(t).parent) for w in ("color", "rgb")),
+        any(w in _last(image_topic(t)) for w in ("color", "rgb")), types[t] == _IMAGE,
         _last(t).startswith("image_raw")))
     siblings = [f"{PurePosixPath(image_topic(found[role])).parent}/camera_info"
                 for role in ("color", "depth") if role in found]
@@ -53,9 +54,13 @@ def image_topic(topic: str) -> str:
     return str(PurePosixPath(topic).parent) if _last(topic).startswith("compressed") else topic
 
 
-def is_rectified(topic: str) -> bool:
-    """Say whether images of this name are rectified already (image_rect, image_rect_color ...)."""
-    return "rect" in _last(image_topic(topic))
+def rectified(topics: Mapping[str, str]) -> tuple[bool, bool]:
+    """Say of colour and depth whether their names tell of rectified images (image_rect, image_rect_color ...).
+
+    Depth that names nothing is as the colour image that it is registered to.
+    """
+    color, depth = (_last(image_topic(topics.get(role, ""))) for role in ("color", "depth"))
+    return "rect" in color, "rect" in depth or ("rect" in color and "raw" not in depth)
 
 
 def _is_depth(topic: str, type_name: str) -> bool:
