@@ -24,6 +24,9 @@ DEPTH = "/cam/aligned_depth_to_color/image_raw"
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 
 
+Pack = Callable[[np.ndarray, Any], tuple[str, bytes]]  # pixels, header -> message type, serialized message
+
+
 class Row(NamedTuple):
     """One message of a bag."""
 
@@ -58,8 +61,8 @@ class Scene:
         self.color, self.depth, self.info = COLOR, DEPTH, INFO  # topics
         self.map_frame, self.odom_frame, self.base_frame = "map", "odom", "base_link"
         self.color_frame = self.depth_frame = OPTICAL
-        self.pack_color: Callable[[np.ndarray, Any], tuple[str, bytes]] = self.raw("rgb8")
-        self.pack_depth: Callable[[np.ndarray, Any], tuple[str, bytes]] = self.raw("32FC1")
+        self.pack_color: Pack = self.raw("rgb8")
+        self.pack_depth: Pack = self.raw("32FC1")
         self.depth_late_ns = 0  # by how much the depth stamps are later than those of the colour
         self.info_fields: dict[str, Any] = {}
         self.tf_late_ns = 0  # by how much transforms lie between the images
@@ -121,7 +124,7 @@ class Scene:
             "header": self.cdr.header(stamp, self.color_frame), "width": W, "height": H, "k": k, "p": p,
             "distortion_model": "plumb_bob", "d": np.zeros(5), **self.info_fields, **fields})
 
-    def raw(self, encoding: str, padding: int = 0, big: bool = False) -> Callable[[np.ndarray, Any], tuple[str, bytes]]:
+    def raw(self, encoding: str, padding: int = 0, big: bool = False) -> Pack:
         """Return what makes an Image of pixels; padding: bytes behind each row."""
         def pack(pixels: np.ndarray, header: Any) -> tuple[str, bytes]:
             turned = as_encoding(pixels, encoding)
@@ -132,7 +135,7 @@ class Scene:
                                    step=data.shape[1], data=np.ascontiguousarray(data).reshape(-1))
         return pack
 
-    def compressed(self, text: str, pack: Callable[[np.ndarray], bytes]) -> Callable[[np.ndarray, Any], tuple[str, bytes]]:
+    def compressed(self, text: str, pack: Callable[[np.ndarray], bytes]) -> Pack:
         """Return what makes a CompressedImage of that format text."""
         return lambda pixels, header: (COMPRESSED, self.cdr(
             COMPRESSED, header=header, format=text, data=np.frombuffer(pack(pixels), np.uint8)))

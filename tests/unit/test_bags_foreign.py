@@ -132,7 +132,8 @@ def test_compressed_depth(scene: Scene, tmp_path: Path, text: str, pack: Callabl
 @pytest.mark.parametrize(("text", "data", "complaint"), [
     ("16UC1; compressedDepth rvl", b"\0" * 40, "RVL is not supported"), ("16UC1; compressedDepth png", b"\0" * 12,
      "no more than its header"), ("16UC1; compressedDepth png", b"\0" * 12 + b"\x89PNG\r\n", "cannot be read"),
-    ("jpeg", jpeg(np.zeros((4, 4, 3), np.uint8)), "has lost it"), ("16UC1; png compressed", b"GIF89a", "cannot be read")])
+    ("jpeg", jpeg(np.zeros((4, 4, 3), np.uint8)), "has lost it"),
+    ("16UC1; png compressed", b"GIF89a", "cannot be read")])
 def test_compressed_depth_that_is_none_is_named(cdr: StandardCdr, text: str, data: bytes, complaint: str) -> None:
     message = cdr.make(COMPRESSED, format=text, data=np.frombuffer(data, np.uint8))
     with pytest.raises(BadFrame, match=complaint):
@@ -178,8 +179,8 @@ def test_each_depth_image_is_decoded_once_and_serves_the_color_image_nearest_to_
     assert decoded == [scene.stamp(i) for i in range(scene.count)]
 
 
-@pytest.mark.parametrize(("map_frame", "odom_frame", "said"), [("", "odom", ""), ("", "world", ""), ("world", "odom_vo", ""),
-                                                             ("mocap", "tracker", "mocap")])
+@pytest.mark.parametrize(("map_frame", "odom_frame", "said"), [
+    ("", "odom", ""), ("", "world", ""), ("world", "odom_vo", ""), ("mocap", "tracker", "mocap")])
 def test_the_map_frame_may_have_another_name(scene: Scene, tmp_path: Path, map_frame: str, odom_frame: str,
                                              said: str) -> None:
     scene.map_frame, scene.odom_frame = map_frame, odom_frame
@@ -238,7 +239,8 @@ def test_topics_can_be_named(scene: Scene, tmp_path: Path) -> None:
     (("/camera/rgb/image_color", "/camera/rgb/camera_info", "/camera/depth_registered/image", "/camera/depth/image"),
      "/camera/rgb/image_color", "/camera/depth_registered/image", "/camera/rgb/camera_info"),
     (("/zed/zed_node/rgb/image_rect_color", "/zed/zed_node/left/image_rect_color", "/zed/zed_node/rgb/camera_info",
-      "/zed/zed_node/depth/depth_registered", "/zed/zed_node/left/camera_info", "/zed/zed_node/confidence/confidence_map"),
+      "/zed/zed_node/depth/depth_registered", "/zed/zed_node/left/camera_info",
+      "/zed/zed_node/confidence/confidence_map"),
      "/zed/zed_node/rgb/image_rect_color", "/zed/zed_node/depth/depth_registered", "/zed/zed_node/rgb/camera_info"),
     (("/rgb/image_raw", "/depth_to_rgb/image_raw", "/depth/image_raw", "/ir/image_raw", "/rgb/camera_info",
       "/depth/camera_info"), "/rgb/image_raw", "/depth_to_rgb/image_raw", "/rgb/camera_info"),
@@ -260,8 +262,8 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
     rows = scene.rows()
     for name, offset, used in (("near", 0.001, scene.count), ("far", 0.05, 0)):
         link = c.tf(OPTICAL, scene.depth_frame, BEGIN, Transform((offset, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
-        static = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN - STEP, c("tf2_msgs/msg/TFMessage", transforms=[link]))
-        history = read_history(c.write(tmp_path / name, [*rows, static]))
+        static = c("tf2_msgs/msg/TFMessage", transforms=[link])
+        history = read_history(c.write(tmp_path / name, [*rows, Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, static)]))
         assert len(list(history)) == used
         assert used or "registered to the colour camera" in next(iter(history.dropped))
 
