@@ -159,7 +159,7 @@ def _history(p: argparse.ArgumentParser) -> None:
         verb.add_argument("path", type=Path, metavar="PATH",
                           help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
         verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
-    export.add_argument("--to", default="openeqa", help="openeqa (default: openeqa)")
+    export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
     export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
     info.set_defaults(run="eqa_nodes.commands.history:info")
     export.set_defaults(run="eqa_nodes.commands.history:export")

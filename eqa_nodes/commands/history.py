@@ -55,7 +55,13 @@ def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]
     return write_openeqa(frames, out, progress)
 
 
-EXPORTS: dict[str, Export] = {"openeqa": _openeqa}
+def _bag(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
+    from eqa_nodes.bags.export import write_bag
+
+    return write_bag(frames, out, progress)
+
+
+EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eqa_nodes.bags.definitions import definition, type_hash
+from eqa_nodes.bags.export import _Messages, write_bag
 from eqa_nodes.bags.histories import FORMATS, RecordedHistory, open_history, survey
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bags.writer import BagWriter
@@ -19,6 +21,7 @@ from eqa_nodes.core.errors import BadPose, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Frame
+from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import frame
 from tests.unit.history_fixture import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
@@ -84,6 +87,50 @@ def test_every_kind_is_exported_to_the_same_frames(made: tuple[str, Path], tmp_p
         assert np.abs(a.depth_m - b.depth_m).max() <= 10.0 / 65535 / 2 + 1e-6
         assert (a.stamp_ns, a.map_from_base) == (b.stamp_ns, b.map_from_base)
         assert np.abs(a.map_from_camera() - b.map_from_camera()).max() < 1e-6
+
+
+def test_every_kind_becomes_a_bag_of_the_same_bits(made: tuple[str, Path], tmp_path: Path) -> None:
+    history = open_history(made[1])
+    assert not write_bag(history, tmp_path / "export")
+    bag = open_history(tmp_path / "export")
+    for a, b in zip(bag, history, strict=True):
+        assert np.array_equal(a.rgb, b.rgb) and np.array_equal(a.depth_m, b.depth_m)
+        assert (a.stamp_ns, a.intrinsics) == (b.stamp_ns, b.intrinsics)
+        assert (a.map_from_base, a.base_from_camera) == (b.map_from_base, b.base_from_camera)
+    assert not bag.dropped
+
+
+def test_a_real_sequence_goes_through_a_bag_and_a_folder_and_back(tmp_path: Path) -> None:
+    source = open_history(shared_data("rgbd-real"))
+    write_bag(source, tmp_path / "bag")
+    write_openeqa(open_history(tmp_path / "bag"), tmp_path / "folder")
+    write_bag(open_history(tmp_path / "folder"), tmp_path / "back")
+    back = list(open_history(tmp_path / "back"))
+    assert len(back) == 5
+    for a, b in zip(back, source, strict=True):
+        assert np.array_equal(a.rgb, b.rgb) and (a.stamp_ns, a.map_from_base) == (b.stamp_ns, b.map_from_base)
+        assert np.abs(a.depth_m - b.depth_m).max() <= 10.0 / 65535 / 2 + 1e-6
+        assert np.abs(a.map_from_camera() - b.map_from_camera()).max() < 1e-6
+
+
+def test_labels_go_into_a_bag_or_are_counted(tmp_path: Path) -> None:
+    labelled, bare = frame(1, boxes={7: (0, 0, 5, 5)}), frame(2)
+    assert not write_bag([labelled], tmp_path / "with")
+    read, = open_history(tmp_path / "with")
+    assert read.labels is not None and labelled.labels is not None and np.array_equal(read.labels, labelled.labels)
+    assert write_bag([bare, labelled], tmp_path / "without") == {"frames with labels": 1}
+    assert len(list(open_history(tmp_path / "without"))) == 2
+    with pytest.raises(StorageError, match="exists already"):
+        write_bag([bare], tmp_path / "with")
+    with pytest.raises(StorageError, match="no frame that can be used"):
+        write_bag([], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@needs_messages
+@pytest.mark.parametrize("name", ["sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage"])
+def test_exported_bags_have_the_installed_types(name: str) -> None:
+    assert type_hash(name, _Messages().definition(name)) == type_hash(name, definition(name))
 
 
 def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
@@ -166,7 +213,10 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["history", "export", str(path), str(out)]) == 2
     assert "holds files already" in capsys.readouterr().err
     assert main(["history", "export", str(path), "--to", "video", str(out)]) == 2
-    assert "unknown form of export 'video': known are openeqa" in capsys.readouterr().err
+    assert "unknown form of export 'video': known are bag, openeqa" in capsys.readouterr().err
+    assert main(["history", "export", str(out), "--to", "bag", str(tmp_path / "bag")]) == 0
+    assert len(list(open_history(tmp_path / "bag"))) == 2
+    capsys.readouterr()
     shutil.rmtree(path / "pose")
     assert main(["history", "info", str(path)]) == 2
     assert "looked for" in capsys.readouterr().err
