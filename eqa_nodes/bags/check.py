@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -73,7 +74,8 @@ def _storage(path: Path) -> Path:
 
 
 def _closed(path: Path) -> Finding:
-    logs = [file.name for file in sorted(path.glob("*.db3-wal")) if file.stat().st_size] if path.is_dir() else []
+    beside = path.glob("*.db3-wal") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}-wal")
+    logs = [file.name for file in sorted(beside) if file.stat().st_size]
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         return Finding("closed", "error", "there is no metadata.yaml: the recorder was killed, or still records",
                        "run `ros2 bag reindex` on it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -14,7 +15,7 @@ from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_
 from rosbags.typesys.store import Typestore
 
 from eqa_nodes.bags.roles import ROLES, guess
-from eqa_nodes.core.errors import ConfigError, StorageError, unknown
+from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.graph import TOPICS
 
 
@@ -38,9 +39,13 @@ class Bag:
         self._reader = reader
         self._store = _standard()
         self.types = {c.topic: c.msgtype for c in reader.connections}
+        self._counts = Counter[str]()
+        for c in reader.connections:
+            self._counts[c.topic] += c.msgcount
         named = {key: found for key, topic in TOPICS.items()
                  if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
-        guessed = guess(self.types, {**named, **self._remapped(remap or {})})
+        mine = {t: kind for t, kind in self.types.items() if t.startswith(f"/{namespace.strip('/')}".rstrip("/") + "/")}
+        guessed = guess(mine, {**named, **self._remapped(remap or {})})
         self.topics, self.unclear = guessed.topics, guessed.unclear
         self.keys = frozenset(self.topics)
 
@@ -51,7 +56,7 @@ class Bag:
 
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
-        return sum(c.msgcount for c in self._connections(key))
+        return self._counts[self.topics.get(key, "")]
 
     def read(self, keys: Sequence[str], stop_ns: int | None = None) -> Iterator[Recorded]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage."""
@@ -119,7 +124,9 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
         reader = Reader(path)
         reader.open()
     try:
-        yield Bag(path, reader, namespace, remap)
+        with _readable(path):
+            bag = Bag(path, reader, namespace, remap)
+        yield bag
     finally:
         reader.close()
 
@@ -129,5 +136,7 @@ def _readable(path: Path) -> Iterator[None]:
     """A damaged bag makes its readers raise whatever they stumble over: none of it may pass without a name."""
     try:
         yield
+    except EqaError:
+        raise
     except Exception as error:
         raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}") from error

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from eqa_nodes.core.geometry import Pose2, Transform
@@ -42,9 +42,11 @@ class StandardCdr(Cdr):
     def __init__(self) -> None:
         self._store = get_typestore(Stores.ROS2_JAZZY)
 
-    def write(self, folder: Path, rows: list[Row], storage: str = "mcap") -> Path:
-        """Write a bag of rows in the order of their time; return its folder."""
-        with Writer(folder, version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer:
+    def write(self, folder: Path, rows: list[Row], storage: str = "mcap", compression: str = "none") -> Path:
+        """Write a bag of rows in the order of their time; return its folder. compression: none | file | message."""
+        bag = Writer(folder, version=9, storage_plugin=StoragePlugin[storage.upper()])
+        bag.set_compression(CompressionMode[compression.upper()], CompressionFormat.ZSTD)
+        with bag as writer:
             connections: dict[str, Any] = {}
             for row in sorted(rows, key=lambda row: row.log_ns):
                 if row.topic not in connections:

@@ -254,7 +254,7 @@ def test_a_greater_tolerance_and_a_named_frame_mend_it(scene: Scene, tmp_path: P
 def test_a_bag_that_was_not_closed(scene: Scene, tmp_path: Path) -> None:
     folder = scene.cdr.write(tmp_path / "bag", scene.rows(), "sqlite3")
     (folder / "bag.db3-wal").write_bytes(b"more")
-    assert troubles(check_bag(folder)) == {"closed": "error"}
+    assert troubles(check_bag(folder)) == troubles(check_bag(folder / "bag.db3")) == {"closed": "error"}
     (folder / "bag.db3-wal").unlink()
     (folder / "metadata.yaml").unlink()
     report = check_bag(folder)

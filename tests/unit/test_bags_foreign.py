@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,42 @@ def test_another_robots_bag_is_read_without_being_told_anything(scene: Scene, tm
 def test_a_single_file_is_a_bag(scene: Scene, tmp_path: Path, storage: str) -> None:
     folder = scene.cdr.write(tmp_path / "bag", scene.rows(), storage)
     assert len(list(read_history(next(folder.glob("bag.*"))))) == scene.count
+
+
+@pytest.mark.parametrize(("storage", "compression"), [("sqlite3", "file"), ("sqlite3", "message"), ("mcap", "file")])
+def test_a_compressed_bag_is_read(scene: Scene, tmp_path: Path, storage: str, compression: str) -> None:
+    folder = scene.cdr.write(tmp_path / "bag", scene.rows(), storage, compression)
+    assert len(list(read_history(folder))) == scene.count
+
+
+def test_old_bags_carry_no_definitions_and_others_strange_ones(scene: Scene, tmp_path: Path) -> None:
+    folder = scene.cdr.write(tmp_path / "bag", scene.rows(), "sqlite3")
+    with sqlite3.connect(folder / "bag.db3") as database:
+        database.execute("UPDATE message_definitions SET encoded_message_definition = 'strange; definition'")
+    database.close()
+    assert len(list(read_history(folder))) == scene.count
+    with sqlite3.connect(folder / "bag.db3") as database:
+        database.execute("DROP TABLE message_definitions")
+        database.execute("UPDATE schema SET schema_version = 3")
+    database.close()
+    assert len(list(read_history(folder))) == scene.count
+
+
+def test_every_reading_gives_the_same(scene: Scene, tmp_path: Path) -> None:
+    scene.tf_late_ns, scene.info_fields = STEP // 3, {"d": np.array(BENT)}
+    history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows()))
+    first, second = ([(f.stamp_ns, f.map_from_base, f.base_from_camera, f.rgb.tobytes(), f.depth_m.tobytes())
+                      for f in history] for _ in range(2))
+    assert first == second and len(first) == scene.count
+
+
+def test_topics_of_another_robot_are_not_mixed_in(scene: Scene, tmp_path: Path) -> None:
+    rows = [row._replace(topic=f"/{robot}{row.topic}") for robot in ("r1", "r2") for row in scene.rows()
+            if robot == "r1" or row.topic != DEPTH]
+    folder = scene.cdr.write(tmp_path / "bag", rows)
+    assert len(list(read_history(folder, "r1"))) == scene.count
+    with pytest.raises(StorageError, match="no topic for depth"):
+        read_history(folder, "r2")
 
 
 @pytest.mark.parametrize(("encoding", "padding"), [("rgb8", 0), ("bgr8", 0), ("bgr8", 5), ("rgba8", 0), ("bgra8", 3),
@@ -262,8 +299,8 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
     rows = scene.rows()
     for name, offset, used in (("near", 0.001, scene.count), ("far", 0.05, 0)):
         link = c.tf(OPTICAL, scene.depth_frame, BEGIN, Transform((offset, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
-        static = c("tf2_msgs/msg/TFMessage", transforms=[link])
-        history = read_history(c.write(tmp_path / name, [*rows, Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, static)]))
+        static = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, c("tf2_msgs/msg/TFMessage", transforms=[link]))
+        history = read_history(c.write(tmp_path / name, [*rows, static]))
         assert len(list(history)) == used
         assert used or "registered to the colour camera" in next(iter(history.dropped))
 
@@ -365,6 +402,16 @@ def test_images_of_two_seconds_at_most_wait_for_a_pose(scene: Scene, tmp_path: P
     history = read_history(scene.cdr.write(tmp_path / "bag", rows))
     assert len(list(history)) == 5
     assert sum(history.dropped.values()) == 55 and "no transform" in next(iter(history.dropped))
+
+
+def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row for row in scene.rows() if row.topic != "/tf" or row.log_ns > scene.stamp(3)]
+    late = [Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(4), scene.moving(scene.stamp(-1)))]
+    folder = scene.cdr.write(tmp_path / "bag", [*rows, *late])
+    assert len(list(read_history(folder))) == scene.count
+    monkeypatch.setattr("eqa_nodes.bags.history._HOLD_BYTES", 2 * 7 * H * W)  # two images of each kind
+    history = read_history(folder)
+    assert 0 < len(list(history)) < scene.count and any("no transform" in why for why in history.dropped)
 
 
 # ---- hostile bags
