@@ -58,8 +58,8 @@ def pinhole(matrix: np.ndarray, image: np.ndarray, centre: float) -> Intrinsics:
     height, width = image.shape[:2]
     fx, fy, cx, cy = (float(matrix[i]) for i in ((0, 0), (1, 1), (0, 2), (1, 2)))
     k = Intrinsics(width, height, fx, fy, cx + 0.5 - centre, cy + 0.5 - centre)
-    if not (_FOCAL[0] <= min(fx, fy) / width <= max(fx, fy) / width <= _FOCAL[1]
-            and 0 < k.cx < width and 0 < k.cy < height):  # false for what is not finite
+    if not (all(_FOCAL[0] <= f / width <= _FOCAL[1] for f in (fx, fy))  # false for what is not finite
+            and 0 < k.cx < width and 0 < k.cy < height):
         raise BadFrame(f"camera matrix with focal lengths {fx:g}, {fy:g} and principal point {cx:g}, {cy:g} does not "
                        f"belong to an image of {width}x{height}")
     return k
@@ -74,9 +74,11 @@ def onto_color(depth: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics) -> n
         return depth
     u = _matching(color_k.width, color_k.fx, color_k.cx, depth_k.fx, depth_k.cx)
     v = _matching(color_k.height, color_k.fy, color_k.cy, depth_k.fy, depth_k.cy)
-    seen = ((u >= 0) & (u < depth_k.width))[None, :] & ((v >= 0) & (v < depth_k.height))[:, None]
     column, row = (np.clip(p, 0, n - 1).astype(np.intp) for p, n in ((u, depth_k.width), (v, depth_k.height)))
-    return np.where(seen, depth[row[:, None], column[None, :]], depth.dtype.type(0))
+    seen = depth.take(row, axis=0).take(column, axis=1)
+    seen[(v < 0) | (v >= depth_k.height)] = 0
+    seen[:, (u < 0) | (u >= depth_k.width)] = 0
+    return seen
 
 
 def _matching(size: int, f: float, c: float, other_f: float, other_c: float) -> np.ndarray:

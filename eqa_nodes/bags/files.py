@@ -57,7 +57,7 @@ def rgb_pixels(data: bytes, what: object) -> np.ndarray:
     image = decode_image(data, what)
     if image.mode not in ("RGB", "RGBA", "L", "P"):
         raise BadFrame(f"image {what} has mode {image.mode}, wanted colour of 8 bits")
-    return np.array(image.convert("RGB"))
+    return np.array(image if image.mode == "RGB" else image.convert("RGB"))
 
 
 def read_rgb(path: Path) -> np.ndarray:

@@ -47,7 +47,7 @@ class Cameras(NamedTuple):
         resized = rgb.shape[:2] == raw_depth.shape  # many export colour in the size of depth, and keep its matrix
         depth_k = pinhole(self.depth, raw_depth, 0.0)
         color_k = depth_k if resized else pinhole(self.color, rgb, 0.0)
-        depth_m = (onto_color(raw_depth, depth_k, color_k) / self.unit).astype(np.float32)
+        depth_m = np.divide(onto_color(raw_depth, depth_k, color_k), np.float32(self.unit), dtype=np.float32)
         map_from_base = base_below(rigid(map_from_camera, "the camera's pose"), 0.0)
         return Frame(stamp_ns, rgb, depth_m, color_k, map_from_base, mount(map_from_base, map_from_camera))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -220,3 +222,10 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shutil.rmtree(path / "pose")
     assert main(["history", "info", str(path)]) == 2
     assert "looked for" in capsys.readouterr().err
+
+
+def test_histories_need_no_ros() -> None:
+    code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
+            "import eqa_nodes.bags.histories, eqa_nodes.bags.openeqa_folder, eqa_nodes.bags.scannet, "
+            "eqa_nodes.bags.agent_state, eqa_nodes.bags.export, eqa_nodes.commands.history")
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], check=True, timeout=60)
