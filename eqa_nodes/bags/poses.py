@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from eqa_nodes.ros.tf_buffer import TfBuffer
 
 KEYS = ("tf", "tf_static", "odom")
 _FOREVER_NS = 1 << 63
-_LEARN_NS = 60_000_000_000  # the first minute shows which frames there are
+_LEARN_NS = 60_000_000_000  # the first minute of them shows which frames there are
 _FIXED = ("map", "odom", "world")
 _BASES = ("base_link", "base_footprint", "base")
 
@@ -25,14 +27,15 @@ _BASES = ("base_link", "base_footprint", "base")
 class Poses:
     """Transforms of a bag as they are taken in; odometry where no transform moves the base.
 
-    fixed: the frame that stands for the map: the first of map, odom, world that has children, or the one that was named
+    fixed: the frame that stands for the map: the first of map, odom, world that the base hangs from, or the named one
     base: the robot's frame; "" where there is none: a camera on its own has its base on the ground (z = 0) below it.
     invalid: transforms that are not finite and rigid, by child; stamps_ns: at which the base's pose was recorded.
     """
 
     def __init__(self, bag: Bag, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
         """Learn the frames: static transforms are known from now on. Raises StorageError when no pose is told."""
-        self._buffer = TfBuffer(keep_ns)
+        self._buffer, self._keep_ns = TfBuffer(keep_ns), keep_ns
+        self._newest_ns: dict[str, int] = {}
         self._parents: dict[str, str] = {}
         self.base, self.fixed = base, fixed
         self.invalid: Counter[str] = Counter()
@@ -74,9 +77,9 @@ class Poses:
         return bool(np.allclose(np.linalg.inv(a) @ b, np.eye(4), atol=0.01))
 
     def _learn(self, bag: Bag) -> None:
-        """Read which frames there are, from the first minute."""
+        """Read which frames there are, from the first minute of transforms."""
         odometry = ""
-        for recorded in bag.read(KEYS, stop_ns=bag.begin_ns + _LEARN_NS):
+        for recorded in chain(bag.read(("tf_static",)), _first_minute(bag)):
             for header, child, _ in self._links(recorded):
                 if recorded.key != "odom":
                     self._parents[child] = _name(header.frame_id)
@@ -90,13 +93,21 @@ class Poses:
         if self._by_odometry:
             self._parents[self.base] = odometry
         parents = set(self._parents.values())
-        self.fixed = self.fixed or next((name for name in _FIXED if name in parents), "")
+        above = self._above(self.base) if self.base else parents
+        self.fixed = self.fixed or next((name for name in _FIXED if name in above), "")
         if self.fixed not in parents:
             roots = ", ".join(sorted(parents - set(self._parents)))
             raise StorageError(f"bag {bag.path} does not say where the robot was: it has no transforms from "
                                f"{self.fixed or 'map, odom or world'}" + (
                                    f" (its frames begin at {roots}: name the one that stands for the map)" if roots
                                    else " and no odometry; record /tf, /tf_static and odom"))
+
+    def _above(self, frame: str) -> list[str]:
+        """Return the frames that a frame hangs from."""
+        found: list[str] = []
+        while (frame := self._parents.get(frame, "")) and frame not in found:
+            found.append(frame)
+        return found
 
     def _links(self, recorded: Recorded) -> list[tuple[Any, str, Transform]]:
         """Return header, child frame and transform of each link that a message tells."""
@@ -107,6 +118,9 @@ class Poses:
 
     def _put(self, header: Any, child: str, transform: Transform, static: bool) -> None:
         stamp_ns = messages.ns_of(header.stamp)
+        if self._newest_ns.get(child, stamp_ns) - stamp_ns > self._keep_ns:
+            self._buffer.clear(child)  # time jumped back: a simulation began anew, or that stamp was none
+        self._newest_ns[child] = stamp_ns
         try:
             self._buffer.put(_name(header.frame_id), child, stamp_ns, transform, static)
         except BadPose:
@@ -114,6 +128,16 @@ class Poses:
             return
         if child == self.base:
             self.stamps_ns.append(stamp_ns)
+
+
+def _first_minute(bag: Bag) -> Iterator[Recorded]:
+    """Yield what tells of movement, for a minute from its beginning."""
+    begin_ns = None
+    for recorded in bag.read(("tf", "odom")):
+        begin_ns = recorded.log_ns if begin_ns is None else begin_ns
+        if recorded.log_ns - begin_ns > _LEARN_NS:
+            return
+        yield recorded
 
 
 def all_poses(bag: Bag) -> Poses:

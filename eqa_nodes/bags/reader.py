@@ -49,23 +49,18 @@ class Bag:
         self.topics, self.unclear = guessed.topics, guessed.unclear
         self.keys = frozenset(self.topics)
 
-    @property
-    def begin_ns(self) -> int:
-        """When the first message was recorded; 0 where there is none."""
-        return self._reader.start_time if self._reader.message_count else 0
-
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
         return self._counts[self.topics.get(key, "")]
 
-    def read(self, keys: Sequence[str], stop_ns: int | None = None) -> Iterator[Recorded]:
+    def read(self, keys: Sequence[str]) -> Iterator[Recorded]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage."""
         wanted = [c for key in keys for c in self._connections(key)]
         key_of = {self.topics[key]: key for key in keys if key in self.topics}
         if not wanted:
             return
         with _readable(self.path):
-            for connection, log_ns, data in self._reader.messages(wanted, stop=stop_ns):
+            for connection, log_ns, data in self._reader.messages(wanted):
                 yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
 
     def _message(self, connection: Connection, data: bytes) -> Any:

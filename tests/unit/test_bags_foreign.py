@@ -227,6 +227,13 @@ def test_the_map_frame_may_have_another_name(scene: Scene, tmp_path: Path, map_f
             read_history(tmp_path / "bag")
 
 
+def test_a_map_that_the_robot_does_not_hang_from_is_none(scene: Scene, tmp_path: Path) -> None:
+    scene.map_frame = ""
+    link = scene.cdr.tf("map", "door", BEGIN, Transform.identity())
+    stray = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, scene.cdr("tf2_msgs/msg/TFMessage", transforms=[link]))
+    assert len(list(read_history(scene.cdr.write(tmp_path / "bag", [*scene.rows(), stray])))) == scene.count
+
+
 def test_slashes_before_frames_and_another_base_frame(scene: Scene, tmp_path: Path) -> None:
     scene.base_frame, scene.color_frame = "/base_footprint", "/" + OPTICAL
     assert [f.map_from_base.xyz[2] for f in frames_of(scene, tmp_path / "a")] == [0.0] * scene.count
@@ -402,6 +409,21 @@ def test_images_of_two_seconds_at_most_wait_for_a_pose(scene: Scene, tmp_path: P
     history = read_history(scene.cdr.write(tmp_path / "bag", rows))
     assert len(list(history)) == 5
     assert sum(history.dropped.values()) == 55 and "no transform" in next(iter(history.dropped))
+
+
+def test_time_may_jump_back(cdr: StandardCdr, tmp_path: Path) -> None:
+    """A simulation that begins anew: the images after it have poses again, those before it keep theirs."""
+    later = Scene(cdr)
+    later.stamp = lambda i: BEGIN + 100 * 10**9 + i * STEP  # type: ignore[method-assign]
+    again = [row._replace(log_ns=row.log_ns + 200 * 10**9) for row in Scene(cdr).rows()]
+    history = read_history(cdr.write(tmp_path / "bag", [*later.rows(), *again]))
+    assert [f.stamp_ns for f in history] == [s.stamp(i) for s in (later, Scene(cdr)) for i in range(6)]
+
+
+def test_a_wild_stamp_among_the_transforms_spoils_little(cdr: StandardCdr, tmp_path: Path) -> None:
+    scene = Scene(cdr, 40)
+    wild = Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(10) + 1, scene.moving(scene.stamp(10**6)))
+    assert len(list(read_history(cdr.write(tmp_path / "bag", [*scene.rows(), wild])))) >= 38
 
 
 def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
