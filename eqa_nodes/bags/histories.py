@@ -72,6 +72,8 @@ class _BagHistory:
     def __init__(self, path: Path) -> None:
         from eqa_nodes.bags.history import read_history
 
+        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{path} is neither a folder nor a file")
         self.name, self.bag = path.stem, read_history(path)
 
     @property
@@ -118,7 +120,7 @@ class _Format(NamedTuple):
 def _is_bag(path: Path) -> bool:
     if path.is_dir():
         return (path / "metadata.yaml").is_file() or _any(path, "*.mcap") or _any(path, "*.db3")
-    return path.suffix in (".mcap", ".db3")
+    return path.suffix in (".mcap", ".db3") and path.is_file()
 
 
 def _any(path: Path, pattern: str) -> bool:

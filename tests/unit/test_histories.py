@@ -146,10 +146,11 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):
         open_history(tmp_path / "notes.txt")
-    os.mkfifo(tmp_path / "pipe.sens")
-    for name in ("", "sens"):
-        with pytest.raises(StorageError, match=r"holds no episode history|not a file"):
-            open_history(tmp_path / "pipe.sens", name)
+    for kind, name in (("sens", "sens"), ("mcap", "bag")):
+        os.mkfifo(tmp_path / f"pipe.{kind}")  # opening it would wait for ever
+        for asked in ("", name):
+            with pytest.raises(StorageError, match=r"holds no episode history|not a file|nor a file"):
+                open_history(tmp_path / f"pipe.{kind}", asked)
 
 
 class _Counted:

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.agent_state import read_agent_state
+from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.core.errors import BadFrame, StorageError
 from tests.unit.habitat_fixture import stand_ins, state_value
 from tests.unit.history_fixture import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
 
-COUNT = int(os.environ.get("EQA_FUZZ", "150"))
+COUNT = int(os.environ.get("EQA_FUZZ", "120"))
 MEMORY_KB = 512 << 10  # an image of the largest size that is read, twice, and what decodes it
 NUMBERS = (b"nan", b"inf", b"-inf", b"1e308", b"-1", b"0", b"1e-308", b"9" * 400, b"x", b"")
 EXTREMES = tuple(struct.pack(form, value) for form, values in (
@@ -76,6 +77,11 @@ def _sens(folder: Path) -> Path:
     return path
 
 
+def _bag(folder: Path) -> Path:
+    write_bag(walk(2), folder / "bag")
+    return next((folder / "bag").glob("*.mcap"))
+
+
 def _openeqa(folder: Path) -> Path:
     write_openeqa(walk(2), folder / "openeqa")
     return folder / "openeqa"
@@ -90,7 +96,7 @@ def _redwood(folder: Path) -> Path:
 
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
-    "openeqa": _openeqa, "redwood": _redwood, "scannet": _scannet, "sens": _sens}
+    "bag": _bag, "openeqa": _openeqa, "redwood": _redwood, "scannet": _scannet, "sens": _sens}
 
 
 @pytest.mark.parametrize("name", sorted(MAKERS))
