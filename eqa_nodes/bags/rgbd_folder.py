@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.bags.cameras import FARTHEST_M, base_below, mount
-from eqa_nodes.bags.files import read_raw_depth, read_rgb
+from eqa_nodes.bags.files import read_bounded, read_raw_depth, read_rgb
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types import Frame, Intrinsics
 
@@ -39,9 +39,8 @@ def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
 def read_trajectory(path: Path) -> np.ndarray:
     """Return (n, 4, 4) camera-to-world matrices (OpenCV camera axes) of a .log file: a line of ids, then four rows."""
     try:
-        numbers = path.read_text().split()
-        poses = np.array(numbers, np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
-    except (OSError, ValueError) as error:
+        poses = np.array(read_bounded(path).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
+    except (BadFrame, ValueError) as error:
         raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
     rotations = poses[:, :3, :3]
     if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(

@@ -146,6 +146,9 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):
         open_history(tmp_path / "notes.txt")
+    os.mkfifo(tmp_path / "trajectory.log")
+    with pytest.raises(StorageError, match="not a file"):
+        open_history(tmp_path, "redwood")
     for kind, name in (("sens", "sens"), ("mcap", "bag")):
         os.mkfifo(tmp_path / f"pipe.{kind}")  # opening it would wait for ever
         for asked in ("", name):
