@@ -93,7 +93,7 @@ def _topic(bag: Bag, role: str) -> Finding:
         return Finding(role, "error", "no topic", f"record it, or {say}")
     topic, count = bag.topics[role], bag.count(role)
     found = f"{topic} ({bag.types[topic]}), {count} messages"
-    return Finding(role, "ok", found) if count else Finding(role, "error", found, f"record it, or {say}")
+    return Finding(role, "ok", found) if count > 0 else Finding(role, "error", found, f"record it, or {say}")
 
 
 def _judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
@@ -136,7 +136,7 @@ def _timing(role: str, stamps_ns: list[int], told: int, broken: bool) -> Iterato
     yield Finding(f"rate of {role}", "warning" if slow else "ok",
                   f"{1 / period:.2f} Hz (median), longest gap {longest:.2f} s", "what happened in the gap is not seen: "
                   "look at the recorder's disk and the camera's connection" if slow else "")
-    lost = told - len(stamps_ns) if not broken else 0
+    lost = 0 if broken else max(told - len(stamps_ns), 0)
     share = (missing + lost) / (len(stamps_ns) + missing + lost)
     yield Finding(f"drops of {role}", "warning" if share > _FEW or lost else "ok",
                   f"{missing} of {len(stamps_ns) + missing} missing ({share:.1%})" + (

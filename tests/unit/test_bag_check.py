@@ -282,6 +282,9 @@ def test_messages_that_the_metadata_tells_of_and_that_are_not_there(scene: Scene
     report = check_bag(folder)
     assert troubles(report) == {"drops of color": "warning", "drops of depth": "warning"}
     assert "tells 25 messages, the bag holds 20" in finding(report, "drops of color").found
+    for fewer in (15, -40):
+        (folder / "metadata.yaml").write_text(text.replace("message_count: 20", f"message_count: {fewer}"))
+        assert set(troubles(check_bag(folder))) == (set() if fewer > 0 else {"color", "depth", "camera_info"})
 
 
 def test_exit_codes_and_what_is_printed(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
