@@ -43,7 +43,7 @@ def read_trajectory(path: Path) -> np.ndarray:
     except (BadFrame, ValueError) as error:
         raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
     rotations = poses[:, :3, :3]
-    if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(
+    if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(poses[:, 3], (0, 0, 0, 1)) or not np.allclose(
             rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3) or np.any(np.linalg.det(rotations) < 0):
         raise StorageError(f"trajectory {path} holds a matrix that is not a rigid transform")
     return poses
