@@ -33,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
     _ask(verbs.add_parser("ask", help="ask one question"))
     _bench(verbs.add_parser("bench", help="run or score a benchmark"))
     _report(verbs.add_parser("report", help="write the report of a run"))
+    _history(verbs.add_parser("history", help="look into an episode history, or export it"))
     _doctor(verbs.add_parser("doctor", help="check this machine"))
+    _bag(verbs.add_parser("bag", help="check a recording"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
     return top
 
@@ -149,9 +151,39 @@ def _report(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run="eqa_nodes.commands.bench:report")
 
 
+def _history(p: argparse.ArgumentParser) -> None:
+    verbs = p.add_subparsers(dest="history", required=True, metavar="info|export")
+    info = verbs.add_parser("info", help="print frames, size, rate, path length and extent")
+    export = verbs.add_parser("export", help="write it in another form")
+    for verb in (info, export):
+        verb.add_argument("path", type=Path, metavar="PATH",
+                          help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
+        verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
+    export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
+    export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
+    info.set_defaults(run="eqa_nodes.commands.history:info")
+    export.set_defaults(run="eqa_nodes.commands.history:export")
+
+
 def _doctor(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", action="store_true", help="print JSON")
     p.set_defaults(run="eqa_nodes.commands.doctor:doctor")
+
+
+def _bag(p: argparse.ArgumentParser) -> None:
+    verbs = p.add_subparsers(dest="bag_verb", required=True, metavar="check")
+    check = verbs.add_parser("check", help="what is missing or wrong in a bag, and what it can still be used for",
+                             epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened")
+    check.add_argument("bag", type=Path, metavar="BAG", help="folder, .mcap or .db3 file; of any robot")
+    check.add_argument("--remap", nargs="+", action="extend", default=[], metavar="ROLE:=TOPIC",
+                       help="color, depth, camera_info, tf, tf_static, odom (default: found by name and type)")
+    check.add_argument("--namespace", default="", help="of the robot that is meant, where there are several")
+    check.add_argument("--map-frame", default="", metavar="FRAME", help="default: map, odom or world")
+    check.add_argument("--base-frame", default="", metavar="FRAME", help="default: base_link, base_footprint or base")
+    check.add_argument("--tolerance", type=float, default=0.02, metavar="S",
+                       help="between color and depth of one moment (default: 0.02)")
+    check.add_argument("--json", action="store_true", help="print JSON")
+    check.set_defaults(run="eqa_nodes.commands.bag:check")
 
 
 def _graph(p: argparse.ArgumentParser) -> None:

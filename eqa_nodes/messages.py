@@ -30,7 +30,12 @@ from eqa_nodes.core.types import (
     ViewAssessment,
 )
 
-_FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
+_FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
+            "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
+# Where red, green and blue stand; an 8UC3 image is what OpenCV hands out: blue first.
+_COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
+           "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}
+_DEPTHS = ("16UC1", "32FC1", "mono16")
 
 
 def ns_of(stamp: Any) -> int:
@@ -50,7 +55,7 @@ def stamp_of(message: Any) -> int:
 
 
 def pixels_of(image: Any) -> np.ndarray:
-    """Return (H, W) or (H, W, 3) pixels of a sensor_msgs/Image. Raises BadFrame when encoding or size does not fit."""
+    """Return (H, W) or (H, W, channels) pixels of a sensor_msgs/Image. Raises BadFrame when encoding or size is off."""
     if image.encoding not in _FORMATS:
         raise BadFrame(f"image encoding {image.encoding!r} is not one of {', '.join(sorted(_FORMATS))}")
     kind, channels = _FORMATS[image.encoding]
@@ -65,18 +70,18 @@ def pixels_of(image: Any) -> np.ndarray:
 
 
 def rgb_of(image: Any) -> np.ndarray:
-    """Return (H, W, 3) uint8 in RGB order."""
-    pixels = pixels_of(image)
-    if pixels.ndim != 3:
-        raise BadFrame(f"colour image is {image.encoding}, wanted rgb8 or bgr8")
-    return pixels if image.encoding == "rgb8" else np.ascontiguousarray(pixels[..., ::-1])
+    """Return (H, W, 3) uint8 in RGB order; a grey image has three equal channels."""
+    if image.encoding not in _COLORS:
+        raise BadFrame(f"colour image encoding {image.encoding!r} is not one of {', '.join(_COLORS)}")
+    pixels = np.atleast_3d(pixels_of(image))
+    return pixels if image.encoding == "rgb8" else np.ascontiguousarray(pixels[..., list(_COLORS[image.encoding])])
 
 
 def depth_of(image: Any) -> np.ndarray:
     """Return (H, W) float32 metres (REP 118: 32FC1 in metres, 16UC1 in millimetres)."""
+    if image.encoding not in _DEPTHS:
+        raise BadFrame(f"depth image encoding {image.encoding!r} is not one of {', '.join(_DEPTHS)}")
     pixels = pixels_of(image)
-    if pixels.ndim != 2:
-        raise BadFrame(f"depth image is {image.encoding}, wanted 32FC1 or 16UC1")
     return pixels if pixels.dtype == np.float32 else pixels.astype(np.float32) * np.float32(0.001)
 
 

@@ -2,90 +2,235 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import copy
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from eqa_nodes import messages
-from eqa_nodes.bags.reader import Bag, Poses, open_bag
+from eqa_nodes.bags import images, poses
+from eqa_nodes.bags.poses import Poses
+from eqa_nodes.bags.reader import Bag, Recorded, open_bag
+from eqa_nodes.bags.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.bags.roles import rectified
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.frames import check_frame
+from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types import Frame, Intrinsics, Label
 
-SLOP_NS = 20_000_000  # colour and depth of one moment may differ by this much on a real camera
-_PENDING = 30  # images that may wait for their partner
+KEEP_NS = 30_000_000_000  # transforms: a slow localisation may lag by seconds
+HOLD_NS = 2_000_000_000  # an image waits this long, in recorded time, for its partner and its pose
+_HOLD_BYTES = 256 << 20  # of waiting images; the oldest then does with what is there
+
+
+class BagOptions(NamedTuple):
+    """How to read another robot's bag. remap: role -> topic, found by name and type where not given.
+
+    map_frame: what stands for the map (empty: map, odom or world); base_frame: empty: base_link, base_footprint, base,
+    else a point on the ground below the camera; tolerance_s: between color and depth of one moment.
+    """
+
+    remap: Mapping[str, str] = MappingProxyType({})
+    map_frame: str = ""
+    base_frame: str = ""
+    tolerance_s: float = 0.02
 
 
 class EpisodeHistory:
-    """The frames of a bag, read anew and lazily by each iteration.
+    """The frames of a bag, read anew and lazily by each iteration: one pass, with few seconds of it in memory.
 
     length: colour images in the bag, at least as many as there are frames; labels: what the ids in label images are
     (empty where nothing labels); dropped: what the last iteration could not use, by reason.
     """
 
-    def __init__(self, bag: Path, namespace: str = "") -> None:
-        """Raises StorageError when the bag cannot be read or lacks images or poses."""
-        self.path, self._namespace = Path(bag), namespace
+    def __init__(self, bag: Path, namespace: str = "", options: BagOptions | None = None) -> None:
+        """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
+        self.path, self._namespace, self._options = Path(bag), namespace, options or BagOptions()
         self.dropped: Counter[str] = Counter()
-        with open_bag(self.path, namespace) as opened:
-            missing = sorted({"color", "depth", "camera_info"} - opened.keys)
-            if missing:
-                raise StorageError(f"bag {bag} has no topic for {', '.join(missing)}: an episode history needs images")
+        with self._opened() as opened:
+            self._check_topics(opened)
             self.length = opened.count("color")
-            self._poses = Poses(opened)
-            self._cameras = {messages.stamp_of(m): m for _, _, m in opened.read(("camera_info",))}
-            self._parts = ("color", "depth") + (("labels",) if "labels" in opened.keys else ())
+            self._poses = Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
+            self._lens = _Lens(opened)
+            self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
             self.labels: Mapping[int, Label] = {}
             for _, _, message in opened.read(("label_table",)):
                 self.labels = {**self.labels, **messages.label_table_of(message)}
 
     def __iter__(self) -> Iterator[Frame]:
-        """Yield the frames in the order of their completion."""
+        """Yield the frames in the order their colour images were recorded."""
         self.dropped = Counter()
-        self.dropped.update({f"invalid transform of {child}": n for child, n in self._poses.invalid.items()})
-        with open_bag(self.path, self._namespace) as opened:
-            for parts in self._together(opened):
+        where = copy.deepcopy(self._poses)
+        with self._opened() as opened:
+            moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped)
+            for parts in moments:
                 try:
-                    frame = self._frame(parts)
-                    check_frame(frame)
+                    yield self._frame(parts, where)
                 except (BadFrame, BadPose) as error:
                     self.dropped[str(error)] += 1
-                else:
-                    yield frame
+        self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
 
-    def _together(self, bag: Bag) -> Iterator[dict[str, Any]]:
-        """Yield the images of one moment together."""
-        waiting: dict[int, dict[str, Any]] = {}
-        for key, _, message in bag.read(self._parts):
-            stamp = messages.stamp_of(message)
-            moment = min((s for s in waiting if key not in waiting[s]), key=lambda s: abs(s - stamp), default=stamp)
-            moment = moment if abs(moment - stamp) <= SLOP_NS else stamp
-            parts = waiting.setdefault(moment, {})
-            parts[key] = message
-            if len(parts) == len(self._parts):
-                yield waiting.pop(moment)
-            elif len(waiting) > _PENDING:
-                self._drop(waiting.pop(min(waiting)))
-        for parts in waiting.values():
-            self._drop(parts)
+    def _opened(self) -> Any:
+        return open_bag(self.path, self._namespace, self._options.remap)
 
-    def _drop(self, parts: dict[str, Any]) -> None:
-        self.dropped[f"no {' and '.join(p for p in self._parts if p not in parts)}"] += 1
+    def _check_topics(self, bag: Bag) -> None:
+        missing = sorted({"color", "depth", "camera_info"} - bag.keys)
+        unclear = "".join(f"; {role} may be {' or '.join(bag.unclear[role])}: say which (remap)"
+                          for role in missing if role in bag.unclear)
+        if missing:
+            raise StorageError(f"bag {self.path} has no topic for {', '.join(missing)}: an episode history needs "
+                               f"images{unclear}")
 
-    def _frame(self, parts: dict[str, Any]) -> Frame:
-        depth, stamp = parts["depth"], messages.stamp_of(parts["color"])
+    def _frame(self, parts: dict[str, Any], where: Poses) -> Frame:
+        color, depth, stamp = parts["color"], parts["depth"], messages.stamp_of(parts["color"])
+        camera = depth.header.frame_id
+        if not where.registered(stamp, camera, color.header.frame_id):
+            raise BadFrame(f"depth is seen from {camera!r}, colour from {color.header.frame_id!r}: record depth that "
+                           "is registered to the colour camera")
         labels = messages.pixels_of(parts["labels"]) if "labels" in parts else None
-        return Frame(stamp, messages.rgb_of(parts["color"]), messages.depth_of(depth), self._intrinsics(stamp),
-                     self._poses.base(stamp), self._poses.camera(depth.header.frame_id, stamp), labels)
-
-    def _intrinsics(self, stamp_ns: int) -> Intrinsics:
-        if not self._cameras:
-            raise BadFrame("no camera_info")
-        nearest = stamp_ns if stamp_ns in self._cameras else min(self._cameras, key=lambda s: abs(s - stamp_ns))
-        return messages.intrinsics_of(self._cameras[nearest])
+        frame = Frame(stamp, images.rgb_of(color), clean_depth(images.depth_of(depth))[0],
+                      self._lens.intrinsics(parts["camera_info"]), where.map_from_base(stamp, camera),
+                      where.base_from_camera(stamp, camera), labels)
+        check_frame(frame)
+        return self._lens.straight(frame, parts["camera_info"])
 
 
-def read_history(bag: Path, namespace: str = "") -> EpisodeHistory:
-    """Return the episode history that a bag (folder or MCAP file) holds. Raises StorageError."""
-    return EpisodeHistory(bag, namespace)
+class _Lens:
+    """What the camera of a bag does to its images, and the maps that undo it."""
+
+    def __init__(self, bag: Bag) -> None:
+        """Raises BadFrame when the first camera_info names a lens that is not known."""
+        self._rectified = rectified(bag.topics)  # colour, depth
+        self._maps: tuple[Distortion, Rectifier] | None = None
+        for _, _, info in bag.read(("camera_info",)):
+            self._distortion(info)
+            return
+        raise StorageError(f"bag {bag.path} has no camera_info message: an episode history needs the intrinsics")
+
+    def intrinsics(self, info: Any) -> Intrinsics:
+        """Return the intrinsics of the rectified image; messages count pixel centres from 0, the core from 0.5."""
+        k = messages.intrinsics_of(info)
+        fx, fy, cx, cy = self._distortion(info).straight
+        return k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
+
+    def straight(self, frame: Frame, info: Any) -> Frame:
+        """Return the frame with those images rectified that are not yet."""
+        distortion = self._distortion(info)
+        if distortion.nothing:
+            return frame
+        if self._maps is None or self._maps[0] != distortion:
+            self._maps = distortion, Rectifier(distortion)
+        maps = self._maps[1]
+        color, depth = self._rectified
+        rgb = frame.rgb if color else maps.rgb(frame.rgb)
+        depth_m = frame.depth_m if depth else maps.nearest(frame.depth_m)
+        labels = frame.labels if color or frame.labels is None else maps.nearest(frame.labels)
+        return Frame(frame.stamp_ns, rgb, depth_m, frame.intrinsics, frame.map_from_base, frame.base_from_camera,
+                     labels)
+
+    def _distortion(self, info: Any) -> Distortion:
+        return distortion_of(info, self._rectified)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """An image or camera_info that waits."""
+
+    stamp_ns: int
+    log_ns: int
+    message: Any
+
+
+class _Moments:
+    """The messages of one moment together: each colour image with its nearest partners, once their pose is known.
+
+    A partner serves one moment only (each depth image is decoded once): the one whose colour image is nearest.
+    """
+
+    def __init__(self, bag: Bag, where: Poses, parts: tuple[str, ...], slop_ns: int, dropped: Counter[str]) -> None:
+        self._bag, self._where, self._parts, self._slop_ns, self._dropped = bag, where, parts, slop_ns, dropped
+        self._held: dict[str, deque[_Held]] = {key: deque() for key in ("color", *parts, "camera_info")}
+        self._bytes = 0
+        every_image = 2 * bag.count("camera_info") > bag.count("color")  # else one was sent for many
+        self._awaited = (*parts, "camera_info") if every_image else parts
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self._hold(next(self._bag.read(("camera_info",))))  # images may come before it
+        for recorded in self._bag.read((*self._held, *poses.KEYS)):
+            if recorded.key in poses.KEYS:
+                self._where.take(recorded)
+            else:
+                self._hold(recorded)
+            yield from self._complete(recorded.log_ns)
+        yield from self._complete(1 << 63)
+
+    def _hold(self, recorded: Recorded) -> None:
+        message = recorded.message
+        self._held[recorded.key].append(_Held(messages.stamp_of(message), recorded.log_ns, message))
+        self._bytes += _size(message)
+
+    def _complete(self, now_ns: int) -> Iterator[dict[str, Any]]:
+        """Yield what is complete, or has waited long enough."""
+        colors = self._held["color"]
+        while colors:
+            expired = now_ns - colors[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES
+            if not expired and not self._ready(colors[0]):
+                break
+            color = colors.popleft()
+            self._bytes -= _size(color.message)
+            parts = {key: held for key in self._parts if (held := self._partner(key, color))}
+            if len(parts) < len(self._parts):
+                self._dropped[f"no {' and '.join(p for p in self._parts if p not in parts)}"] += 1
+                continue
+            for key, held in parts.items():
+                self._held[key].remove(held)
+                self._bytes -= _size(held.message)
+            info = min(self._held["camera_info"], key=lambda held: abs(held.stamp_ns - color.stamp_ns))
+            yield {"color": color.message, "camera_info": info.message, **{k: h.message for k, h in parts.items()}}
+        self._forget(now_ns)
+
+    def _ready(self, color: _Held) -> bool:
+        """Say whether nothing that is still to come would change the moment of this image."""
+        for key in self._awaited:
+            if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
+                return False
+        depth = self._partner("depth", color)
+        if depth is None:
+            return True
+        if depth.stamp_ns > color.stamp_ns and len(self._held["color"]) < 2:
+            return False  # the next colour image may be nearer to it
+        try:
+            self._where.base_from_camera(color.stamp_ns, depth.message.header.frame_id)
+            self._where.map_from_base(color.stamp_ns, depth.message.header.frame_id)
+        except BadFrame:
+            return False
+        return True
+
+    def _partner(self, key: str, color: _Held) -> _Held | None:
+        """Return the nearest image of a kind, if it is near enough and no later colour image is nearer to it."""
+        near = min(self._held[key], key=lambda held: abs(held.stamp_ns - color.stamp_ns), default=None)
+        if near is None or abs(near.stamp_ns - color.stamp_ns) > self._slop_ns:
+            return None
+        rivals = (abs(other.stamp_ns - near.stamp_ns) for other in self._held["color"] if other is not color)
+        return None if min(rivals, default=self._slop_ns + 1) < abs(near.stamp_ns - color.stamp_ns) else near
+
+    def _forget(self, now_ns: int) -> None:
+        """Let go what no image to come can be near to."""
+        infos = self._held["camera_info"]
+        while len(infos) > 1 and now_ns - infos[0].log_ns > HOLD_NS:
+            infos.popleft()
+        for held in (self._held[key] for key in self._parts):
+            while held and (now_ns - held[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES):
+                self._bytes -= _size(held.popleft().message)
+                self._dropped["no color"] += 1
+
+
+def _size(message: Any) -> int:
+    return len(message.data) if hasattr(message, "data") else 0
+
+
+def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> EpisodeHistory:
+    """Return the episode history that a bag (folder, MCAP or sqlite3 file) holds. Raises StorageError."""
+    return EpisodeHistory(bag, namespace, options)

@@ -1,23 +1,22 @@
-"""Opens bags without ROS, finds the graph's topics in them, and knows where the robot was."""
+"""Opens bags without ROS and finds the topics in them that the graph, or a history of another robot, is made of."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rosbags.highlevel import AnyReader, AnyReaderError
-from rosbags.interfaces import Connection
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
 
-from eqa_nodes import messages
-from eqa_nodes.core.errors import BadPose, StorageError
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.bags.roles import ROLES, guess
+from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.graph import TOPICS
-from eqa_nodes.ros.tf_buffer import TfBuffer
-
-_FOREVER_NS = 1 << 63
 
 
 class Recorded(NamedTuple):
@@ -29,112 +28,110 @@ class Recorded(NamedTuple):
 
 
 class Bag:
-    """An open bag; topics are found by their names in the graph, under any one namespace."""
+    """An open bag; topics are found by their names in the graph, under any one namespace, or by name and type.
 
-    def __init__(self, path: Path, reader: AnyReader, namespace: str = "") -> None:
+    topics: key -> topic; unclear: role -> topics of which none is more likely than the others.
+    """
+
+    def __init__(self, path: Path, reader: Reader, namespace: str = "", remap: Mapping[str, str] | None = None) -> None:
+        """remap: role (one of ROLES) -> topic. Raises ConfigError for an unknown role, StorageError for no topic."""
         self.path = path
         self._reader = reader
-        self._connections = {key: found for key, topic in TOPICS.items()
-                             if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
-        self.keys = frozenset(self._connections)
+        self._store = _standard()
+        self.types = {c.topic: c.msgtype for c in reader.connections}
+        self._counts = Counter[str]()
+        for c in reader.connections:
+            self._counts[c.topic] += c.msgcount
+        named = {key: found for key, topic in TOPICS.items()
+                 if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
+        mine = {t: kind for t, kind in self.types.items() if t.startswith(f"/{namespace.strip('/')}".rstrip("/") + "/")}
+        guessed = guess(mine, {**named, **self._remapped(remap or {})})
+        self.topics, self.unclear = guessed.topics, guessed.unclear
+        self.keys = frozenset(self.topics)
 
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
-        return sum(c.msgcount for c in self._connections.get(key, ()))
+        return self._counts[self.topics.get(key, "")]
 
     def read(self, keys: Sequence[str]) -> Iterator[Recorded]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage."""
-        key_of = {c.topic: key for key in keys for c in self._connections.get(key, ())}
-        wanted = [c for key in keys for c in self._connections.get(key, ())]
+        wanted = [c for key in keys for c in self._connections(key)]
+        key_of = {self.topics[key]: key for key in keys if key in self.topics}
         if not wanted:
             return
         with _readable(self.path):
             for connection, log_ns, data in self._reader.messages(wanted):
-                yield Recorded(key_of[connection.topic], log_ns, self._reader.deserialize(data, connection.msgtype))
+                yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
 
-    def _find(self, name: str, namespace: str) -> list[Connection]:
-        """Return the connections of one topic: in the namespace, else outside of any, else in the only one there is."""
+    def _message(self, connection: Connection, data: bytes) -> Any:
+        """Standard messages by their standard definition (old bags carry none), all others by that of the bag."""
+        if connection.msgtype not in self._store.fielddefs:
+            text = connection.msgdef.data
+            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
+            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+            if self._store is _standard():  # which all bags share
+                self._store = get_typestore(Stores.ROS2_JAZZY)
+            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
+        return self._store.deserialize_cdr(data, connection.msgtype)
+
+    def _connections(self, key: str) -> list[Connection]:
+        return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
+
+    def _find(self, name: str, namespace: str) -> str:
+        """Return a topic of the graph: in the namespace, else outside of any, else in the only one there is."""
         for wanted in ([f"/{namespace}/{name}"] if namespace else []) + [f"/{name}"]:
-            found = [c for c in self._reader.connections if c.topic == wanted]
-            if found:
-                return found
-        found = [c for c in self._reader.connections if not namespace and c.topic.endswith(f"/{name}")]
-        topics = sorted({c.topic for c in found})
+            if wanted in self.types:
+                return wanted
+        topics = sorted(t for t in self.types if not namespace and t.endswith(f"/{name}"))
         if len(topics) > 1:
             raise StorageError(f"bag {self.path} has {' and '.join(topics)}: say which namespace is meant")
-        return found
+        return topics[0] if topics else ""
+
+    def _remapped(self, remap: Mapping[str, str]) -> dict[str, str]:
+        for role, topic in remap.items():
+            if role not in ROLES:
+                raise ConfigError(unknown("role", role, ROLES))
+            if self.types.get(topic) not in ROLES[role]:
+                has = sorted(t for t, type_name in self.types.items() if type_name in ROLES[role])
+                raise StorageError(f"bag {self.path} has no topic {topic!r} of {' or '.join(ROLES[role])} for {role}: "
+                                   f"it has {', '.join(has) or 'none'}")
+        return dict(remap)
+
+
+@cache
+def _standard() -> Typestore:
+    """Return the standard messages: those that a history is made of are the same in every release of ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
 
 
 @contextmanager
-def open_bag(path: Path, namespace: str = "") -> Iterator[Bag]:
-    """Open a bag folder or a single MCAP file. Raises StorageError when it is absent, damaged or was never closed."""
+def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
+    """Open a bag folder or a single MCAP or sqlite3 file.
+
+    Raises StorageError when it is absent, damaged or was never closed, or lacks a topic that `remap` names.
+    """
     path = Path(path)
     if path.is_dir() and not (path / "metadata.yaml").is_file():
-        raise StorageError(f"bag {path} was not closed, or is still being recorded: when nobody records it, run "
-                           f"`python -m eqa_nodes.bags.recover {path}`")
+        help_ = (f"name its file {file}, or run `ros2 bag reindex`" if (file := next(path.glob("*.db3"), None)) else
+                 f"when nobody records it, run `python -m eqa_nodes.bags.recover {path}`")
+        raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
     with _readable(path):
-        reader = AnyReader([path])
+        reader = Reader(path)
         reader.open()
     try:
-        yield Bag(path, reader, namespace)
+        with _readable(path):
+            bag = Bag(path, reader, namespace, remap)
+        yield bag
     finally:
         reader.close()
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
+    """A damaged bag makes its readers raise whatever they stumble over: none of it may pass without a name."""
     try:
         yield
-    except (AnyReaderError, OSError) as error:
-        raise StorageError(f"bag {path} cannot be read: {error}") from error
-
-
-class Poses:
-    """Where the robot was: all of a bag's transforms; odometry where no transform moves the base.
-
-    Without a map frame, odometry's frame stands for it. invalid: transforms that are not finite and rigid, by child.
-    """
-
-    def __init__(self, bag: Bag, base: str = "base_link") -> None:
-        self._buffer = TfBuffer(keep_ns=_FOREVER_NS)
-        self._base = base
-        self.invalid: Counter[str] = Counter()
-        self.stamps_ns: list[int] = []  # at which the base's pose was recorded
-        self._parents: dict[str, str] = {}
-        for key, _, message in bag.read(("tf", "tf_static")):
-            for t in message.transforms:
-                self._put(t.header, t.child_frame_id, messages.transform_of(t), key == "tf_static")
-        if base not in self._parents:
-            for _, _, message in bag.read(("odom",)):
-                self._put(message.header, base, messages.pose_of(message.pose.pose), False)
-        self.fixed = "map" if "map" in self._parents.values() else "odom"
-        if self.fixed not in self._parents.values():
-            raise StorageError(f"bag {bag.path} does not say where the robot was: it has no transforms from map or "
-                               "odom and no odometry; record /tf, /tf_static and odom")
-        self.stamps_ns = sorted(set(self.stamps_ns))
-
-    def base(self, stamp_ns: int) -> Transform:
-        """Return map_from_base. Raises BadFrame when it is not known at the stamp."""
-        return self._buffer.lookup(self.fixed, self._base, stamp_ns)
-
-    def camera(self, frame: str, stamp_ns: int) -> Transform:
-        """Return base_from_camera of an optical frame. Raises BadFrame when it is not known."""
-        return self._buffer.lookup(self._base, _name(frame), stamp_ns)
-
-    def _put(self, header: Any, child: str, transform: Transform, static: bool) -> None:
-        parent, child, stamp_ns = _name(header.frame_id), _name(child), messages.ns_of(header.stamp)
-        try:
-            self._buffer.put(parent, child, stamp_ns, transform, static)
-        except BadPose:
-            self.invalid[child] += 1
-            return
-        self._parents[child] = parent
-        if child == self._base:
-            self.stamps_ns.append(stamp_ns)
-
-
-def _name(frame: str) -> str:
-    """Frame names of old recordings begin with a slash."""
-    return frame.lstrip("/")
-
-
+    except EqaError:
+        raise
+    except Exception as error:
+        raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}") from error

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
-from scipy.spatial.transform import Rotation
 
+from eqa_nodes.bags.cameras import FARTHEST_M, base_below, mount
+from eqa_nodes.bags.files import read_bounded, read_raw_depth, read_rgb
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types import Frame, Intrinsics
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
@@ -35,22 +33,18 @@ DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
     """Return (H, W) float32 metres, 0 = no return, of a 16-bit depth image. depth_format: one of DEPTH_FORMATS."""
-    raw = _image(path)
-    if raw.ndim != 2 or raw.dtype == np.uint8:
-        raise BadFrame(f"{path} is {raw.shape} {raw.dtype}: a depth image has one channel of 16 bits")
-    return DEPTH_FORMATS[depth_format](raw.astype(np.uint32)).astype(np.float32)
+    return DEPTH_FORMATS[depth_format](read_raw_depth(path).astype(np.uint32)).astype(np.float32)
 
 
 def read_trajectory(path: Path) -> np.ndarray:
     """Return (n, 4, 4) camera-to-world matrices (OpenCV camera axes) of a .log file: a line of ids, then four rows."""
     try:
-        numbers = path.read_text().split()
-        poses = np.array(numbers, np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
-    except (OSError, ValueError) as error:
+        poses = np.array(read_bounded(path).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
+    except (BadFrame, ValueError) as error:
         raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
     rotations = poses[:, :3, :3]
-    if not np.allclose(rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3) or np.any(
-            np.linalg.det(rotations) < 0):
+    if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(poses[:, 3], (0, 0, 0, 1)) or not np.allclose(
+            rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3) or np.any(np.linalg.det(rotations) < 0):
         raise StorageError(f"trajectory {path} holds a matrix that is not a rigid transform")
     return poses
 
@@ -85,12 +79,10 @@ class RgbdFolder:
         if not 0 <= index < len(self):
             raise IndexError(index)
         map_from_camera = self._map_from_world @ self._poses[index]
-        x, y = map_from_camera[:2, 3].tolist()
-        map_from_base = Pose2(x, y, math.atan2(map_from_camera[1, 2], map_from_camera[0, 2])).transform()
-        base_from_camera = np.linalg.inv(map_from_base.matrix()) @ map_from_camera
-        rgb, depth_m = _image(self._colors[index]), read_depth(self._depths[index], self._format)
+        map_from_base = base_below(map_from_camera, 0.0)
+        rgb, depth_m = read_rgb(self._colors[index]), read_depth(self._depths[index], self._format)
         return Frame((index + 1) * self._period_ns, rgb, depth_m, self._intrinsics, map_from_base,
-                     _transform(base_from_camera))
+                     mount(map_from_base, map_from_camera))
 
     def _align(self) -> np.ndarray:
         """Return map_from_world."""
@@ -119,16 +111,3 @@ class RgbdFolder:
             raise BadFrame(f"{self._depths[0]} holds no depth at all")
         return float(np.percentile(heights, 2))
 
-
-def _transform(matrix: np.ndarray) -> Transform:
-    x, y, z = matrix[:3, 3].tolist()
-    qx, qy, qz, qw = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
-    return Transform((x, y, z), (qx, qy, qz, qw))
-
-
-def _image(path: Path) -> np.ndarray:
-    try:
-        with Image.open(path) as image:
-            return np.array(image)
-    except (OSError, UnidentifiedImageError) as error:
-        raise BadFrame(f"image {path} cannot be read: {error}") from error

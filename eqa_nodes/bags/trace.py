@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes import messages
-from eqa_nodes.bags.reader import Poses, open_bag
+from eqa_nodes.bags.poses import Poses, all_poses
+from eqa_nodes.bags.reader import open_bag
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2, pose2_of
@@ -27,7 +28,7 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     last: dict[str, Any] = {}
     with open_bag(Path(bag), namespace) as opened:
         if opened.count("tf") or opened.count("odom"):  # neither: its recorder was killed before it wrote anything
-            trace.poses = list(_path(Poses(opened)))
+            trace.poses = list(_path(all_poses(opened)))
         for key, _, message in opened.read(_KEYS):
             last[key] = message
             if key == "question":
@@ -46,7 +47,7 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
 def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
     for stamp_ns in poses.stamps_ns:
         try:
-            yield stamp_ns, pose2_of(poses.base(stamp_ns))
+            yield stamp_ns, pose2_of(poses.map_from_base(stamp_ns, ""))
         except BadFrame:
             continue  # before the first fix of the localisation the place is unknown
 

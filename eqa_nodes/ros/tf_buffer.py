@@ -54,9 +54,12 @@ class TfBuffer:
             seen.add(frame)
         return result
 
-    def clear(self) -> None:
-        """Forget the moving frames (time jumped)."""
-        self._samples.clear()
+    def clear(self, child: str = "") -> None:
+        """Forget the moving frames, or one of them (time jumped)."""
+        if child:
+            self._samples.pop(child, None)
+        else:
+            self._samples.clear()
 
     def _sample(self, child: str, stamp_ns: int) -> Transform:
         if child in self._static:

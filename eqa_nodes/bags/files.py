@@ -1,0 +1,81 @@
+"""Reads small files that nobody vouches for: nothing blocks, nothing is larger than a limit, every failure is named."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.core.errors import BadFrame
+
+MAX_PIXELS = 1 << 25  # more than an 8K camera has
+_MAX_IMAGE_BYTES = 4 * MAX_PIXELS
+_MAX_TEXT_BYTES = 1 << 16
+_FORMATS = ("JPEG", "PNG", "PPM")
+# What Pillow's decoders are known to raise at damaged images; SyntaxError is theirs for a broken PNG.
+_DAMAGE = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error,
+           zlib.error, Image.DecompressionBombError)
+
+
+def read_bounded(path: Path, limit: int = _MAX_IMAGE_BYTES) -> bytes:
+    """Return a whole file. Raises BadFrame when it is absent, no plain file, or larger than `limit` bytes."""
+    try:
+        if not path.is_file():  # opening a pipe would wait for its writer
+            raise BadFrame(f"{path} is absent or not a file")
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise BadFrame(f"{path} cannot be read: {error}") from error
+    if len(data) > limit:
+        raise BadFrame(f"{path} is larger than {limit} bytes: it cannot be what its name says")
+    return data
+
+
+def decode_image(data: bytes, what: object) -> Image.Image:
+    """Return the decoded JPEG, PNG or PNM image. Raises BadFrame naming `what` when it is damaged or too large."""
+    try:
+        image = Image.open(BytesIO(data), formats=_FORMATS)
+        if image.width * image.height > MAX_PIXELS:
+            raise BadFrame(f"image {what} claims {image.width}x{image.height} pixels, at most {MAX_PIXELS} are read")
+        image.load()
+    except _DAMAGE as error:
+        raise BadFrame(f"image {what} cannot be read: {error}") from error
+    return image
+
+
+def read_image(path: Path) -> np.ndarray:
+    """Return the pixels of an image as they are stored. Raises BadFrame."""
+    return np.array(decode_image(read_bounded(path), path))
+
+
+def rgb_pixels(data: bytes, what: object) -> np.ndarray:
+    """Return (H, W, 3) uint8 of an encoded image. Raises BadFrame naming `what`, also for pixels of 16 bits."""
+    image = decode_image(data, what)
+    if image.mode not in ("RGB", "RGBA", "L", "P"):
+        raise BadFrame(f"image {what} has mode {image.mode}, wanted colour of 8 bits")
+    return np.array(image if image.mode == "RGB" else image.convert("RGB"))
+
+
+def read_rgb(path: Path) -> np.ndarray:
+    """Return (H, W, 3) uint8. Raises BadFrame."""
+    return rgb_pixels(read_bounded(path), path)
+
+
+def read_raw_depth(path: Path) -> np.ndarray:
+    """Return (H, W) integers of a 16-bit image. Raises BadFrame."""
+    raw = read_image(path)
+    if raw.ndim != 2 or raw.dtype == np.uint8:
+        raise BadFrame(f"{path} is {raw.shape} {raw.dtype}: a depth image has one channel of 16 bits")
+    return raw
+
+
+def read_matrix(path: Path) -> np.ndarray:
+    """Return the (4, 4) float64 matrix of a text file, finite or not. Raises BadFrame."""
+    try:
+        return np.array(read_bounded(path, _MAX_TEXT_BYTES).split(), np.float64).reshape(4, 4)
+    except ValueError as error:
+        raise BadFrame(f"{path} holds no 4x4 matrix: {error}") from error

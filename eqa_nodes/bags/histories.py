@@ -1,0 +1,199 @@
+"""Episode histories of every kind behind one type: `open_history(path)` finds out what a path holds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError, unknown
+from eqa_nodes.core.frames import check_frame
+from eqa_nodes.core.types import Frame
+
+
+class EpisodeHistory(Protocol):
+    """What a robot or a person with a camera saw, with poses; each iteration reads it anew, a few frames at a time.
+
+    name: what the history is called; dropped: what the last iteration could not use, by reason.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return what the history is called."""
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """Return what the last iteration could not use, by reason."""
+
+    def __len__(self) -> int:
+        """Return how many images were recorded: an iteration yields as many frames, less the dropped ones."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the frames in the order of their recording. Raises StorageError where nothing more can be read."""
+
+
+class Recording(Protocol):
+    """Frames that are read by their index, in the map frame."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __getitem__(self, index: int) -> Frame:
+        """Return one frame. Raises BadFrame or BadPose when it cannot be used."""
+
+
+class RecordedHistory:
+    """A recording as an episode history: frames that cannot be used are skipped and counted."""
+
+    def __init__(self, name: str, recording: Recording) -> None:
+        self.name, self.recording = name, recording
+        self.dropped: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def __iter__(self) -> Iterator[Frame]:
+        self.dropped = Counter()
+        for i in range(len(self.recording)):
+            try:
+                frame = self.recording[i]
+                check_frame(frame)
+            except (BadFrame, BadPose) as error:
+                self.dropped[str(error)] += 1
+            else:
+                yield frame
+
+
+class _BagHistory:
+    """A bag's episode history under the common type."""
+
+    def __init__(self, path: Path) -> None:
+        from eqa_nodes.bags.history import read_history
+
+        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{path} is neither a folder nor a file")
+        self.name, self.bag = path.stem, read_history(path)
+
+    @property
+    def dropped(self) -> Counter[str]:
+        return self.bag.dropped
+
+    def __len__(self) -> int:
+        return self.bag.length
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self.bag)
+
+
+def _openeqa(path: Path) -> EpisodeHistory:
+    from eqa_nodes.bags.openeqa_folder import OpenEqaFolder
+
+    return RecordedHistory(path.name, OpenEqaFolder(path))
+
+
+def _sens(path: Path) -> EpisodeHistory:
+    from eqa_nodes.bags.scannet import SensFile
+
+    return RecordedHistory(path.stem, SensFile(path))
+
+
+def _scannet(path: Path) -> EpisodeHistory:
+    from eqa_nodes.bags.scannet import ScanNetFolder
+
+    return RecordedHistory(path.name, ScanNetFolder(path))
+
+
+def _redwood(path: Path) -> EpisodeHistory:
+    from eqa_nodes.bags.rgbd_folder import RgbdFolder
+
+    return RecordedHistory(path.name, RgbdFolder(path))
+
+
+class _Format(NamedTuple):
+    looks_like: str
+    fits: Callable[[Path], bool]
+    open: Callable[[Path], EpisodeHistory]
+
+
+def _is_bag(path: Path) -> bool:
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file() or _any(path, "*.mcap") or _any(path, "*.db3")
+    return path.suffix in (".mcap", ".db3") and path.is_file()
+
+
+def _any(path: Path, pattern: str) -> bool:
+    return next(path.glob(pattern), None) is not None
+
+
+FORMATS: dict[str, _Format] = {
+    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", _is_bag, _BagHistory),
+    "openeqa": _Format("a folder with NNNNN-rgb.png", lambda p: _any(p, "*-rgb.png"), _openeqa),
+    "redwood": _Format("a folder with color/, depth/ and trajectory.log",
+                       lambda p: (p / "trajectory.log").is_file(), _redwood),
+    "scannet": _Format("a folder with color/, depth/, pose/ and intrinsic/",
+                       lambda p: (p / "pose").is_dir() and (p / "intrinsic").is_dir(), _scannet),
+    "sens": _Format("a ScanNet .sens file", lambda p: p.suffix == ".sens" and p.is_file(), _sens),
+}
+
+
+def open_history(path: Path, format: str = "") -> EpisodeHistory:  # noqa: A002
+    """Return the episode history that a path holds. format: one of FORMATS, empty = find out.
+
+    Raises StorageError when the path is absent, fits no format or cannot be read as it; BadFrame when not even the
+    first frame can be used where the map frame comes from it.
+    """
+    path = Path(path)
+    if format and format not in FORMATS:
+        raise StorageError(unknown("format of episode histories", format, FORMATS))
+    try:
+        if not path.exists():
+            raise StorageError(f"there is no {path}: an episode history is {_wanted()}")
+        found = FORMATS.get(format) or next((f for f in FORMATS.values() if f.fits(path)), None)
+        if found is None:
+            raise StorageError(f"{path} holds no episode history: looked for {_wanted()}")
+        return found.open(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error}") from error
+
+
+def _wanted() -> str:
+    return "; ".join(f"{name}: {f.looks_like}" for name, f in FORMATS.items())
+
+
+class Survey(NamedTuple):
+    """What a history holds. image: width and height in pixels; lengths in metres, map frame, of the base's way."""
+
+    frames: int
+    image: tuple[int, int]
+    seconds: float  # between the first and the last frame
+    path_m: float
+    lowest: tuple[float, float, float]
+    highest: tuple[float, float, float]
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames per second; 0 where the stamps tell no time."""
+        return (self.frames - 1) / self.seconds if self.seconds > 0 else 0.0
+
+
+def survey(frames: Iterable[Frame]) -> Survey:
+    """Read all frames, one at a time. Raises StorageError when there is none."""
+    reading = iter(frames)
+    first = next(reading, None)
+    if first is None:
+        raise StorageError("the history holds no frame that can be used")
+    count, path_m, last_ns, here = 1, 0.0, first.stamp_ns, first.map_from_base.xyz
+    lowest = highest = here
+    for frame in reading:
+        before, here = here, frame.map_from_base.xyz
+        count, path_m, last_ns = count + 1, path_m + math.dist(before, here), frame.stamp_ns
+        lowest, highest = _each(min, lowest, here), _each(max, highest, here)
+    k = first.intrinsics
+    return Survey(count, (k.width, k.height), (last_ns - first.stamp_ns) / 1e9, path_m, lowest, highest)
+
+
+def _each(choose: Callable[[float, float], float], a: tuple[float, float, float],
+          b: tuple[float, float, float]) -> tuple[float, float, float]:
+    return choose(a[0], b[0]), choose(a[1], b[1]), choose(a[2], b[2])

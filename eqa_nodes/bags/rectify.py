@@ -1,0 +1,99 @@
+"""Images of a lens that bends lines -> those of a pinhole camera with the same matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+
+Matrix = tuple[float, float, float, float]
+_MODELS = ("plumb_bob", "rational_polynomial")
+
+
+class Distortion(NamedTuple):
+    """Lens distortion of a sensor_msgs/CameraInfo; no coefficients: none.
+
+    bent, straight: matrix of the image as it is, and of the pinhole image wanted: fx, fy, cx, cy, pixel centres at 0.
+    """
+
+    coefficients: tuple[float, ...]
+    bent: Matrix
+    straight: Matrix
+    width: int
+    height: int
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the image is a pinhole camera's already."""
+        return not self.coefficients and self.bent == self.straight
+
+
+def distortion_of(info: Any, rectified: Sequence[bool]) -> Distortion:
+    """Return the distortion of a camera_info. Raises BadFrame when its model is unknown.
+
+    rectified: of each image, whether it is straight already: such an image has the matrix P, and so get the others.
+    """
+    straight = _matrix(info.p, (0, 5, 2, 6)) if any(rectified) and info.p[0] > 0 else _matrix(info.k, (0, 4, 2, 5))
+    if all(rectified):
+        return Distortion((), straight, straight, int(info.width), int(info.height))
+    coefficients = tuple(map(float, info.d)) if any(info.d) else ()
+    usable = info.distortion_model in _MODELS and 4 <= len(coefficients) <= 8 and np.all(np.isfinite(coefficients))
+    if coefficients and not (usable and min(info.width, info.height) > 1):
+        raise BadFrame(f"distortion {info.distortion_model!r} with {len(coefficients)} coefficients cannot be taken "
+                       f"out (known: {', '.join(_MODELS)}): rectify the images and name their topics")
+    return Distortion(coefficients, _matrix(info.k, (0, 4, 2, 5)), straight, int(info.width), int(info.height))
+
+
+def _matrix(values: Any, places: tuple[int, int, int, int]) -> Matrix:
+    fx, fy, cx, cy = (float(values[i]) for i in places)
+    return fx, fy, cx, cy
+
+
+class Rectifier:
+    """Maps of one camera, computed once: where in the bent image each pixel of the straight one comes from."""
+
+    def __init__(self, distortion: Distortion) -> None:
+        u, v = _bent(distortion)
+        shape = (distortion.height, distortion.width)
+        self._inside = (u > -0.5) & (v > -0.5) & (u < shape[1] - 0.5) & (v < shape[0] - 0.5)  # false for NaN
+        u = np.where(self._inside, u, 0.0).clip(0, shape[1] - 1)
+        v = np.where(self._inside, v, 0.0).clip(0, shape[0] - 1)
+        self._nearest = np.rint(v).astype(np.int64) * shape[1] + np.rint(u).astype(np.int64)
+        left, top = np.minimum(u.astype(np.int64), shape[1] - 2), np.minimum(v.astype(np.int64), shape[0] - 2)
+        # Sixteenths of a pixel: the four weights are whole and sum to 256, so that 16 bits hold every product.
+        across, down = (np.rint((part - whole) * 16).astype(np.uint16) for part, whole in ((u, left), (v, top)))
+        corner = top * shape[1] + left
+        corners = [(corner, (16 - across) * (16 - down)), (corner + 1, across * (16 - down)),
+                   (corner + shape[1], (16 - across) * down), (corner + shape[1] + 1, across * down)]
+        self._corners = [(index, (weight * self._inside)[..., None].repeat(4, axis=-1)) for index, weight in corners]
+
+    def rgb(self, image: np.ndarray) -> np.ndarray:
+        """Return the (H, W, 3) uint8 image with lines straight, bilinear; black where the lens did not see."""
+        pixels = np.zeros((*image.shape[:2], 4), np.uint8)
+        pixels[..., :3] = image
+        packed = pixels.view(np.uint32).reshape(-1)  # one number a pixel: fetched at once
+        total = np.full(pixels.shape, 128, np.uint16)
+        for index, weight in self._corners:
+            total += packed[index][..., None].view(np.uint8) * weight
+        return np.ascontiguousarray((total >> 8).astype(np.uint8)[..., :3])
+
+    def nearest(self, image: np.ndarray) -> np.ndarray:
+        """Return the (H, W) image of depths or labels: no value is made up at an edge; 0 where nothing was seen."""
+        return np.where(self._inside, image.reshape(-1)[self._nearest], image.dtype.type(0))
+
+
+def _bent(d: Distortion) -> tuple[np.ndarray, np.ndarray]:
+    """Return u and v, (H, W) float64, in the bent image for each pixel of the straight one (Brown's model)."""
+    k1, k2, p1, p2, k3, k4, k5, k6 = (*d.coefficients, *(0.0,) * (8 - len(d.coefficients)))
+    fx, fy, cx, cy = d.straight
+    y, x = np.mgrid[:d.height, :d.width].astype(np.float64)
+    x, y = (x - cx) / fx, (y - cy) / fy
+    fx, fy, cx, cy = d.bent
+    r2 = x * x + y * y
+    radial = (1 + r2 * (k1 + r2 * (k2 + r2 * k3))) / (1 + r2 * (k4 + r2 * (k5 + r2 * k6)))
+    u = fx * (x * radial + 2 * p1 * x * y + p2 * (r2 + 2 * x * x)) + cx
+    v = fy * (y * radial + p1 * (r2 + 2 * y * y) + 2 * p2 * x * y) + cy
+    return u, v

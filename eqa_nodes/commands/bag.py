@@ -1,0 +1,51 @@
+"""`eqa bag check`: what is missing or wrong in a bag, and what it can still be used for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from eqa_nodes.bags.check import BagReport, check_bag
+from eqa_nodes.bags.history import BagOptions
+from eqa_nodes.core.errors import ConfigError
+
+_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Check and print; 1 when an error was found."""
+    options = BagOptions(remapping(arguments.remap), arguments.map_frame, arguments.base_frame, arguments.tolerance)
+    report = check_bag(arguments.bag, arguments.namespace, options)
+    if arguments.json:
+        print(json.dumps({"bag": report.bag, "usable": report.usable,
+                          "findings": [finding._asdict() for finding in report.findings],
+                          "uses": {use: {"usable": not errors, "errors": errors}
+                                   for use, errors in report.uses.items()}}, indent=2))
+    else:
+        _print(report)
+    return 0 if report.usable else 1
+
+
+def remapping(words: Sequence[str]) -> dict[str, str]:
+    """Return role -> topic of words like depth:=/camera/depth/image. Raises ConfigError."""
+    for word in words:
+        if not all(word.partition(":=")):
+            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
+    return {role: topic for role, _, topic in (word.partition(":=") for word in words)}
+
+
+def _print(report: BagReport) -> None:
+    console = Console(highlight=False)
+    for finding in report.findings:
+        console.print(f"[{_COLOURS[finding.state]}]{finding.state:8}[/] {finding.name:16} {escape(finding.found)}",
+                      soft_wrap=True)
+        if finding.remedy:
+            console.print(f"{'':26}{escape(finding.remedy)}", style="dim", soft_wrap=True)
+    console.print("\ncan be used for", soft_wrap=True)
+    for use, errors in report.uses.items():
+        console.print(f"[{'red' if errors else 'green'}]{'no' if errors else 'yes':8}[/] {use:24}"
+                      f"{'because of ' + ', '.join(errors) if errors else ''}".rstrip(), soft_wrap=True)

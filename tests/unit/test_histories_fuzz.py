@@ -1,0 +1,144 @@
+"""Damaged and hostile recordings: each reader ends with frames or a named error, in bounded memory.
+
+EQA_FUZZ sets how many mutations each reader gets. Each follows from its number alone: a failure names it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eqa_nodes.bags.agent_state import read_agent_state
+from eqa_nodes.bags.export import write_bag
+from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.openeqa_folder import write_openeqa
+from eqa_nodes.core.errors import BadFrame, StorageError
+from tests.unit.habitat_fixture import stand_ins, state_value
+from tests.unit.history_fixture import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
+
+COUNT = int(os.environ.get("EQA_FUZZ", "120"))
+MEMORY_KB = 512 << 10  # an image of the largest size that is read, twice, and what decodes it
+NUMBERS = (b"nan", b"inf", b"-inf", b"1e308", b"-1", b"0", b"1e-308", b"9" * 400, b"x", b"")
+EXTREMES = tuple(struct.pack(form, value) for form, values in (
+    ("<I", (0, 0x7FFFFFFF, 0xFFFFFFFF)), (">I", (0x7FFFFFFF, 16384)), ("<Q", (1 << 40, (1 << 63) - 1, (1 << 64) - 1)),
+    ("<f", (float("nan"), float("inf"), 3e38, 1e-40, 0.0))) for value in values)
+
+
+def mutated(data: bytes, random: np.random.Generator) -> bytes:
+    """Return data with one change, or a few."""
+    for _ in range(1 if random.random() < 0.6 else int(random.integers(2, 5))):
+        data = _changed(data, random)
+    return data
+
+
+def _changed(data: bytes, random: np.random.Generator) -> bytes:
+    """Return data with a bit, a run, an end, a number or a word changed."""
+    at, length, bit = int(random.integers(len(data) + 1)), int(random.integers(40)), int(random.integers(8))
+    noise = random.integers(0, 256, length, np.uint8).tobytes()
+    extreme = EXTREMES[random.integers(len(EXTREMES))]
+    kind = random.integers(9)
+    if kind < 3:
+        return data[:at] + bytes(b ^ 1 << bit for b in data[at:at + 1]) + data[at + 1:]
+    return (data[:at] + noise + data[at + length:], data[:at] + noise + data[at:], data[:at] + data[at + length:],
+            data[:at], data[:at] + extreme + data[at + len(extreme):], _word(data, random))[kind - 3]
+
+
+def _word(data: bytes, random: np.random.Generator) -> bytes:
+    words = data.split(b" ")
+    words[random.integers(len(words))] = NUMBERS[random.integers(len(NUMBERS))]
+    return b" ".join(words)
+
+
+def _spoil(path: Path, random: np.random.Generator) -> None:
+    """Change one file; one time in eight take it away or put something else in its place."""
+    what = random.integers(24)
+    data = path.read_bytes()
+    if what > 2:
+        path.write_bytes(mutated(data, random))
+        return
+    path.unlink()
+    if what == 1:
+        path.mkdir()
+    elif what == 2:
+        os.mkfifo(path)  # nobody writes to it: opening it would wait for ever
+
+
+def _sens(folder: Path) -> Path:
+    path = folder / "scene.sens"
+    path.write_bytes(sens_bytes([looking(1, 2), LOST, looking(1, 3)]))
+    return path
+
+
+def _bag(folder: Path) -> Path:
+    write_bag(walk(2), folder / "bag")
+    return next((folder / "bag").glob("*.mcap"))
+
+
+def _openeqa(folder: Path) -> Path:
+    write_openeqa(walk(2), folder / "openeqa")
+    return folder / "openeqa"
+
+
+def _scannet(folder: Path) -> Path:
+    return write_scannet(folder / "scannet", {0: looking(1, 2), 1: LOST, 2: looking(2, 2)})
+
+
+def _redwood(folder: Path) -> Path:
+    return write_redwood(folder / "redwood", 1)
+
+
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "bag": _bag, "openeqa": _openeqa, "redwood": _redwood, "scannet": _scannet, "sens": _sens}
+
+
+@pytest.mark.parametrize("name", sorted(MAKERS))
+def test_a_damaged_history_ends_in_frames_or_a_named_error(name: str, tmp_path: Path) -> None:
+    whole = MAKERS[name](tmp_path)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    named = used = 0
+    for seed in range(COUNT):
+        random = np.random.default_rng([seed, len(name)])
+        copy = tmp_path / f"mutated{whole.suffix}"
+        (shutil.copytree if whole.is_dir() else shutil.copyfile)(whole, copy)
+        files = sorted(p for p in copy.rglob("*") if p.is_file()) if copy.is_dir() else [copy]
+        _spoil(files[random.integers(len(files))], random)
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                history = open_history(copy, name)
+                used += bool(list(history) and not history.dropped)
+                named += bool(history.dropped)
+        except (StorageError, BadFrame):
+            named += 1
+        except Exception:
+            pytest.fail(f"mutation {seed} of {name} was not named")
+        finally:
+            shutil.rmtree(copy) if copy.is_dir() else copy.unlink(missing_ok=True)
+    assert named > COUNT // 10 and named + used >= COUNT * 0.9  # mutations bite, and each is told or harmless
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
+
+
+def test_a_damaged_pickle_ends_in_a_state_or_a_named_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = state_value(stand_ins(monkeypatch))
+    whole = [pickle.dumps(value, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    monkeypatch.undo()
+    path = tmp_path / "0.pkl"
+    used = 0
+    for seed in range(COUNT):
+        random = np.random.default_rng(seed)
+        path.write_bytes(mutated(whole[random.integers(len(whole))], random))
+        try:
+            read_agent_state(path)
+            used += 1
+        except StorageError:
+            continue
+        except Exception:
+            pytest.fail(f"mutation {seed} of a pickle was not named")
+    assert COUNT // 50 < used < COUNT // 2  # some change no more than a number
