@@ -190,12 +190,6 @@ def same(a: str, b: str) -> bool:
     return canonical(a) == canonical(b)
 
 
-def synonyms(text: str) -> tuple[str, ...]:
-    """Return every known wording of a canonical word or phrase, the canonical first (itself where none is known)."""
-    head = canonical(text)
-    return tuple(entry for entry, first in _CANONICAL.items() if first == head) or (head,)
-
-
 def content_words(text: str) -> tuple[str, ...]:
     """Return the canonical words that carry meaning, in order, each once."""
     return tuple(dict.fromkeys(word for word in canonical(text).split() if word not in _STOP))

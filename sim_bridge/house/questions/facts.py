@@ -140,12 +140,6 @@ class Facts:
         """Return whether no other of `among` could be meant by the thing's kind."""
         return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
 
-    def only(self, kind: str, among: Iterable[Thing]) -> Thing | None:
-        """Return the one thing of a kind, or None where there is none or a choice."""
-        among = list(among)
-        found = [t for t in among if t.kind == kind]
-        return found[0] if len(found) == 1 and self.alone(found[0], among) else None
-
     def name(self, thing: Thing) -> str | None:
         """Return a noun phrase that fits this thing only, with its room where that can be told; else None."""
         if thing.id not in self._names:
