@@ -17,12 +17,14 @@ from eqa_interfaces.msg import Episode
 
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.types import Intrinsics, Join
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from tests.unit.frame_fixture import frame
 
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 SECOND = 1_000_000_000
@@ -78,6 +80,12 @@ class Camera:
                 if self._heard.wait_for(lambda: stamp in self.taken, 0.5):
                     return True
         return False
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Compile what a first observation would wait for, longer than a camera here does."""
+    Storeys().integrate(frame(SECOND))
 
 
 @pytest.fixture
