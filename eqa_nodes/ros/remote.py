@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from eqa_nodes.ros.interfaces import interface, qos
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this
 SERVERS = {key: name for name, spec in NODES.items() for key in spec.serves}
+AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
 ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
 
@@ -28,15 +30,23 @@ class Births:
 
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
+        self._heard: dict[str, float] = {}  # of a successor, by our own clock
         topic = TOPICS["started"]
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
 
     def _on_started(self, header: Any) -> None:
-        self._born[header.frame_id] = max(ns_of(header.stamp), self.of(header.frame_id))
+        name, born = header.frame_id, ns_of(header.stamp)
+        if 0 < self.of(name) < born:
+            self._heard[name] = time.monotonic()
+        self._born[name] = max(born, self.of(name))
 
     def of(self, name: str) -> int:
         """Return the start of a node in ns, 0 while it is unknown."""
         return self._born.get(name, 0)
+
+    def just_started_again(self, name: str) -> bool:
+        """Say whether a node's successor was heard of so lately that it may not be discovered yet."""
+        return time.monotonic() - self._heard.get(name, -math.inf) < DISCOVERY_S
 
 
 class Reborn(NodeLost):
@@ -68,19 +78,30 @@ class _Remote:
         self.server = SERVERS[key]
         self._key, self._births = key, births
 
-    def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None) -> Any:
-        """Return a future's result. Raises NodeLost at the deadline, Reborn when the server was started again."""
+    def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,
+              again: Callable[[], Any] | None = None) -> Any:
+        """Return a future's result. Raises NodeLost at the deadline, Reborn when the server was started again.
+
+        again: asks once more, for a server that may have missed the first request; the first answer counts.
+        """
         done = threading.Event()
+        asked = [future]
         future.add_done_callback(lambda _: done.set())
         end = time.monotonic() + deadline_s
+        ask_at = time.monotonic() + AGAIN_S
         while not done.wait(POLL_S):
             alive()
             if born and self._births.of(self.server) != born:
                 raise Reborn(f"{self.server} died while it worked on {self._key}, and was started again")
             if time.monotonic() > end:
-                future.cancel()
+                for one in asked:
+                    one.cancel()
                 raise NodeLost(f"{self.server} did not answer {self._key} within {deadline_s:g} s: does it run?")
-        return future.result()
+            if again is not None and len(asked) <= AGAIN and time.monotonic() > ask_at:
+                asked.append(again())
+                asked[-1].add_done_callback(lambda _: done.set())
+                ask_at += AGAIN_S
+        return next(one for one in asked if one.done()).result()
 
 
 class Service(_Remote):
@@ -110,7 +131,11 @@ class Service(_Remote):
         if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
             raise NodeLost(f"nobody serves {self._client.srv_name}: does {self.server} run?")
         born = self._births.of(self.server)
-        return self._wait(self._client.call_async(self.Request(**fields)), deadline_s, born)
+        def ask() -> Any:
+            return self._client.call_async(self.Request(**fields))
+
+        repeat = self._key not in ONCE and self._births.just_started_again(self.server)
+        return self._wait(ask(), deadline_s, born, again=ask if repeat else None)
 
 
 class Action(_Remote):
