@@ -86,6 +86,20 @@ def camera_mount(height_m: float, tilt_down_rad: float = 0.0, forward_m: float =
                                                                LINK_FROM_OPTICAL_XYZW))
 
 
+def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:
+    """Return a_from_c."""
+    xyz = a_from_b.matrix() @ np.array([*b_from_c.xyz, 1.0])
+    return Transform((float(xyz[0]), float(xyz[1]), float(xyz[2])), quat_multiply(a_from_b.xyzw, b_from_c.xyzw))
+
+
+def inverse(a_from_b: Transform) -> Transform:
+    """Return b_from_a."""
+    x, y, z, w = a_from_b.xyzw
+    turned = Transform((0.0, 0.0, 0.0), (-x, -y, -z, w))
+    back = turned.matrix()[:3, :3] @ np.array(a_from_b.xyz)
+    return turned._replace(xyz=(-float(back[0]), -float(back[1]), -float(back[2])))
+
+
 def quat_multiply(a: tuple[float, float, float, float],
                   b: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     """Return the Hamilton product of two quaternions (x, y, z, w)."""

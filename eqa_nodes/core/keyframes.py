@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Frame, Label, Sighting
 
 
@@ -30,6 +31,15 @@ class KeyframeConfig:
     min_change: float = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
     max_changes: int = 8  # remembered changes of one view: a television that runs all day ends there
     jpeg_quality: int = 90
+
+    def __post_init__(self) -> None:
+        if not max(self.min_move_m, self.same_move_m) <= CELL_M:
+            raise ConfigError(f"keyframes.min_move_m is {self.min_move_m}, same_move_m {self.same_move_m}: at most "
+                              f"{CELL_M:g} m, or a home is remembered by a handful of views")
+
+
+Cell = tuple[int, int, int]
+CELL_M = 1.0  # edge of the cells that views are kept in, metres
 
 
 class View(NamedTuple):
@@ -55,7 +65,7 @@ class Look:
         m = frame.map_from_camera()
         self.position = float(m[0, 3]), float(m[1, 3]), float(m[2, 3])
         self.axis = float(m[0, 2]), float(m[1, 2]), float(m[2, 2])
-        self.possible = [_item(label) for label in possible]
+        self.possible = [item_of(label) for label in possible]
 
     @cached_property
     def thumb(self) -> bytes:
@@ -65,14 +75,15 @@ class Look:
     @cached_property
     def content(self) -> tuple[str, ...]:
         """As in View."""
-        return tuple(sorted(_item(s.label) for s in self._seen()))
+        return tuple(sorted(item_of(s.label) for s in self._seen()))
 
     def view(self) -> View:
         """Return what is remembered of it."""
         return View(self.position, self.axis, self.thumb, self.content)
 
 
-def _item(label: Label) -> str:
+def item_of(label: Label) -> str:
+    """Return what is new when it comes into view: an instance in a state."""
     return f"{label.instance} {label.attributes.get('state', '')}"
 
 
@@ -92,17 +103,29 @@ def jpeg_of(frame: Frame, quality: int) -> bytes:
     return out.getvalue()
 
 
-class Novelty:
-    """Remembers views in a spatial hash and says what is new about another one."""
+def cell_of(position: tuple[float, float, float]) -> Cell:
+    """Return the cell that a position lies in."""
+    x, y, z = (math.floor(p / CELL_M) for p in position)
+    return x, y, z
 
-    def __init__(self, config: KeyframeConfig | None = None) -> None:
+
+class Novelty:
+    """Remembers views in a spatial hash and says what is new about another one.
+
+    stored, knows: what is remembered from before, asked for when the robot comes there: the views of a cell, and
+    whether an item of content was ever in view. So opening a memory of a million views reads none of them.
+    """
+
+    def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[View]] = lambda cell: [],
+                 knows: Callable[[str], bool] = lambda item: False) -> None:
         self._config = config or KeyframeConfig()
-        self._cells: dict[tuple[int, int, int], list[View]] = {}
+        self._stored, self._knows = stored, knows
+        self._cells: dict[Cell, list[View]] = {}
         self._content: set[str] = set()
 
     def add(self, view: View) -> None:
         """Remember a view."""
-        self._cells.setdefault(self._cell(view.position), []).append(view)
+        self._in(cell_of(view.position)).append(view)
         self._content.update(view.content)
 
     def reason(self, view: Look) -> str:
@@ -119,7 +142,7 @@ class Novelty:
         return "change" if self._changed(view, alike) else ""
 
     def _is_new(self, content: Iterable[str]) -> bool:
-        return any(item not in self._content for item in content)
+        return any(item not in self._content and not self._knows(item) for item in content)
 
     def _changed(self, view: Look, alike: list[View]) -> bool:
         c = self._config
@@ -129,17 +152,17 @@ class Novelty:
             return False
         return min(_difference(v.thumb, view.thumb) for v in same) > c.min_change
 
-    def _cell(self, position: tuple[float, float, float]) -> tuple[int, int, int]:
-        size = self._config.min_move_m
-        x, y, z = (math.floor(p / size) for p in position)
-        return x, y, z
+    def _in(self, cell: Cell) -> list[View]:
+        if cell not in self._cells:
+            self._cells[cell] = self._stored(cell)
+        return self._cells[cell]
 
     def _around(self, position: tuple[float, float, float]) -> Iterable[View]:
-        x, y, z = self._cell(position)
+        x, y, z = cell_of(position)
         for dx in (-1, 0, 1):
             for dy in (-1, 0, 1):
                 for dz in (-1, 0, 1):
-                    yield from self._cells.get((x + dx, y + dy, z + dz), ())
+                    yield from self._in((x + dx, y + dy, z + dz))
 
 
 def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:

@@ -6,10 +6,8 @@ import bisect
 import math
 from collections.abc import Iterable
 
-import numpy as np
-
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Transform, quat_multiply
+from eqa_nodes.core.geometry import Transform, compose
 
 KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
 Quaternion = tuple[float, float, float, float]
@@ -73,12 +71,6 @@ class TfBuffer:
             raise BadFrame(f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}")
         share = (stamp_ns - stamps[at - 1]) / (stamps[at] - stamps[at - 1])
         return interpolate(samples[at - 1], samples[at], share)
-
-
-def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:
-    """Return a_from_c."""
-    xyz = a_from_b.matrix() @ np.array([*b_from_c.xyz, 1.0])
-    return Transform((float(xyz[0]), float(xyz[1]), float(xyz[2])), quat_multiply(a_from_b.xyzw, b_from_c.xyzw))
 
 
 def interpolate(a: Transform, b: Transform, share: float) -> Transform:

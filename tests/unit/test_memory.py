@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.types import Frame, RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
 
@@ -173,8 +174,9 @@ def test_the_same_frames_give_the_same_memory(tmp_path: Path) -> None:
 
 
 def test_reset_forgets_or_keeps(store: MemoryStore) -> None:
+    store.reset("first", map_name="home")
     _visit(store)
-    store.reset("second", keep=True)
+    store.reset("second", keep=True, map_name="home")
     assert store.since(0) == []
     assert _ids(store, "kettle") == [1]
     assert store.take(frame(1, Pose2(0.0, 0.0, 0.0), {1: (0, 0, 12, 12), 2: (12, 0, 50, 30)}), LABELS) is None
@@ -262,10 +264,10 @@ def test_a_file_that_is_no_memory_is_named(tmp_path: Path) -> None:
 
 
 def test_a_python_without_full_text_search_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: MemoryStore) -> None:
+    def fail(self: Database) -> None:
         raise sqlite3.OperationalError("no such module: fts5")
 
-    monkeypatch.setattr(MemoryStore, "_open", fail)
+    monkeypatch.setattr(Database, "_open", fail)
     with pytest.raises(StorageError, match="FTS5"):
         MemoryStore(tmp_path / "memory.db")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, pose2_of
-from eqa_nodes.ros.tf_buffer import KEEP_NS, TfBuffer, compose, interpolate
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose, inverse, pose2_of
+from eqa_nodes.ros.tf_buffer import KEEP_NS, TfBuffer, interpolate
 
 SECOND = 1_000_000_000
 angles = st.floats(-math.pi, math.pi)
@@ -30,6 +30,13 @@ def test_composing_with_identity_changes_no_bit(a: Pose2) -> None:
     t = a.transform(0.1)
     assert compose(Transform.identity(), t) == t
     assert compose(t, Transform.identity()) == t
+
+
+@given(poses)
+def test_the_inverse_leads_back(a: Pose2) -> None:
+    t = compose(a.transform(0.1), camera_mount(1.2, 0.3))
+    assert np.allclose(compose(t, inverse(t)).matrix(), np.eye(4), atol=1e-9)
+    assert np.allclose(inverse(t).matrix(), np.linalg.inv(t.matrix()), atol=1e-9)
 
 
 @given(poses, poses, st.floats(0, 1))

@@ -1,0 +1,163 @@
+"""One SQLite file that one process writes: schema, lock, transactions, and named errors.
+
+Write-ahead log with synchronous=FULL: a commit returns only after the log is on the disk, so what was acknowledged
+survives kill -9 and a power cut alike; without FULL the last commits would be lost in a power cut.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.errors import StorageError
+
+VERSION = 3
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS maps (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, root INTEGER NOT NULL, root_from_map BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (number INTEGER PRIMARY KEY, id TEXT NOT NULL, map INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS keyframes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, root INTEGER NOT NULL, stamp_ns INTEGER NOT NULL,
+    cell INTEGER NOT NULL, map_from_base BLOB NOT NULL, camera BLOB NOT NULL, thumb BLOB NOT NULL,
+    caption TEXT NOT NULL, region TEXT NOT NULL, things TEXT NOT NULL, sightings TEXT NOT NULL, places TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS keyframes_by_cell ON keyframes (root, cell);
+CREATE INDEX IF NOT EXISTS keyframes_by_session ON keyframes (session, id);
+CREATE INDEX IF NOT EXISTS keyframes_by_region ON keyframes (root, region);
+CREATE TABLE IF NOT EXISTS images (id INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS content (root INTEGER, item TEXT, PRIMARY KEY (root, item)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS signatures (chunk INTEGER PRIMARY KEY, rows BLOB NOT NULL);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+    kinds, attributes, rooms, caption, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS tiers USING fts5 (words, detail = none, columnsize = 0);
+CREATE TABLE IF NOT EXISTS terms (term TEXT PRIMARY KEY, docs INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS regions (
+    root INTEGER, name TEXT, views INTEGER NOT NULL, x REAL NOT NULL, y REAL NOT NULL, PRIMARY KEY (root, name)
+    ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS objects (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root INTEGER NOT NULL, kind TEXT NOT NULL, room TEXT NOT NULL,
+    attributes TEXT NOT NULL, box BLOB NOT NULL, times INTEGER NOT NULL, first_ns INTEGER NOT NULL,
+    last_ns INTEGER NOT NULL, missed INTEGER NOT NULL, gone_ns INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS seen (
+    object INTEGER, keyframe INTEGER, pixels INTEGER NOT NULL, bbox TEXT NOT NULL, attributes TEXT NOT NULL,
+    box BLOB NOT NULL, PRIMARY KEY (object, keyframe)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS seen_by_keyframe ON seen (keyframe);
+"""
+
+
+class Database:
+    """The file, opened. write False: read what another process may be writing."""
+
+    def __init__(self, path: Path, write: bool = True) -> None:
+        """Open or create. Raises StorageError when it cannot be opened, is something else, or has a writer already."""
+        self.path, self._write = Path(path), write
+        self._lock: int | None = None
+        with self.storage("opened"):
+            if write:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._lock = _locked(self.path)
+            elif not self.path.is_file():
+                raise StorageError(f"there is no memory {self.path}: name the file that the memory node wrote")
+            try:
+                self._open()
+            except BaseException:
+                self._unlock()
+                raise
+
+    def execute(self, sql: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement."""
+        return self._db.execute(sql, tuple(values))
+
+    def many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Run one statement for each row of values."""
+        self._db.executemany(sql, rows)
+
+    def value(self, sql: str, values: Iterable[Any] = ()) -> Any:
+        """Return the first column of the first row, None without one."""
+        row = self.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, on the disk when it ends; a failed one leaves the file as it was."""
+        with self.storage("written"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def storage(self, what: str) -> Iterator[None]:
+        """Name what fails inside, with the remedy."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            remedy = ("use a Python whose sqlite3 has FTS5 (python.org, Debian and Ubuntu builds have it)"
+                      if "fts5" in str(error) else "free space there, check the permissions, or name another file")
+            raise StorageError(f"memory {self.path} could not be {what} ({error}): {remedy}") from error
+
+    def used_bytes(self) -> int:
+        """Return the size of what the file holds, free pages not counted."""
+        pages, free = self.value("PRAGMA page_count"), self.value("PRAGMA freelist_count")
+        return int((pages - free) * self.value("PRAGMA page_size"))
+
+    def shrink(self) -> None:
+        """Give freed pages back and empty the log, so that what was deleted is in no file any more."""
+        with self.storage("written"):
+            for table in ("words", "tiers"):  # else deleted words stay in their segments
+                self.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+            self.execute("PRAGMA incremental_vacuum").fetchall()
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._db.close()
+        self._unlock()
+
+    def _open(self) -> None:
+        target = str(self.path) if self._write else f"{self.path.absolute().as_uri()}?mode=ro"
+        self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=10.0,
+                                   uri=not self._write)
+        version = self.value("PRAGMA user_version")
+        if version not in ((0, VERSION) if self._write else (VERSION,)):
+            self._db.close()
+            raise StorageError(f"memory {self.path} has format {version}, this version reads {VERSION}: "
+                               "name another file")
+        if not self._write:
+            return
+        self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
+        self.execute("PRAGMA journal_mode = WAL")
+        self.execute("PRAGMA synchronous = FULL")
+        self.execute("PRAGMA secure_delete = ON")
+        self._db.executescript(_SCHEMA)
+        self.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _locked(path: Path) -> int:
+    """Return a file descriptor that holds the lock; it goes with the process, however that ends."""
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.read(descriptor, 20).decode(errors="replace") or "unknown"
+        os.close(descriptor)
+        raise StorageError(f"memory {path} is being written by process {owner}: stop that one, or name another "
+                           "file") from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
+    return descriptor

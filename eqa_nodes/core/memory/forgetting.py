@@ -1,0 +1,206 @@
+"""What memory lets go: what it is told to, and what other views make up for when the file grows beyond its budget."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.keyframes import cell_of, item_of
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.memory import maps, rows
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.maps import Maps, pack, unpack
+from eqa_nodes.core.types import Keyframe, Place
+
+_SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
+_FINEST_M = 0.5  # edge of the cells in which views make up for each other; doubled until enough can go
+_SECTORS = 8
+
+
+class Selection(NamedTuple):
+    """What to forget; conditions combine, at least one is needed.
+
+    region: kind of room; kind: of a thing: the views that show it; near: x, y, radius in metres of the running
+    session's map; after_ns, before_ns: stamps, 0 = no bound; everything: all there is.
+    """
+
+    region: str = ""
+    kind: str = ""
+    near: tuple[float, float, float] | None = None
+    after_ns: int = 0
+    before_ns: int = 0
+    everything: bool = False
+
+
+class Forgotten(NamedTuple):
+    """How much was deleted."""
+
+    keyframes: int
+    objects: int
+
+
+def forget(db: Database, index: Index, root: int, selection: Selection) -> Forgotten:
+    """Delete what is selected, inside a transaction. Raises BadQuestion when nothing is selected by.
+
+    A place (near) is one of the map `root`; time, region and kind reach into every map.
+    """
+    if selection == Selection():
+        raise BadQuestion("say what to forget: a region, a kind of thing, a time, a place, or everything")
+    where = root if selection.near is not None else None
+    chosen = index.rows["id"][index.allowed(where, selection.after_ns, selection.before_ns, selection.near)]
+    ids = set(chosen.tolist())
+    if selection.region:
+        wanted = canonical(selection.region)
+        ids &= {i for i, region in db.execute("SELECT id, region FROM keyframes") if canonical(region) == wanted}
+    if selection.kind:
+        wanted = canonical(selection.kind)
+        ids &= {i for i, kind in db.execute("SELECT keyframe, kind FROM seen JOIN objects ON objects.id = object")
+                if canonical(kind) == wanted}
+    before = db.value("SELECT count(*) FROM objects")
+    _delete(db, index, sorted(ids))
+    _drop_times(db, selection)
+    return Forgotten(len(ids), before - db.value("SELECT count(*) FROM objects"))
+
+
+def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
+    """Delete the views that others make up for until the file fits, inside a transaction; return how many.
+
+    Views of one cell and direction make up for each other: all but the newest may go, the oldest of the fullest cells
+    first; cells grow until enough can go. The best view of each object goes last.
+    """
+    stored = index.rows
+    mean = db.used_bytes() / max(1, len(stored))
+    surplus = min(len(stored) - 1, int(np.ceil((db.used_bytes() - _SLACK * limit_bytes) / mean)))
+    if surplus <= 0:
+        return 0
+    best = {i for i, _ in db.execute("SELECT keyframe, max(pixels * 1e9 + keyframe) FROM seen GROUP BY object")}
+    gone = np.zeros(len(stored), bool)
+    free = ~np.isin(stored["id"], sorted(best))
+    edge = _FINEST_M
+    while gone.sum() < surplus:
+        rank = _ranks(stored, ~gone, edge)
+        can_go = np.flatnonzero(free & ~gone & (rank > 0))
+        order = can_go[np.lexsort((stored["id"][can_go], -rank[can_go]))]
+        gone[order[:surplus - int(gone.sum())]] = True
+        edge *= 2
+        if edge > 1e4:  # one cell holds all that may go: now the best views too, the oldest first
+            free[:] = True
+            rest = np.flatnonzero(~gone)
+            gone[rest[:surplus - int(gone.sum())]] = True
+    _delete(db, index, stored["id"][gone].tolist())
+    return int(gone.sum())
+
+
+def realign(db: Database, index: Index, where: Maps, name: str, known: str, known_from_map: Transform) -> None:
+    """Move what was stored of a map into the place that is known now, inside a transaction. Raises StorageError."""
+    root, target, by = where.aligned(name, known, known_from_map)
+    condition, values = ("root = ?", [root])
+    if root == target:
+        sessions = where.sessions_of(name)
+        condition, values = f"session IN ({','.join('?' * len(sessions))})", sessions
+    ids = [i for i, in db.execute(f"SELECT id FROM keyframes WHERE {condition} ORDER BY id", values).fetchall()]
+    table = index.rows.copy()
+    for i in ids:
+        _move(db, table, i, target, by)
+    if root != target:
+        for number, box in db.execute("SELECT id, box FROM objects WHERE root = ?", (root,)).fetchall():
+            db.execute("UPDATE objects SET root = ?, box = ? WHERE id = ?",
+                       (target, rows.pack_box(*maps.box(by, *rows.unpack_box(box))), number))
+        db.execute("INSERT OR IGNORE INTO content SELECT ?, item FROM content WHERE root = ?", (target, root))
+        db.execute("DELETE FROM content WHERE root = ?", (root,))
+    index.rewrite(db, table, np.array(ids, np.int64))
+    _count_regions(db, table)
+    index.replace(table)
+
+
+def _move(db: Database, table: np.ndarray, keyframe_id: int, root: int, by: Transform) -> None:
+    pose, taken_at, seen, places = db.execute(
+        "SELECT map_from_base, camera, sightings, places FROM keyframes WHERE id = ?", (keyframe_id,)).fetchone()
+    k = maps.moved(Keyframe(keyframe_id, 0, unpack(pose), b"", rows.load_sightings(seen),
+                            places=tuple(Place(*p) for p in json.loads(places))), by)
+    camera = struct.unpack("<6d", taken_at)
+    position = maps.point(by, camera[:3])
+    x, y, z = (by.matrix()[:3, :3] @ np.array(camera[3:])).tolist()
+    db.execute("UPDATE keyframes SET root = ?, cell = ?, map_from_base = ?, camera = ?, sightings = ?, places = ? "
+               "WHERE id = ?",
+               (root, rows.cell_number(cell_of(position)), pack(k.map_from_base), rows.camera(position, (x, y, z)),
+                rows.dump_sightings(k.sightings), json.dumps(k.places), keyframe_id))
+    row = table[np.searchsorted(table["id"], keyframe_id)]
+    row["x"], row["y"], row["z"] = k.map_from_base.xyz
+    row["yaw"], row["root"] = np.arctan2(y, x), root
+
+
+def _ranks(stored: np.ndarray, there: np.ndarray, edge_m: float) -> np.ndarray:
+    """Return how many newer views (n,) share a view's cell and direction; 0 for those that are not there."""
+    sector = np.floor((stored["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
+    x, y, z = (np.floor(stored[axis] / edge).astype(np.int64)
+               for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
+    key = np.stack([stored["root"], x, y, z, sector if edge_m < 8 else np.zeros_like(sector)])
+    _, cell = np.unique(key, axis=1, return_inverse=True)
+    rank = np.zeros(len(stored), np.int64)
+    at = np.flatnonzero(there)
+    order = at[np.lexsort((-stored["id"][at], cell.ravel()[at]))]  # cell by cell, the newest first
+    begins = np.flatnonzero(np.diff(cell.ravel()[order], prepend=-1))
+    rank[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    return rank
+
+
+def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
+    """Delete keyframes, and the objects that no other one shows."""
+    if not ids:
+        return
+    for i in ids:
+        columns = db.execute("SELECT kinds, attributes, rooms, caption FROM words WHERE rowid = ?", (i,)).fetchone()
+        rows.count_terms(db, columns, -1)
+    for table, key in (("keyframes", "id"), ("images", "id"), ("vectors", "id"), ("words", "rowid"), ("tiers", "rowid"),
+                       ("seen", "keyframe")):
+        db.many(f"DELETE FROM {table} WHERE {key} = ?", ((i,) for i in ids))
+    db.execute("DELETE FROM terms WHERE docs <= 0")
+    db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen)")
+    _recount_content(db)
+    kept = index.rows[~np.isin(index.rows["id"], ids)]
+    index.rewrite(db, kept, np.array(ids, np.int64))
+    _count_regions(db, kept)
+    index.replace(kept)
+
+
+def _drop_times(db: Database, selection: Selection) -> None:
+    """Let no object's times tell of a span that was forgotten: they go back to views that are left."""
+    if not (selection.after_ns or selection.before_ns):
+        return
+    last = selection.before_ns or (1 << 62)
+    for number, in db.execute("SELECT id FROM objects WHERE last_ns BETWEEN ? AND ? OR first_ns BETWEEN ? AND ?",
+                              (selection.after_ns, last) * 2).fetchall():
+        db.execute("UPDATE objects SET (first_ns, last_ns) = (SELECT min(stamp_ns), max(stamp_ns) FROM seen "
+                   "JOIN keyframes ON keyframes.id = keyframe WHERE object = objects.id) WHERE id = ?", (number,))
+    db.execute("UPDATE objects SET gone_ns = 0, missed = 0 WHERE gone_ns BETWEEN ? AND ?",
+               (max(1, selection.after_ns), last))
+
+
+def _recount_content(db: Database) -> None:
+    """Let what no remembered view shows be new again."""
+    left: set[tuple[int, str]] = set()
+    for root, seen in db.execute("SELECT root, sightings FROM keyframes"):
+        left.update((root, item_of(s.label)) for s in rows.load_sightings(seen))
+    known = set(db.execute("SELECT root, item FROM content").fetchall())
+    db.many("DELETE FROM content WHERE root = ? AND item = ?", sorted(known - left))
+
+
+def _count_regions(db: Database, stored: np.ndarray) -> None:
+    """Count anew where the views of each region lie."""
+    db.execute("DELETE FROM regions")
+    sums: dict[tuple[int, str], list[float]] = {}
+    place = dict(zip(stored["id"].tolist(), zip(stored["x"].tolist(), stored["y"].tolist())))
+    for i, root, region in db.execute("SELECT id, root, region FROM keyframes WHERE region != ''"):
+        entry = sums.setdefault((root, canonical(region)), [0, 0.0, 0.0])
+        entry[0] += 1
+        entry[1] += place[i][0]
+        entry[2] += place[i][1]
+    db.many("INSERT INTO regions VALUES (?, ?, ?, ?, ?)", ((*key, *entry) for key, entry in sorted(sums.items())))

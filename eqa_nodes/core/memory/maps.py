@@ -1,0 +1,140 @@
+"""Where memory's places are: every session has a map frame; frames that are known to each other share a root.
+
+What is stored is in the root's frame. What comes in and goes out is in the frame of the running session's map.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.geometry import Transform, compose, inverse
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.types import Keyframe, Place, Sighting
+
+_SAME = Transform.identity()
+
+
+class Maps:
+    """The maps of a memory, and that of the running session. root: of the running session's map."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.session = self.root = 0
+        self.root_from_map = _SAME
+        self.load()
+
+    def load(self) -> None:
+        """Take the newest session from the file."""
+        row = self._db.execute("SELECT sessions.number, root, root_from_map FROM sessions JOIN maps "
+                               "ON maps.number = sessions.map ORDER BY sessions.number DESC LIMIT 1").fetchone()
+        if row is None:
+            self.session, self.root, self.root_from_map = 0, 0, _SAME
+        else:
+            self.session, self.root, self.root_from_map = row[0], row[1], unpack(row[2])
+
+    def begin(self, session_id: str, map_name: str) -> None:
+        """Note a new session, inside a transaction; a map without a name is a new one, known to no other."""
+        number = self._db.value("SELECT number FROM maps WHERE name = ? AND name != ''", (map_name,))
+        if number is None:
+            number = (self._db.value("SELECT max(number) FROM maps") or 0) + 1
+            self._db.execute("INSERT INTO maps VALUES (?, ?, ?, ?)", (number, map_name, number, pack(_SAME)))
+        self._db.execute("INSERT INTO sessions (id, map) VALUES (?, ?)", (session_id, number))
+
+    def aligned(self, name: str, known: str, known_from_map: Transform) -> tuple[int, int, Transform]:
+        """Note, inside a transaction, where a map lies in another one.
+
+        Return the root that ends, the root that it joins, and the transform from the one to the other: what is stored
+        in the first must be moved into the second (equal roots: within it). Raises StorageError for an unknown name.
+        """
+        number, root, root_from_map = self._find(name)
+        _, target, target_from_known = self._find(known)
+        target_from_map = compose(target_from_known, known_from_map)
+        target_from_root = compose(target_from_map, inverse(root_from_map))
+        if root == target:  # a better transform of this map alone
+            self._db.execute("UPDATE maps SET root_from_map = ? WHERE number = ?", (pack(target_from_map), number))
+        else:
+            for other, inside in self._db.execute("SELECT number, root_from_map FROM maps WHERE root = ?", (root,)):
+                self._db.execute("UPDATE maps SET root = ?, root_from_map = ? WHERE number = ?",
+                                 (target, pack(compose(target_from_root, unpack(inside))), other))
+        return root, target, target_from_root
+
+    def sessions_of(self, name: str) -> list[int]:
+        """Return the numbers of the sessions in a map."""
+        rows = self._db.execute("SELECT sessions.number FROM sessions JOIN maps ON maps.number = sessions.map "
+                                "WHERE maps.name = ? OR (maps.name = '' AND sessions.id = ?)", (name, name))
+        return [number for number, in rows]
+
+    def names(self) -> list[tuple[str, str, int]]:
+        """Return id, map and root of every session, in order; a map without a name is called by its session."""
+        return list(self._db.execute(
+            "SELECT sessions.id, CASE maps.name WHEN '' THEN sessions.id ELSE maps.name END, root "
+            "FROM sessions JOIN maps ON maps.number = sessions.map ORDER BY sessions.number"))
+
+    def inward(self) -> Transform | None:
+        """Return the transform of what comes in; None: it stays as it is."""
+        return None if self.root_from_map == _SAME else self.root_from_map
+
+    def outward(self) -> Transform | None:
+        """Return the transform of what goes out; None: it stays as it is."""
+        return None if self.root_from_map == _SAME else inverse(self.root_from_map)
+
+    def _find(self, name: str) -> tuple[int, int, Transform]:
+        row = self._db.execute(
+            "SELECT maps.number, root, root_from_map FROM maps LEFT JOIN sessions ON sessions.map = maps.number "
+            "WHERE maps.name = ? OR (maps.name = '' AND sessions.id = ?) ORDER BY maps.number DESC",
+            (name, name)).fetchone()
+        if row is None:
+            known = ", ".join(dict.fromkeys(each for _, each, _ in self.names())) or "none"
+            raise StorageError(f"this memory has no map {name!r}: it has {known}")
+        return row[0], row[1], unpack(row[2])
+
+
+def moved(keyframe: Keyframe, by: Transform | None) -> Keyframe:
+    """Return a keyframe with all that has a place moved by a transform."""
+    if by is None:
+        return keyframe
+    z = keyframe.map_from_base.xyz[2]
+    places = []
+    for p in keyframe.places:
+        x, y, _ = point(by, (p.x, p.y, z))
+        places.append(Place(p.u, p.v, round(x, 3), round(y, 3)))
+    seen = tuple(_sighting(s, by) for s in keyframe.sightings)
+    return replace(keyframe, map_from_base=compose(by, keyframe.map_from_base), sightings=seen, places=tuple(places))
+
+
+def point(by: Transform, xyz: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return a point moved by a transform."""
+    x, y, z, _ = (by.matrix() @ np.array([*xyz, 1.0])).tolist()
+    return x, y, z
+
+
+def box(by: Transform, low: tuple[float, float, float],
+        high: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Return the box along the axes that holds a moved box."""
+    middle = (np.array(low) + np.array(high)) / 2
+    half = np.abs(by.matrix()[:3, :3]) @ (np.array(high) - middle)
+    x, y, z = point(by, (float(middle[0]), float(middle[1]), float(middle[2])))
+    u, v, w = half.tolist()
+    return (x - u, y - v, z - w), (x + u, y + v, z + w)
+
+
+def _sighting(s: Sighting, by: Transform) -> Sighting:
+    (x, y, z), (u, v, w) = s.centre, s.size
+    low, high = box(by, (x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2))
+    return s._replace(centre=((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, (low[2] + high[2]) / 2),
+                      size=(high[0] - low[0], high[1] - low[1], high[2] - low[2]))
+
+
+def pack(t: Transform) -> bytes:
+    """Return a transform as seven doubles."""
+    return struct.pack("<7d", *t.xyz, *t.xyzw)
+
+
+def unpack(data: bytes) -> Transform:
+    """Return the transform that `pack` wrote."""
+    p = struct.unpack("<7d", data)
+    return Transform(p[:3], p[3:])

@@ -1,0 +1,202 @@
+"""Which thing is this? Sightings -> objects, by overlap of boxes and likeness of names; and which are gone.
+
+After the sparse voxel map of OpenEQA (supplement F): an object view joins the object whose 3D box it overlaps and whose
+embedding it resembles. The embedding here is that of its name, so that it works for labels and for any detector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.memory.embedding import Embedder
+from eqa_nodes.core.types import Frame, Sighting
+
+Point = tuple[float, float, float]
+_GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
+
+
+@dataclass(frozen=True)
+class ObjectsConfig:
+    """When a sighting is a known object, and when an object is gone.
+
+    look_s: time between two looks for objects in views that are not kept, seconds.
+    alike: cosine of two kinds' names, 0..1, from which they may be one thing.
+    overlap: share of the smaller box that both must have in common; slack_m: what boxes are widened by, metres.
+    gone_after: a look that finds the place empty counts 2, one where the thing should be seen and is not counts 1; this
+        many in a row and it is gone.
+    gone_range_m: only looks from so near count, metres; gone_slack_m: depth behind the box by more than this is empty.
+    """
+
+    look_s: float = 1.0
+    alike: float = 0.75
+    overlap: float = 0.25
+    slack_m: float = 0.05
+    gone_after: int = 5
+    gone_range_m: float = 4.5
+    gone_slack_m: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.gone_after < 1 or not 0 < self.overlap <= 1:
+            raise ConfigError(f"memory.objects: gone_after is {self.gone_after} (at least 1), overlap {self.overlap} "
+                              "(above 0, at most 1)")
+
+
+@dataclass
+class Known:
+    """One object of the map: what the table `objects` holds. low, high: corners of its box, metres, root map."""
+
+    id: int
+    kind: str
+    room: str
+    attributes: dict[str, str]
+    low: Point
+    high: Point
+    times: int
+    first_ns: int
+    last_ns: int
+    missed: int = 0
+    gone_ns: int = 0
+
+
+@dataclass
+class Looked:
+    """What one look changed: sightings with their objects (an id of 0 is new), and objects that were missed."""
+
+    joined: list[tuple[Sighting, Known]] = field(default_factory=list)
+    missed: list[Known] = field(default_factory=list)
+
+
+class Objects:
+    """The objects of one map."""
+
+    def __init__(self, known: Sequence[Known], config: ObjectsConfig, embedder: Embedder | None) -> None:
+        self.known = {o.id: o for o in known}
+        self._config, self._embedder = config, embedder
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> Looked:
+        """Return what this look would change; nothing is changed until `take` gets it.
+
+        min_pixels: a thing must have been expected to fill four times as many to count as missed.
+        """
+        pairs = self._pairs(seen)
+        looked = Looked()
+        for i, s in enumerate(seen):
+            known = pairs.get(i)
+            looked.joined.append((s, self._joined(known, s, frame.stamp_ns) if known else _new(s, frame.stamp_ns)))
+        matched = {known.id for known in pairs.values()}
+        rest = [o for o in self.known.values() if o.id not in matched and not o.gone_ns]
+        looked.missed = [self._missed(o, by, frame.stamp_ns)
+                         for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
+        return looked
+
+    def take(self, looked: Looked) -> None:
+        """Take over what a look changed (new objects have their ids by now)."""
+        for o in (*(known for _, known in looked.joined), *looked.missed):
+            self.known[o.id] = o
+
+    def _pairs(self, seen: Sequence[Sighting]) -> dict[int, Known]:
+        """Return sighting -> object, the best pairs first, each in one pair only."""
+        known = list(self.known.values())
+        if not known or not seen:
+            return {}
+        low, high = (np.array([getattr(o, end) for o in known]) for end in ("low", "high"))
+        scored = []
+        for i, s in enumerate(seen):
+            share = _overlap(low, high, *_box(s), self._config.slack_m)
+            for j in np.flatnonzero(share >= self._config.overlap).tolist():
+                alike = self._alike(known[j], s)
+                if alike >= self._config.alike:
+                    scored.append((-(float(share[j]) + alike), i, known[j].id, j))
+        pairs: dict[int, Known] = {}
+        taken: set[int] = set()
+        for _, i, number, j in sorted(scored):
+            if i not in pairs and number not in taken:
+                pairs[i] = known[j]
+                taken.add(number)
+        return pairs
+
+    def _alike(self, known: Known, s: Sighting) -> float:
+        """Return the cosine of the kinds' names, 0.25 more for the same colour, 0.25 less for another."""
+        a, b = canonical(known.kind), canonical(s.label.kind)
+        same = 1.0 if a == b else float(self._vector(a) @ self._vector(b)) if self._embedder else 0.0
+        colours = known.attributes.get("colour", ""), s.label.attributes.get("colour", "")
+        if "" in colours:
+            return same
+        return same + (0.25 if canonical(colours[0]) == canonical(colours[1]) else -0.25)
+
+    def _vector(self, kind: str) -> np.ndarray:
+        if kind not in self._vectors and self._embedder is not None:
+            self._vectors[kind] = self._embedder.embed([kind])[0]
+        return self._vectors[kind]
+
+    def _joined(self, known: Known, s: Sighting, stamp_ns: int) -> Known:
+        low, high = _box(s)
+        far = max(abs(a - b) for a, b in zip(_middle(known.low, known.high), _middle(low, high), strict=True))
+        if not known.gone_ns and far <= 0.5:  # else it was moved: its box begins anew
+            low, high = _least(known.low, low), _most(known.high, high)
+        return replace(known, room=s.label.room or known.room, attributes=dict(s.label.attributes), low=low, high=high,
+                       times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
+
+    def _missed(self, known: Known, by: int, stamp_ns: int) -> Known:
+        missed = known.missed + by
+        return replace(known, missed=missed, gone_ns=stamp_ns if missed >= self._config.gone_after else 0)
+
+
+def _new(s: Sighting, stamp_ns: int) -> Known:
+    low, high = _box(s)
+    return Known(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
+
+
+def _box(s: Sighting) -> tuple[Point, Point]:
+    (x, y, z), (u, v, w) = s.centre, s.size
+    return (x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2)
+
+
+def _middle(low: Point, high: Point) -> Point:
+    return (low[0] + high[0]) / 2, (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
+
+
+def _least(a: Point, b: Point) -> Point:
+    return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
+
+
+def _most(a: Point, b: Point) -> Point:
+    return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
+
+
+def _overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
+    """Return for boxes (n, 3), (n, 3) what share (n,) of the smaller of box and b both have in common."""
+    low, high = low - slack, high + slack
+    b0, b1 = np.array(b_low) - slack, np.array(b_high) + slack
+    common = np.clip(np.minimum(high, b1) - np.maximum(low, b0), 0.0, None).prod(axis=1)
+    return np.asarray(common / np.minimum((high - low).prod(axis=1), (b1 - b0).prod()))
+
+
+def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: ObjectsConfig) -> list[int]:
+    """Return for each object: 2 where its whole place is seen to be empty, 1 where it should be seen, 0 otherwise.
+
+    Judged by 27 points of its box, all of which must lie in the image and within range.
+    """
+    if not objects:
+        return []
+    low, high = (np.array([getattr(o, end) for o in objects]) for end in ("low", "high"))
+    points = low[:, None] + _GRID[None] * (high - low)[:, None]  # (n, 27, 3)
+    m, k = np.linalg.inv(frame.map_from_camera()), frame.intrinsics
+    x, y, z = (points @ m[i, :3] + m[i, 3] for i in range(3))
+    ahead = z.min(axis=1) > 0.1
+    z = np.where(ahead[:, None], z, 1.0)
+    u, v = np.floor(x / z * k.fx + k.cx), np.floor(y / z * k.fy + k.cy)
+    inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
+    pixels = np.ptp(u, axis=1) * np.ptp(v, axis=1) / 0.49  # the points span 0.7 of the box each way
+    judged = ahead & inside.all(axis=1) & (z.max(axis=1) <= c.gone_range_m) & (pixels >= 4 * min_pixels)
+    u, v = (np.where(inside, i, 0).astype(int) for i in (u, v))
+    depth = frame.depth_m[v, u]
+    through = (depth > z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
+    hidden = (~(depth >= z - c.gone_slack_m - (high - low).max(axis=1)[:, None] / 2)).mean(axis=1)  # NaN and 0 hide too
+    return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]

@@ -1,0 +1,307 @@
+"""Which keyframes a query means: by words, meaning, time and place; each score with its reasons.
+
+Small memories are searched whole. Where a query's words occur in more than _EXACT keyframes, candidates come from
+lists that begin with the best (views which a thing of that name fills most, the newest first), and from the nearest
+embeddings: the cost of a query is bounded, whatever memory holds (`make bench` has figures).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines, signature
+from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.maps import Maps, point
+from eqa_nodes.core.memory.rows import TIERS, tier
+from eqa_nodes.core.memory.times import Window, window_of
+from eqa_nodes.core.types import MemoryObject, RecallQuery
+
+_EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
+_RERANKED = 200  # best matches whose sightings are looked at
+_LISTED = 100  # candidates taken from each list where words are too common
+_FILTERED = 20_000  # rows of a list that are looked through for those which the query's conditions let through
+_NEAREST = 600  # signatures whose vectors are compared exactly
+_TERMS = 6  # the rarest words of a query count where words are too common
+_WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
+_K1, _B = 1.2, 0.75  # of BM25, as in FTS5
+_IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
+_ALIKE = 0.35  # cosine from which texts mean nearly the same, and count
+_BESIDE_M = 4.0  # so near to the middle of a room's views is "near" that room
+# Canonical words that questions are full of and that tell no view from another.
+_IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
+                   "closed"))
+_NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
+
+
+class Match(NamedTuple):
+    """A keyframe that was found."""
+
+    id: int
+    score: float
+    why: str
+
+
+class _Asked(NamedTuple):
+    """A query, understood."""
+
+    terms: tuple[str, ...]
+    vector: np.ndarray | None
+    allowed: np.ndarray
+    near: tuple[float, float, float] | None
+    limit: int
+    window: Window | None
+    beside: tuple[str, float, float] | None
+
+
+class Recaller:
+    """Finds keyframes of one map. embedder: the one in use, None where there is none that made the stored vectors."""
+
+    def __init__(self, db: Database, index: Index, maps: Maps, embedder: Embedder | None) -> None:
+        self._db, self._index, self._maps, self.embedder = db, index, maps, embedder
+        made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
+        if embedder is not None and made_by not in (None, embedder.name):
+            self.embedder = None  # vectors of two models cannot be compared
+
+    def find(self, query: RecallQuery) -> list[Match]:
+        """Return the best matches, best first; equal scores: the older first."""
+        asked = self._understood(query)
+        if not asked.terms:
+            return self._by_place(asked)[:query.limit]
+        found = self._by_text(asked)
+        if asked.window is not None and asked.window.last and found:
+            found = _newest_first(found)
+        found = found[:query.limit]
+        rows = self._index.rows
+        rest = rows["id"][asked.allowed & (rows["described"] == 0)]
+        return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
+                        for i in _spread(rest, query.limit - len(found))]
+
+    def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
+        """Return the objects that a text is about, the likest first: by words, or by meaning of their kind."""
+        terms = [t for t in content_words(text) if t not in _IDLE]
+        vector = self._embedded(terms)
+        scored = []
+        for o in objects:
+            kind, rest = canonical(o.kind).split(), {*canonical(o.room).split()}
+            rest |= {word for value in o.attributes.values() for word in canonical(value).split()}
+            score = 2.0 * sum(word in terms for word in kind) / max(1, len(kind))
+            score += 0.5 * sum(term in rest for term in terms) if score else 0.0
+            if vector is not None and score < 2.0 and self.embedder is not None:
+                cosine = float(self.embedder.embed([canonical(o.kind)])[0] @ vector)
+                score += cosine if cosine >= 0.6 else 0.0
+            if score > 0.5:
+                scored.append((-score, -o.last_ns, o.id, o))
+        return [o for *_, o in sorted(scored)]
+
+    def _understood(self, query: RecallQuery) -> _Asked:
+        rows, window, text = self._index.rows, None, query.text
+        now = query.now_ns or int(rows["stamp_ns"].max(initial=0))
+        if text and not (query.after_ns or query.before_ns):
+            window, text = window_of(text, now)
+        after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
+        near = query.near
+        inward = self._maps.inward()
+        if near is not None and inward is not None:
+            x, y, _ = point(inward, (near[0], near[1], 0.0))
+            near = (x, y, near[2])
+        allowed = self._index.allowed(self._maps.root, after, before, near)
+        terms = tuple(word for word in content_words(text) if word not in _IDLE)
+        return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text))
+
+    def _embedded(self, terms: Iterable[str]) -> np.ndarray | None:
+        text = " ".join(terms)
+        if self.embedder is None or not text:
+            return None
+        vector = self.embedder.embed([text])[0]
+        return vector if vector.any() else None
+
+    def _beside(self, text: str) -> tuple[str, float, float] | None:
+        """Return a room that the text names as a place, with the middle of its views."""
+        match = _NEAR.search(text.lower())
+        if match is None:
+            return None
+        words = match[1].split()
+        for n in range(min(3, len(words)), 0, -1):
+            row = self._db.execute("SELECT views, x, y FROM regions WHERE root = ? AND name = ?",
+                                   (self._maps.root, canonical(" ".join(words[:n])))).fetchone()
+            if row is not None:
+                return " ".join(words[:n]), row[1] / row[0], row[2] / row[0]
+        return None
+
+    def _by_text(self, asked: _Asked) -> list[Match]:
+        docs = self._docs(asked.terms)
+        by_words = self._exact(asked) if sum(docs.values()) <= _EXACT else self._bounded(asked, docs)
+        by_words = dict(sorted(by_words.items(), key=lambda item: (-item[1], item[0]))[:max(_RERANKED, asked.limit)])
+        alike = self._alike(asked, by_words)
+        terms, found = frozenset(asked.terms), []
+        things = self._columns("keyframes", "things", [*by_words, *(i for i in alike if i not in by_words)])
+        for i, (seen,) in things.items():
+            score, whys = by_words.get(i, 0.0), []
+            if i in by_words:
+                whys.append(f"words {score:.2f}")
+            share, thing = max(_fits(json.loads(seen), terms), default=(0.0, ""))
+            if share > 0:
+                score += _IN_VIEW * share
+                whys.append(f"{thing} in view {_IN_VIEW * share:.2f}")
+            if i in alike:
+                score += alike[i]
+                whys.append(f"like it {alike[i]:.2f}")
+            if score > 0:
+                found.append(self._placed(Match(i, score, ", ".join(whys)), asked))
+        return sorted(found, key=lambda match: (-match.score, match.id))
+
+    def _docs(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return in how many keyframes each word occurs."""
+        return {t: int(self._db.value("SELECT docs FROM terms WHERE term = ?", (t,)) or 0) for t in terms}
+
+    def _exact(self, asked: _Asked) -> dict[int, float]:
+        """Return every keyframe that holds a word, with its BM25."""
+        weights = ", ".join(map(str, _WEIGHTS))
+        found = self._db.execute(f"SELECT rowid, -bm25(words, {weights}) FROM words WHERE words MATCH ?",
+                                 (_any_of(asked.terms),)).fetchall()
+        ids = np.array([i for i, _ in found], np.int64)
+        ok = asked.allowed[self._index.at(ids)] if len(ids) else ()
+        return {i: score for (i, score), let in zip(found, ok) if let}
+
+    def _bounded(self, asked: _Asked, docs: Mapping[str, int]) -> dict[int, float]:
+        """Return good candidates with their BM25, lengths taken relative to those of the candidates."""
+        terms = sorted((t for t in asked.terms if docs[t]), key=lambda t: docs[t])[:_TERMS]
+        total = max(1, len(self._index.rows))
+        weight = {t: max(1e-6, math.log((total - docs[t] + 0.5) / (docs[t] + 0.5))) for t in terms}
+        rough: Counter[int] = Counter()
+        for term in terms:
+            if docs[term] <= _EXACT:
+                listed = self._listed("words", f'"{term}"', asked.allowed, _EXACT)
+                rough.update(dict.fromkeys(listed, weight[term]))
+            others = " OR ".join(f'"{t}"' for t in terms if t != term)
+            for extra, bonus in ((f" AND ({others})", 1.0), ("", 0.0)) if others else (("", 0.0),):
+                count = 0
+                for level in range(TIERS - 1, -1, -1):
+                    listed = self._listed("tiers", f'"{tier(term, level)}"{extra}', asked.allowed, _LISTED - count)
+                    rough.update(dict.fromkeys(listed, weight[term] + bonus + _IN_VIEW * (level + 0.5) / TIERS))
+                    count += len(listed)
+                    if count >= _LISTED:
+                        break
+        if not rough:
+            rough.update(dict.fromkeys(self._listed("words", _any_of(terms), asked.allowed, _RERANKED), 1.0))
+        best = sorted(rough, key=lambda i: (-rough[i], i))[:max(_RERANKED, asked.limit)]
+        return _bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
+
+    def _listed(self, table: str, match: str, allowed: np.ndarray, count: int) -> list[int]:
+        """Return the newest keyframes that match and are allowed."""
+        rows = self._index.rows
+        if allowed.all():
+            return [i for i, in self._db.execute(
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?", (match, count))]
+        where = np.flatnonzero(allowed)
+        if not len(where):
+            return []
+        found = np.array([i for i, in self._db.execute(
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
+            (match, int(rows["id"][where[0]]), int(rows["id"][where[-1]]), _FILTERED))], np.int64)
+        return [] if not len(found) else found[allowed[self._index.at(found)]][:count].tolist()
+
+    def _alike(self, asked: _Asked, candidates: Iterable[int]) -> dict[int, float]:
+        """Return the cosines of the keyframes that mean nearly the same, among the candidates and the nearest ones."""
+        if asked.vector is None:
+            return {}
+        near = self._index.nearest(signature(asked.vector[None])[0], asked.allowed, _NEAREST).tolist()
+        vectors = self._columns("vectors", "vector", sorted({*near, *candidates}))
+        if not vectors:
+            return {}
+        stored = np.frombuffer(b"".join(v for v, in vectors.values()), np.int8).reshape(-1, DIMENSIONS)
+        cosine = {i: float(c) for i, c in zip(vectors, cosines(stored, asked.vector)) if c >= _ALIKE}
+        best = sorted(cosine, key=lambda i: (-cosine[i], i))[:max(_RERANKED, asked.limit)]
+        return {i: round(cosine[i], 6) for i in best}
+
+    def _by_place(self, asked: _Asked) -> list[Match]:
+        ids = self._index.rows["id"][asked.allowed]
+        if asked.near is None and asked.beside is None:
+            why = f", {asked.window.phrase}" if asked.window else ""
+            why = f"1 of {len(ids)} views, spread in time{why}"
+            return [Match(int(i), 0.0, why) for i in _spread(ids, asked.limit)]
+        found = [self._placed(Match(i, 0.0, ""), asked) for i in ids.tolist()]
+        return sorted(found, key=lambda match: (-match.score, match.id))
+
+    def _placed(self, match: Match, asked: _Asked) -> Match:
+        """Add how near the view was taken: 1 on the spot, 0 at the radius."""
+        row = self._index.rows[self._index.at(np.int64(match.id))]
+        score, whys = match.score, [match.why] if match.why else []
+        if asked.near is not None:
+            x, y, radius = asked.near
+            distance = math.hypot(row["x"] - x, row["y"] - y)
+            nearness = 1.0 - distance / radius if radius > 0 else 1.0
+            score += nearness
+            whys.append(f"{distance:.2f} m away {nearness:.2f}")
+        if asked.beside is not None:
+            room, x, y = asked.beside
+            nearness = max(0.0, 1.0 - math.hypot(row["x"] - x, row["y"] - y) / (2 * _BESIDE_M))
+            score += nearness
+            whys.append(f"near the {room} {nearness:.2f}")
+        if asked.window is not None and not asked.window.last:
+            whys.append(asked.window.phrase)
+        return Match(match.id, round(score, 6), ", ".join(whys))
+
+    def _columns(self, table: str, columns: str, ids: Sequence[int], key: str = "id") -> dict[int, tuple[Any, ...]]:
+        """Return columns of rows by id, in the order of the ids; those that are absent are left out."""
+        found = {}
+        for i in range(0, len(ids), 500):
+            part = [int(number) for number in ids[i:i + 500]]
+            found.update({row[0]: tuple(row[1:]) for row in self._db.execute(
+                f"SELECT {key}, {columns} FROM {table} WHERE {key} IN ({','.join('?' * len(part))})", part)})
+        return {i: found[i] for i in ids if i in found}
+
+
+def _bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -> dict[int, float]:
+    """Return BM25 (Robertson and Zaragoza 2009, weighted columns) of keyframes' words. weight: idf by word."""
+    split = {i: [column.split() for column in texts] for i, texts in columns.items()}
+    length = {i: sum(map(len, lists)) for i, lists in split.items()}
+    mean = max(1.0, sum(length.values()) / max(1, len(length)))
+    scores = {}
+    for i, lists in split.items():
+        damping = _K1 * (1 - _B + _B * length[i] / mean)
+        counts = {t: sum(w * words.count(t) for w, words in zip(_WEIGHTS, lists, strict=True)) for t in weight}
+        scores[i] = sum(weight[t] * n * (_K1 + 1) / (n + damping) for t, n in counts.items())
+    return scores
+
+
+def _fits(things: Iterable[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
+    """Yield for each thing in view how well it fits the words times how much of the view it fills (0..1), and its kind.
+
+    A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
+    share of the labelled pixels, so that a thing twice as near counts twice.
+    """
+    things = list(things)
+    labelled = sum(pixels for _, _, pixels in things)
+    for kind, room, pixels in things:
+        words, rooms = kind.split(), room.split()
+        fit = sum(word in terms for word in words) / max(1, len(words))
+        named = bool(rooms) and all(word in terms for word in rooms)
+        yield fit * (1.0 if named else 0.5) * math.sqrt(pixels / labelled), kind
+
+
+def _any_of(terms: Iterable[str]) -> str:
+    return " OR ".join(f'"{t}"' for t in terms)
+
+
+def _newest_first(found: list[Match]) -> list[Match]:
+    """Return the matches at least half as good as the best, newest first, then the rest."""
+    good = [m for m in found if m.score >= found[0].score / 2]
+    return [m._replace(why=f"{m.why}, newest first") for m in sorted(good, key=lambda m: -m.id)] + found[len(good):]
+
+
+def _spread(ids: np.ndarray, limit: int) -> list[int]:
+    """Return at most `limit` ids, evenly spaced, the first and the last among them."""
+    n = len(ids)
+    if n <= limit:
+        return [int(i) for i in ids]
+    return [int(ids[i * (n - 1) // max(1, limit - 1)]) for i in range(limit)]

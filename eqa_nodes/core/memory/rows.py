@@ -1,0 +1,185 @@
+"""Values of the core <-> rows of the tables."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from eqa_nodes.core.keyframes import Cell, View, cell_of
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.memory import maps
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.maps import Maps, pack, unpack
+from eqa_nodes.core.memory.objects import Known, Looked, Point
+from eqa_nodes.core.types import Keyframe, Label, MemoryObject, Place, Sighting
+
+_TABLES = ("facts", "keyframes", "images", "content", "vectors", "signatures", "words", "tiers", "terms", "regions",
+           "objects", "seen", "sessions", "maps", "sqlite_sequence")
+TIERS = 4  # how much of a view a thing fills, in steps
+
+
+def delete_all(db: Database) -> None:
+    """Empty every table; ids begin anew."""
+    for table in _TABLES:
+        db.execute(f"DELETE FROM {table}")
+
+
+def insert(db: Database, keyframe: Keyframe, view: View, where: Maps, vector: np.ndarray, embedder: str) -> None:
+    """Write a keyframe with all that it is found by. vector: (DIMENSIONS,) int8, zeros where nothing describes it."""
+    k = keyframe
+    db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               (k.id, where.session, where.root, k.stamp_ns, cell_number(cell_of(view.position)), pack(k.map_from_base),
+                camera(view.position, view.axis), view.thumb, k.caption, k.region, _dump_things(k.sightings),
+                dump_sightings(k.sightings), json.dumps(k.places)))
+    db.execute("INSERT INTO images VALUES (?, ?)", (k.id, k.jpeg))
+    db.many("INSERT OR IGNORE INTO content VALUES (?, ?)", ((where.root, item) for item in view.content))
+    columns = _words(k)
+    db.execute("INSERT INTO words (rowid, kinds, attributes, rooms, caption) VALUES (?, ?, ?, ?, ?)", (k.id, *columns))
+    tiers = " ".join((*_tiers(k.sightings), *columns[1:3]))
+    db.execute("INSERT INTO tiers (rowid, words) VALUES (?, ?)", (k.id, tiers))
+    count_terms(db, columns, 1)
+    if vector.any():
+        db.execute("INSERT OR IGNORE INTO facts VALUES ('embedder', ?)", (embedder,))
+        db.execute("INSERT INTO vectors VALUES (?, ?)", (k.id, vector.tobytes()))
+    if k.region:
+        x, y, _ = k.map_from_base.xyz
+        db.execute("INSERT INTO regions VALUES (?, ?, 1, ?, ?) ON CONFLICT (root, name) DO UPDATE SET "
+                   "views = views + 1, x = x + excluded.x, y = y + excluded.y", (where.root, canonical(k.region), x, y))
+
+
+def count_terms(db: Database, columns: Iterable[str], by: int) -> None:
+    """Change in how many keyframes each word occurs."""
+    terms = {term for column in columns for term in column.split()}
+    db.many("INSERT INTO terms VALUES (?, ?) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs",
+            ((term, by) for term in sorted(terms)))
+
+
+def keyframe(db: Database, keyframe_id: int) -> Keyframe:
+    """Return a keyframe that is there, in the frame of its root."""
+    stamp_ns, pose, caption, region, seen, places, jpeg = db.execute(
+        "SELECT stamp_ns, map_from_base, caption, region, sightings, places, jpeg FROM keyframes "
+        "JOIN images USING (id) WHERE id = ?", (keyframe_id,)).fetchone()
+    return Keyframe(keyframe_id, stamp_ns, unpack(pose), jpeg, load_sightings(seen), caption, region,
+                    tuple(Place(*place) for place in json.loads(places)))
+
+
+def views(db: Database, root: int, cell: Cell) -> list[View]:
+    """Return the views of one cell, oldest first; their content is in the table `content`."""
+    found = []
+    for taken_at, thumb in db.execute("SELECT camera, thumb FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
+                                    (root, cell_number(cell))):
+        x = struct.unpack("<6d", taken_at)
+        found.append(View(x[:3], x[3:], thumb, ()))
+    return found
+
+
+def cell_number(cell: Cell) -> int:
+    """Return a cell as one number."""
+    x, y, z = (i & 0x1FFFFF for i in cell)
+    return x << 42 | y << 21 | z
+
+
+def known_objects(db: Database, root: int) -> list[Known]:
+    """Return the objects of a root map, oldest first."""
+    found = db.execute("SELECT id, kind, room, attributes, box, times, first_ns, last_ns, missed, gone_ns FROM objects "
+                       "WHERE root = ? ORDER BY id", (root,))
+    return [Known(number, kind, room, json.loads(attributes), *unpack_box(box), *rest)
+            for number, kind, room, attributes, box, *rest in found]
+
+
+def write_look(db: Database, looked: Looked, taken: Keyframe | None, root: int) -> Looked:
+    """Write what a look changed; return it with the ids of new objects."""
+    joined = []
+    for s, known in looked.joined:
+        values = (known.kind, known.room, json.dumps(known.attributes, sort_keys=True), pack_box(known.low, known.high),
+                  known.times, known.first_ns, known.last_ns, known.missed, known.gone_ns)
+        if known.id:
+            db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
+                       "last_ns = ?, missed = ?, gone_ns = ? WHERE id = ?", (*values, known.id))
+        elif taken is not None:  # without a picture there is nothing to show: such a thing waits for a keyframe
+            cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
+                                "missed, gone_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
+            known = replace(known, id=cursor.lastrowid or 0)
+        else:
+            continue
+        joined.append((s, known))
+        if taken is not None:
+            (x, y, z), (u, v, w) = s.centre, s.size
+            seen_box = pack_box((x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2))
+            attributes = json.dumps(s.label.attributes, sort_keys=True)
+            db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)",
+                       (known.id, taken.id, s.pixels, json.dumps(s.bbox), attributes, seen_box))
+    db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
+            ((known.missed, known.gone_ns, known.id) for known in looked.missed))
+    return Looked(joined, looked.missed)
+
+
+def objects(db: Database, where: Maps) -> list[MemoryObject]:
+    """Return all objects, oldest first, each with the view in which it fills most pixels (of equals the newest)."""
+    outward = where.outward()
+    best = db.execute("SELECT object, keyframe, bbox, max(pixels * 1e9 + keyframe) FROM seen GROUP BY object")
+    shown = {number: (keyframe_id, tuple(json.loads(bbox))) for number, keyframe_id, bbox, _ in best}
+    found = []
+    for number, root, kind, room, attributes, box, times, first_ns, last_ns, gone_ns in db.execute(
+            "SELECT id, root, kind, room, attributes, box, times, first_ns, last_ns, gone_ns FROM objects ORDER BY id"):
+        low, high = unpack_box(box)
+        if root == where.root and outward is not None:
+            low, high = maps.box(outward, low, high)
+        found.append(MemoryObject(number, kind, room, json.loads(attributes), low, high, times, first_ns, last_ns,
+                                  gone_ns, *shown[number], root == where.root))
+    return found
+
+
+def dump_sightings(seen: Iterable[Sighting]) -> str:
+    """Return sightings as JSON."""
+    return json.dumps([[*s.label, *s[1:]] for s in seen], sort_keys=True)
+
+
+def load_sightings(text: str) -> tuple[Sighting, ...]:
+    """Return the sightings that `dump_sightings` wrote."""
+    return tuple(Sighting(Label(i, kind, room, attributes), pixels, tuple(bbox), tuple(centre), tuple(size))
+                 for i, kind, room, attributes, pixels, bbox, centre, size in json.loads(text))
+
+
+def _dump_things(seen: Iterable[Sighting]) -> str:
+    """Return kind, room and pixels of what is in view: all that ranking needs of the sightings."""
+    return json.dumps([[canonical(s.label.kind), canonical(s.label.room), s.pixels] for s in seen])
+
+
+def camera(position: Point, axis: Point) -> bytes:
+    """Return where a view was taken, and its axis, as they are stored."""
+    return struct.pack("<6d", *position, *axis)
+
+
+def pack_box(low: Point, high: Point) -> bytes:
+    """Return a box as six doubles."""
+    return struct.pack("<6d", *low, *high)
+
+
+def unpack_box(data: bytes) -> tuple[Point, Point]:
+    """Return the box that `pack_box` wrote."""
+    x = struct.unpack("<6d", data)
+    return x[:3], x[3:]
+
+
+def _words(k: Keyframe) -> tuple[str, str, str, str]:
+    labels = [s.label for s in k.sightings]
+    attributes = (value for label in labels for _, value in sorted(label.attributes.items()))
+    return (" ".join(canonical(label.kind) for label in labels), " ".join(map(canonical, attributes)),
+            " ".join(dict.fromkeys(canonical(label.room) for label in labels)), canonical(k.caption))
+
+
+def _tiers(seen: tuple[Sighting, ...]) -> list[str]:
+    """Return the words of each kind in view with how much of the view it fills: "lampzz3"."""
+    labelled = sum(s.pixels for s in seen)
+    return [tier(word, min(TIERS - 1, int(TIERS * (s.pixels / labelled) ** 0.5)))
+            for s in seen for word in canonical(s.label.kind).split()]
+
+
+def tier(word: str, level: int) -> str:
+    """Return the token that says that a word's thing fills a view so much (level 0 to TIERS - 1)."""
+    return f"{word}zz{level}"

@@ -1,0 +1,278 @@
+"""Episodic memory: keyframes and objects of a place in one SQLite file, over many sessions."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.frames import check_frame
+from eqa_nodes.core.geometry import Transform, compose
+from eqa_nodes.core.keyframes import Cell, KeyframeConfig, Look, Novelty, View, jpeg_of
+from eqa_nodes.core.memory import rows
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed, signature
+from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
+from eqa_nodes.core.memory.index import Index, row_of
+from eqa_nodes.core.memory.maps import Maps, moved
+from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
+from eqa_nodes.core.memory.recall import Recaller
+from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
+from eqa_nodes.core.places import PlacesConfig, places_of
+from eqa_nodes.core.privacy import PrivacyConfig, masked
+from eqa_nodes.core.types import Frame, Keyframe, Label, MemoryObject, Recalled, RecallQuery, Sighting
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """What is worth remembering.
+
+    embedder: auto (what is installed) | wordllama | none. budget_mb: what the file may hold; beyond it the views are
+    forgotten that others make up for, 0 = no limit.
+    """
+
+    keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
+    perception: PerceptionConfig = field(default_factory=PerceptionConfig)
+    places: PlacesConfig = PlacesConfig()
+    objects: ObjectsConfig = ObjectsConfig()
+    privacy: PrivacyConfig = PrivacyConfig()
+    embedder: str = "auto"
+    budget_mb: float = 0.0
+
+
+
+
+class MemoryStore:
+    """Keyframes and objects of a place. Calls may come from several threads; one process writes at a time.
+
+    refused: number of frames that could not be used.
+    """
+
+    def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True) -> None:
+        """Open or create the file. Raises StorageError when it cannot be opened, is something else or is being written.
+
+        write False: only look things up, also in a file that another process writes (as it was when opened).
+        """
+        self.path = Path(path)
+        self.refused = 0
+        self._config = config or MemoryConfig()
+        self._lock = threading.RLock()
+        self._embedder = make_embedder(self._config.embedder)
+        self._db = Database(self.path, write)
+        with self._db.storage("read"):
+            self._maps = Maps(self._db)
+            self._load()
+
+    def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
+        """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.
+
+        map_name: sessions of the same name share their map frame; empty: a frame of which nobody knows where it lies
+        in those of before, so that what they hold is not recalled until `align` says so.
+        """
+        with self._lock:
+            with self._db.transaction():
+                if not keep:
+                    rows.delete_all(self._db)
+                self._maps.begin(episode_id, map_name)
+            with self._db.storage("read"):
+                self._maps.load()
+                self._load()
+            if not keep:
+                self._db.shrink()
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
+        """Remember the frame when it is new, and what stands where in any case; None when it shows nothing new.
+
+        Raises BadFrame (counted) for a frame that is malformed or older than the last one of this session, StorageError
+        when it could not be written: then it is not remembered, and the next call may try again.
+        """
+        with self._lock:
+            self._check(frame)
+            frame, labels = masked(frame, labels, self._config.privacy)
+            inward = self._maps.inward()
+            if inward is not None:
+                frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
+            counts = instances(frame, labels, self._config.perception)
+            seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
+            look = Look(frame, [labels[i] for i in counts], seen)
+            self._last_ns = frame.stamp_ns
+            keyframe = self._keyframe(frame, seen()) if self._novelty.reason(look) else None
+            if keyframe is not None or self._is_time(frame):
+                self._write(frame, keyframe, look.view() if keyframe else None, seen())
+            return None if keyframe is None else moved(keyframe, self._maps.outward())
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        """Return the best matches of the running session's map, best first; equal scores: the older id first.
+
+        The score is a sum that `why` itemises: words (BM25 over kinds, attributes, rooms and captions), how much of the
+        view the matching things fill, likeness of meaning (cosine of embeddings), nearness. Views that nothing
+        describes cannot be ruled out: they follow, spread evenly in time, with score 0. Without text and place the
+        views in the window are spread evenly in time.
+        """
+        if query.limit <= 0:
+            return []
+        with self._lock, self._db.storage("read"):
+            return [Recalled(self._get(match.id), match.score, match.why) for match in self._recaller.find(query)]
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        """Return the keyframes of this session with a larger id, oldest first."""
+        with self._lock, self._db.storage("read"):
+            found = self._db.execute("SELECT id FROM keyframes WHERE session = ? AND id > ? ORDER BY id",
+                                     (self._maps.session, keyframe_id))
+            return [self._get(i) for i, in found.fetchall()]
+
+    def keyframe(self, keyframe_id: int) -> Keyframe | None:
+        """Return one keyframe, None when it is not remembered (any more)."""
+        with self._lock, self._db.storage("read"):
+            there = self._db.value("SELECT 1 FROM keyframes WHERE id = ?", (keyframe_id,))
+            return self._get(keyframe_id) if there else None
+
+    def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
+        """Return remembered objects: all, or those that a text is about, the likest first. limit 0: all of them."""
+        with self._lock, self._db.storage("read"):
+            found = rows.objects(self._db, self._maps)
+            if text:
+                found = self._recaller.about(text, found)
+            return found[:limit] if limit else found
+
+    def sightings_of(self, object_id: int) -> list[tuple[Keyframe, dict[str, str]]]:
+        """Return the keyframes that show an object, oldest first, with its attributes in each."""
+        with self._lock, self._db.storage("read"):
+            found = self._db.execute("SELECT keyframe, attributes FROM seen WHERE object = ? ORDER BY keyframe",
+                                     (object_id,)).fetchall()
+            return [(self._get(i), json.loads(attributes)) for i, attributes in found]
+
+    def forget(self, selection: Selection) -> Forgotten:
+        """Delete what is selected, and what is known from it alone, for good: its bytes are in no file afterwards."""
+        with self._lock:
+            with self._db.transaction():
+                forgotten = forget(self._db, self._index, self._maps.root, selection)
+            self._load()
+            self._db.shrink()
+            return forgotten
+
+    def align(self, map_name: str, known: str, known_from_map: Transform) -> None:
+        """Say where a map lies in another one: what was seen in either is then in one place.
+
+        Names are those of maps; a map without one goes by its session's id. Raises StorageError for an unknown one.
+        """
+        with self._lock:
+            with self._db.transaction():
+                realign(self._db, self._index, self._maps, map_name, known, known_from_map)
+            with self._db.storage("read"):
+                self._maps.load()
+                self._load()
+
+    def info(self) -> dict[str, int | str]:
+        """Return facts for people, by name."""
+        with self._lock, self._db.storage("read"):
+            count = {name: int(self._db.value(f"SELECT count(*) FROM {name}"))
+                     for name in ("keyframes", "objects", "sessions")}
+            roots = int(self._db.value("SELECT count(DISTINCT root) FROM maps"))
+            return {**count, "places that are not known to be one": roots, "bytes": self._db.used_bytes(),
+                    "embeddings": self._embedder_name()}
+
+    def sessions(self) -> list[tuple[str, str, int]]:
+        """Return every session's id, the name of its map, and the number of the place that this map belongs to."""
+        with self._lock, self._db.storage("read"):
+            return self._maps.names()
+
+    @property
+    def newest_ns(self) -> int:
+        """Return the newest stamp that is remembered."""
+        return int(self._index.rows["stamp_ns"].max(initial=self._last_ns))
+
+    def __len__(self) -> int:
+        return len(self._index.rows)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock:
+            self._db.close()
+
+    def _load(self) -> None:
+        """Take from the file what recall and the next frame need."""
+        root = self._maps.root
+        self._index = Index(self._db)
+        self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
+        self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
+        self._recaller = Recaller(self._db, self._index, self._maps, self._embedder)
+        self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
+        self._last_ns = int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ?",
+                                           (self._maps.session,)) or 0)
+        self._looked_ns = -1 << 62
+
+    def _views_of(self, cell: Cell) -> list[View]:
+        return rows.views(self._db, self._maps.root, cell)
+
+    def _knows(self, item: str) -> bool:
+        return self._db.value("SELECT 1 FROM content WHERE root = ? AND item = ?", (self._maps.root, item)) is not None
+
+    def _check(self, frame: Frame) -> None:
+        try:
+            check_frame(frame)
+            if frame.stamp_ns < self._last_ns:
+                raise BadFrame(f"camera frame goes back in time: {frame.stamp_ns} ns after {self._last_ns} ns; "
+                               "begin a new episode when the clock starts anew")
+        except BadFrame:
+            self.refused += 1
+            raise
+
+    def _is_time(self, frame: Frame) -> bool:
+        """Say whether to look for objects in a view that is not kept."""
+        due = frame.stamp_ns - self._looked_ns >= self._config.objects.look_s * 1e9
+        return due and frame.labels is not None
+
+    def _keyframe(self, frame: Frame, seen: tuple[Sighting, ...]) -> Keyframe:
+        return Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base,
+                        jpeg_of(frame, self._config.keyframes.jpeg_quality), seen,
+                        caption_of(seen, self._config.perception.caption_items), region_of(seen),
+                        places_of(frame, self._config.places))
+
+    def _write(self, frame: Frame, keyframe: Keyframe | None, view: View | None, seen: tuple[Sighting, ...]) -> None:
+        """Write a look in one transaction; what is in RAM follows when that has ended."""
+        described = frame.labels is not None
+        looked = self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size) if (
+            described) else Looked()
+        row = None
+        with self._db.transaction():
+            if keyframe is not None and view is not None:
+                vector = self._vector(keyframe.caption)
+                row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz,
+                             math.atan2(view.axis[1], view.axis[0]), self._maps.root, described, signature(vector)[0])
+                rows.insert(self._db, keyframe, view, self._maps, packed(vector)[0], self._embedder_name())
+                self._index.write(self._db, row)
+            looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
+        self._objects.take(looked)
+        self._looked_ns = frame.stamp_ns
+        if row is not None and keyframe is not None and view is not None:
+            self._index.add(row)
+            self._novelty.add(view)
+            self._last_id = keyframe.id
+            self._keep_budget()
+
+    def _vector(self, caption: str) -> np.ndarray:
+        """Return the embedding (1, DIMENSIONS) of a caption; zeros where there is nothing to embed."""
+        embedder = self._recaller.embedder
+        return embedder.embed([caption]) if embedder is not None else np.zeros((1, DIMENSIONS), np.float32)
+
+    def _embedder_name(self) -> str:
+        return self._recaller.embedder.name if self._recaller.embedder is not None else "none"
+
+    def _keep_budget(self) -> None:
+        limit = self._config.budget_mb * 1e6
+        if not limit or self._db.used_bytes() <= limit:
+            return
+        with self._db.transaction():
+            over_budget(self._db, self._index, limit)
+        self._load()
+
+    def _get(self, keyframe_id: int) -> Keyframe:
+        return moved(rows.keyframe(self._db, keyframe_id), self._maps.outward())
