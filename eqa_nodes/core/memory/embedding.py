@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,21 +31,23 @@ class WordLlama:
 
     name = "wordllama l2_supercat 256"
 
-    def __init__(self) -> None:
-        import wordllama
-
-        # its own search looks for the tokenizer in a folder that the package does not have
-        inside = Path(wordllama.__file__).parent
-        self._model = wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=inside, disable_download=True)
-
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """As in Embedder."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
-        raw = np.asarray(self._model.embed(list(texts), norm=False), dtype=np.float64)
+        raw = np.asarray(_wordllama().embed(list(texts), norm=False), dtype=np.float64)
         raw[[not text.strip() for text in texts]] = 0.0
         length = np.sqrt((raw * raw).sum(axis=1, keepdims=True))
         return (raw / np.where(length > 0, length, 1.0)).astype(np.float32)
+
+
+@cache
+def _wordllama() -> Any:
+    """Return the model, loaded when it is first needed: that takes a second."""
+    import wordllama
+
+    # its own search looks for the tokenizer in a folder that the package does not have
+    return wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 
 def make_embedder(name: str) -> Embedder | None:
