@@ -76,6 +76,8 @@ SERVICES: dict[str, Port] = {
     "reset_recorder": Port("recorder/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "recall": Port("recall", "eqa_interfaces/srv/Recall"),
+    "recollect": Port("recollect", "eqa_interfaces/srv/Recollect"),
+    "forget": Port("forget", "eqa_interfaces/srv/Forget"),
     "choose_goal": Port("choose_goal", "eqa_interfaces/srv/ChooseGoal"),
     "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
@@ -117,7 +119,7 @@ NODES: dict[str, NodeSpec] = {
     "memory": NodeSpec(
         "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
         subscribes=("labels", "label_table"),
-        serves=("reset_memory", "recall")),
+        serves=("reset_memory", "recall", "recollect", "forget")),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
         subscribes=("map", "explored", "frontiers", "stairs"),
@@ -137,8 +139,8 @@ NODES: dict[str, NodeSpec] = {
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
         serves=("ask", "reset_episode"),
-        calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "choose_goal",
-               "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
+        calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "recollect",
+               "choose_goal", "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
 }
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step

@@ -36,6 +36,7 @@ from eqa_nodes.core.types import (
     RankedRegion,
     Recalled,
     RecallQuery,
+    Recollection,
     Situation,
     Travelled,
     ViewAssessment,
@@ -96,6 +97,11 @@ class Body:
         """Look something up. Raises StorageError when a view could not be kept."""
         self._check_storage()
         return self._memory.recall(query)
+
+    def recollect(self, question: str) -> Recollection | None:
+        """Ask memory about the past. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.recollect(question)
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return later keyframes. Raises StorageError when a view could not be kept."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -186,10 +187,13 @@ def receipt_of(m: Any) -> Receipt:
 
 def answer_of(m: Any) -> Answer:
     """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
-    evidence = tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note))
-                     for e in m.evidence)
-    return Answer(m.answer, m.confidence, m.abstained, evidence, receipt_of(m.receipt), ErrorCode(m.error_code),
-                  m.error_message)
+    return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt_of(m.receipt),
+                  ErrorCode(m.error_code), m.error_message)
+
+
+def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
+    """Return the evidence of eqa_interfaces/Evidence messages."""
+    return tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note)) for e in entries)
 
 
 def _label(label: Any) -> Label:

@@ -40,7 +40,8 @@ class MemorySettings:
 
     node: NodeSettings = NodeSettings()
     memory: MemoryConfig = MemoryConfig()
-    folder: str = "memory"  # one file an episode
+    folder: str = "memory"
+    file: str = ""  # in that folder; empty = one file an episode
     labels: bool = False  # take in a simulator's labels (privileged)
 
 

@@ -80,6 +80,7 @@ class BridgeNode(EqaNode):
             self._step = self._stamped(first)
             self._max_steps = asked.max_steps
             asked.header = convert.header(self._step.frame.stamp_ns)
+            asked.map_name = asked.map_name or asked.scene  # poses of one scene are all in its own frame
         response.episode = asked
         return response
 

@@ -22,7 +22,10 @@ from eqa_nodes.core.types import Frame, Label, Sighting
 
 @dataclass(frozen=True)
 class KeyframeConfig:
-    """A view is new when no remembered one is as near as this in both place and direction."""
+    """A view is new when no remembered one is as near as this in both place and direction.
+
+    refresh_s: a remembered view older than this, in the clock of the stamps, has to be seen anew, seconds.
+    """
 
     min_move_m: float = 0.5
     min_turn_deg: float = 25.0
@@ -31,6 +34,7 @@ class KeyframeConfig:
     min_change: float = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
     max_changes: int = 8  # remembered changes of one view: a television that runs all day ends there
     jpeg_quality: int = 90
+    refresh_s: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
         if not max(self.min_move_m, self.same_move_m) <= CELL_M:
@@ -52,6 +56,7 @@ class View(NamedTuple):
     axis: tuple[float, float, float]
     thumb: bytes
     content: tuple[str, ...]
+    stamp_ns: int
 
 
 class Look:
@@ -62,6 +67,7 @@ class Look:
 
     def __init__(self, frame: Frame, possible: Iterable[Label], seen: Callable[[], Iterable[Sighting]]) -> None:
         self._frame, self._seen = frame, seen
+        self.stamp_ns = frame.stamp_ns
         m = frame.map_from_camera()
         self.position = float(m[0, 3]), float(m[1, 3]), float(m[2, 3])
         self.axis = float(m[0, 2]), float(m[1, 2]), float(m[2, 2])
@@ -79,7 +85,7 @@ class Look:
 
     def view(self) -> View:
         """Return what is remembered of it."""
-        return View(self.position, self.axis, self.thumb, self.content)
+        return View(self.position, self.axis, self.thumb, self.content, self.stamp_ns)
 
 
 def item_of(label: Label) -> str:
@@ -131,7 +137,9 @@ class Novelty:
     def reason(self, view: Look) -> str:
         """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
         c = self._config
-        near = [v for v in self._around(view.position) if math.dist(v.position, view.position) <= c.min_move_m]
+        oldest = view.stamp_ns - round(c.refresh_s * 1e9)
+        near = [v for v in self._around(view.position)
+                if v.stamp_ns >= oldest and math.dist(v.position, view.position) <= c.min_move_m]
         if not near:
             return "place"
         alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]

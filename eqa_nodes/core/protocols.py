@@ -16,6 +16,7 @@ from eqa_nodes.core.types import (
     Recalled,
     RecallQuery,
     Receipt,
+    Recollection,
     Situation,
     Travelled,
     ViewAssessment,
@@ -68,6 +69,9 @@ class Memory(Protocol):
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
         """Return the best matches, best first."""
+
+    def recollect(self, question: str) -> Recollection | None:
+        """Return what memory itself says to a question about the past; None where it is no such question."""
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this episode with a larger id, oldest first."""

@@ -18,6 +18,7 @@ from eqa_nodes.core.stopping import Stop, Weighed, support_of
 from eqa_nodes.core.types import (
     Answer,
     Decision,
+    Evidence,
     Keyframe,
     NavCode,
     NavResult,
@@ -26,6 +27,7 @@ from eqa_nodes.core.types import (
     Recalled,
     RecallQuery,
     Receipt,
+    Recollection,
     Travelled,
     ViewAssessment,
 )
@@ -47,6 +49,7 @@ class AgentConfig:
     assess_while_driving: bool = False  # judge views on the way, and stop where one promises an answer (live only)
     look_s: float = 0.5  # how often to ask for new views meanwhile, wall clock
     max_failed_legs: int = 5  # drives in a row that did not move the robot
+    stale_s: float = 4 * 3600.0  # what was seen longer ago is looked at again where that is allowed
 
 
 class Progress(NamedTuple):
@@ -107,6 +110,9 @@ class Search:
     def _search(self) -> Answer:
         """Memory first, then look and explore until it is enough or a limit is reached."""
         self._report("remembering")
+        told = None if self.question.choices else self.ports.memory.recollect(self.question.text)
+        if told is not None:
+            return self._recollected(told)
         if not (self.question.may_explore and self._explore_until_enough()):
             return self._last_word()
         return self._best()
@@ -135,12 +141,34 @@ class Search:
                 raise NavigationError(f"{failed} drives in a row did not move the robot")
         return False
 
+    def _recollected(self, told: Recollection) -> Answer:
+        """Answer from memory alone; where that says where something is now, and long ago, look there first."""
+        if told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached():
+            self._look_again(told.evidence[0])
+            told = self.ports.memory.recollect(self.question.text) or told
+        return Answer(told.text, told.confidence, evidence=told.evidence)
+
     def _remembered_answers(self) -> bool:
+        """Say whether memory answers; what it saw long ago has to be seen again."""
         items = self._recall()
         if items and self.stop.calibration is not None:
             views = [item.keyframe for item in items]
             self._take(views, self.ports.answerer.assess(self.question, views))
-        return bool(items) and self._enough(self._answer_from(items))
+        if not items or not self._enough(remembered := self._answer_from(items)):
+            return False
+        if not self._stale(remembered.evidence):
+            return True
+        self._look_again(remembered.evidence[0])
+        views = self.ports.memory.since(0)[-self.config.recall_limit:]
+        return bool(views) and self._enough(self._answer_from([Recalled(v, 0.0, "seen just now") for v in views]))
+
+    def _stale(self, evidence: Sequence[Evidence]) -> bool:
+        now_ns, _ = self.ports.odometry.last()
+        return bool(evidence) and now_ns - max(e.stamp_ns for e in evidence) > self.config.stale_s * 1e9
+
+    def _look_again(self, evidence: Evidence) -> None:
+        """Drive to where a remembered view was taken and look round."""
+        self._drive(Decision(evidence.pose, "what is remembered may have changed", look_around=True), evidence.pose)
 
     def _new_views_answer(self) -> bool:
         """Assess what was seen since the last look; ask for an answer only when a view promises one."""

@@ -171,6 +171,18 @@ class MemoryObject(NamedTuple):
         return (x + u) / 2, (y + v) / 2, (z + w) / 2
 
 
+class Recollection(NamedTuple):
+    """What memory itself says to a question about the past ("When did you last see ...?"), with its proof.
+
+    verify: it says where something is now, so that it is worth looking when it is long ago.
+    """
+
+    text: str
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    verify: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class GridMap:
     """2D projection of the voxel map, map frame.

@@ -1,4 +1,4 @@
-"""Frames -> keyframes on disk; recall by text, time and place."""
+"""Frames -> keyframes and objects on disk; recall by text, time and place; recollection; forgetting."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
@@ -23,6 +24,8 @@ class MemoryNode(ObserverNode):
         self.store: MemoryStore | None = None
         self.failure: StorageError | None = None
         self.serve("recall", self._recall)
+        self.serve("recollect", self._recollect)
+        self.serve("forget", self._forget)
 
     def begin(self, episode: Any, late: bool) -> None:
         self.frames.clear()
@@ -31,9 +34,14 @@ class MemoryNode(ObserverNode):
             self.store.close()
             self.store = None
         if episode.episode_id and self.store is None:
-            self.store = MemoryStore(Path(self.config.folder) / f"{episode.episode_id}.sqlite", self.config.memory)
-        if self.store is not None:
-            self.store.reset(episode.episode_id, keep=late or episode.keep_memory)
+            name = self.config.file or f"{episode.episode_id}.sqlite"
+            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
+        if self.store is None or (late and self._goes_on(self.store, episode.episode_id)):
+            return
+        self.store.reset(episode.episode_id, late or episode.keep_memory, episode.map_name)
+        if episode.known_map:
+            self.store.align(episode.map_name or episode.episode_id, episode.known_map,
+                             messages.pose_of(episode.known_from_map))
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         store = self._opened()
@@ -54,6 +62,30 @@ class MemoryNode(ObserverNode):
         response.scores = [float(item.score) for item in items]
         response.reasons = [item.why for item in items]
         return response
+
+    def _recollect(self, request: Any, response: Any) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        told = self._opened().recollect(request.question, max(0, self.last_ns))
+        if told is not None:
+            response.found, response.text, response.confidence = True, told.text, told.confidence
+            response.verify = told.verify
+            response.evidence = [convert.evidence_msg(e) for e in told.evidence]
+        return response
+
+    def _forget(self, request: Any, response: Any) -> Any:
+        near = (request.near.x, request.near.y, request.radius) if request.use_near else None
+        selection = Selection(request.region, request.kind, near, messages.ns_of(request.after),
+                              messages.ns_of(request.before), request.everything)
+        forgotten = self._opened().forget(within(selection, request.when, max(0, self.last_ns)))
+        response.keyframes, response.objects = forgotten
+        return response
+
+    @staticmethod
+    def _goes_on(store: MemoryStore, episode_id: str) -> bool:
+        """Say whether this episode was begun in the file: then this node was started again in its middle."""
+        sessions = store.sessions()
+        return bool(sessions) and sessions[-1][0] == episode_id
 
     def _opened(self) -> MemoryStore:
         if self.store is None:

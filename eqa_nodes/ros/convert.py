@@ -181,11 +181,16 @@ def receipt_msg(r: core.Receipt) -> eqa.Receipt:
                        tokens_out=r.tokens_out, privileged=list(r.privileged))
 
 
+def evidence_msg(e: core.Evidence) -> eqa.Evidence:
+    """Evidence -> message."""
+    return eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id, pose=pose_msg(e.pose.transform()),
+                        note=e.note)
+
+
 def fill_answer(message: Any, answer: core.Answer) -> Any:
     """Write an answer into an Ask result or an AnswerQuestion response and return it."""
     message.answer, message.confidence, message.abstained = answer.text, float(answer.confidence), answer.abstained
-    message.evidence = [eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id,
-                                     pose=pose_msg(e.pose.transform()), note=e.note) for e in answer.evidence]
+    message.evidence = [evidence_msg(e) for e in answer.evidence]
     message.receipt = receipt_msg(answer.receipt)
     message.error_code, message.error_message = int(answer.error), answer.message
     return message

@@ -26,6 +26,7 @@ from eqa_nodes.core.types import (
     Recalled,
     RecallQuery,
     Receipt,
+    Recollection,
     Travelled,
     ViewAssessment,
 )
@@ -67,7 +68,15 @@ class RosMemory:
     """Recall through the memory node."""
 
     def __init__(self, node: EqaNode) -> None:
-        self._client, self._deadline = node.remote("recall"), node.config.node.call_deadline_s
+        self._client, self._past = node.remote("recall"), node.remote("recollect")
+        self._deadline = node.config.node.call_deadline_s
+
+    def recollect(self, question: str) -> Recollection | None:
+        response = self._past.call(self._deadline, question=question)
+        if not response.found:
+            return None
+        return Recollection(response.text, response.confidence, messages.evidence_of(response.evidence),
+                            response.verify)
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
         near: dict[str, Any] = {}

@@ -78,6 +78,9 @@ class World:
     def recall(self, query: RecallQuery) -> list[Recalled]:
         return []
 
+    def recollect(self, question: str) -> None:
+        return None
+
     def since(self, keyframe_id: int) -> list[Keyframe]:
         return [view(i) for i in range(keyframe_id + 1, self.seen + 1)]
 

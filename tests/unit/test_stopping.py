@@ -158,6 +158,9 @@ class World:
     def recall(self, query: RecallQuery) -> list[Recalled]:
         return []
 
+    def recollect(self, question: str) -> None:
+        return None
+
     def since(self, keyframe_id: int) -> list[Keyframe]:
         return [Keyframe(i, i, Transform((2.0 * i, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"")
                 for i in range(keyframe_id + 1, self.seen + 1)]

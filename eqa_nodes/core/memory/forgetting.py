@@ -12,11 +12,12 @@ import numpy as np
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.geometry import Transform
 from eqa_nodes.core.keyframes import cell_of, item_of
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory import maps, rows
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
+from eqa_nodes.core.memory.times import window_of
 from eqa_nodes.core.types import Keyframe, Place
 
 _SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
@@ -44,6 +45,16 @@ class Forgotten(NamedTuple):
 
     keyframes: int
     objects: int
+
+
+def within(selection: Selection, when: str, now_ns: int) -> Selection:
+    """Return a selection within a time in words ("yesterday", "the last two hours"). Raises BadQuestion."""
+    if not when.strip():
+        return selection
+    window, rest = window_of(when, now_ns)
+    if window is None or window.last or content_words(rest):
+        raise BadQuestion(f"{when!r} names no time: say yesterday, this morning, Monday, in the last two hours ...")
+    return selection._replace(after_ns=window.after_ns, before_ns=window.before_ns)
 
 
 def forget(db: Database, index: Index, root: int, selection: Selection) -> Forgotten:

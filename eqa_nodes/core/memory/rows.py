@@ -70,10 +70,11 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
 def views(db: Database, root: int, cell: Cell) -> list[View]:
     """Return the views of one cell, oldest first; their content is in the table `content`."""
     found = []
-    for taken_at, thumb in db.execute("SELECT camera, thumb FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
-                                    (root, cell_number(cell))):
+    for taken_at, thumb, stamp_ns in db.execute(
+            "SELECT camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
+            (root, cell_number(cell))):
         x = struct.unpack("<6d", taken_at)
-        found.append(View(x[:3], x[3:], thumb, ()))
+        found.append(View(x[:3], x[3:], thumb, (), stamp_ns))
     return found
 
 

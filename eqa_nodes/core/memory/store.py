@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Transform, compose
 from eqa_nodes.core.keyframes import Cell, KeyframeConfig, Look, Novelty, View, jpeg_of
 from eqa_nodes.core.memory import rows
+from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed, signature
 from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
@@ -24,10 +24,20 @@ from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
+from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.places import PlacesConfig, places_of
 from eqa_nodes.core.privacy import PrivacyConfig, masked
-from eqa_nodes.core.types import Frame, Keyframe, Label, MemoryObject, Recalled, RecallQuery, Sighting
+from eqa_nodes.core.types import (
+    Frame,
+    Keyframe,
+    Label,
+    MemoryObject,
+    Recalled,
+    RecallQuery,
+    Recollection,
+    Sighting,
+)
 
 
 @dataclass(frozen=True)
@@ -103,9 +113,13 @@ class MemoryStore:
             seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
             look = Look(frame, [labels[i] for i in counts], seen)
             self._last_ns = frame.stamp_ns
-            keyframe = self._keyframe(frame, seen()) if self._novelty.reason(look) else None
-            if keyframe is not None or self._is_time(frame):
-                self._write(frame, keyframe, look.view() if keyframe else None, seen())
+            new = bool(self._novelty.reason(look))
+            if not new and not self._is_time(frame):
+                return None
+            looked = self._look(frame, seen())
+            new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the picture that proves it
+            keyframe = self._keyframe(frame, seen()) if new else None
+            self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
@@ -142,12 +156,30 @@ class MemoryStore:
                 found = self._recaller.about(text, found)
             return found[:limit] if limit else found
 
-    def sightings_of(self, object_id: int) -> list[tuple[Keyframe, dict[str, str]]]:
-        """Return the keyframes that show an object, oldest first, with its attributes in each."""
+    def last_view(self, object_id: int) -> int:
+        """Return the id of the newest keyframe that shows an object, 0 without one."""
         with self._lock, self._db.storage("read"):
-            found = self._db.execute("SELECT keyframe, attributes FROM seen WHERE object = ? ORDER BY keyframe",
-                                     (object_id,)).fetchall()
-            return [(self._get(i), json.loads(attributes)) for i, attributes in found]
+            return int(self._db.value("SELECT max(keyframe) FROM seen WHERE object = ?", (object_id,)) or 0)
+
+    def changes(self, since_ns: int) -> list[Change]:
+        """Return what has changed since a stamp in the running session's map, the surest first."""
+        with self._lock, self._db.storage("read"):
+            return changes(self._db, self._maps, rows.objects(self._db, self._maps), since_ns)
+
+    def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
+        """Return what memory itself says to a question about the past, None where it is no such question.
+
+        now_ns: what "yesterday" counts from; 0 = the newest stamp.
+        """
+        with self._lock, self._db.storage("read"):
+            return recollect(self, question, now_ns or self.newest_ns)
+
+    @property
+    def session_began_ns(self) -> int:
+        """Return the stamp of the running session's first keyframe, 0 without one."""
+        with self._lock, self._db.storage("read"):
+            began = self._db.value("SELECT min(stamp_ns) FROM keyframes WHERE session = ?", (self._maps.session,))
+            return int(began or 0)
 
     def forget(self, selection: Selection) -> Forgotten:
         """Delete what is selected, and what is known from it alone, for good: its bytes are in no file afterwards."""
@@ -236,17 +268,21 @@ class MemoryStore:
                         caption_of(seen, self._config.perception.caption_items), region_of(seen),
                         places_of(frame, self._config.places))
 
-    def _write(self, frame: Frame, keyframe: Keyframe | None, view: View | None, seen: tuple[Sighting, ...]) -> None:
+    def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> Looked:
+        """Return what stands where; nothing is known of that where nothing labels."""
+        if frame.labels is None:
+            return Looked()
+        return self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
+
+    def _write(self, frame: Frame, keyframe: Keyframe | None, view: View | None, looked: Looked) -> None:
         """Write a look in one transaction; what is in RAM follows when that has ended."""
-        described = frame.labels is not None
-        looked = self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size) if (
-            described) else Looked()
         row = None
         with self._db.transaction():
             if keyframe is not None and view is not None:
                 vector = self._vector(keyframe.caption)
                 row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz,
-                             math.atan2(view.axis[1], view.axis[0]), self._maps.root, described, signature(vector)[0])
+                             math.atan2(view.axis[1], view.axis[0]), self._maps.root, frame.labels is not None,
+                             signature(vector)[0])
                 rows.insert(self._db, keyframe, view, self._maps, packed(vector)[0], self._embedder_name())
                 self._index.write(self._db, row)
             looked = rows.write_look(self._db, looked, keyframe, self._maps.root)

@@ -1,0 +1,100 @@
+"""What is not as it was: objects that came, went, were moved, or are in another state."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.maps import Maps
+from eqa_nodes.core.types import MemoryObject
+
+_MIN_TIMES = 2  # looks that must have seen a thing before its coming is news
+_TELLING = ("state", "support")  # attributes whose change is one
+
+
+class Change(NamedTuple):
+    """One change. what: moved | gone | new | state.
+
+    before: keyframe that shows how it was, 0 where none does; after: keyframe that shows how it is now.
+    was, now: words for that ("in the kitchen, on the counter", "on").
+    """
+
+    what: str
+    object: MemoryObject
+    before: int
+    after: int
+    was: str = ""
+    now: str = ""
+
+
+class _Sight(NamedTuple):
+    keyframe: int
+    attributes: dict[str, str]
+
+
+def changes(db: Database, where: Maps, objects: list[MemoryObject], since_ns: int) -> list[Change]:
+    """Return what changed since a stamp, among objects of the running session's map: moved, state, gone, new."""
+    found: dict[str, list[Change]] = {"moved": [], "state": [], "gone": [], "new": []}
+    gone = [o for o in objects if o.here and o.gone_ns >= since_ns and o.gone_ns and o.first_ns < since_ns]
+    new = [o for o in objects if o.here and o.first_ns >= since_ns and o.times >= _MIN_TIMES and not o.gone_ns]
+    for o in gone:
+        before, after = _sight(db, o.id, since_ns, before=True), _looked_at(db, where, o.gone_ns)
+        moved_to = next((n for n in new if _same(o, n)), None)
+        if moved_to is not None:
+            new.remove(moved_to)
+            found["moved"].append(Change("moved", moved_to, before.keyframe if before else 0, moved_to.keyframe_id,
+                                         place_of(o), place_of(moved_to)))
+        else:
+            found["gone"].append(Change("gone", o, before.keyframe if before else 0, after, place_of(o)))
+    for o in new:
+        if _was_there(db, where, o.room, since_ns):
+            found["new"].append(Change("new", o, 0, o.keyframe_id, "", place_of(o)))
+    for o in (o for o in objects if o.here and o.first_ns < since_ns <= o.last_ns and not o.gone_ns):
+        before, after_sight = _sight(db, o.id, since_ns, before=True), _sight(db, o.id, since_ns, before=False)
+        if before is None or after_sight is None:
+            continue
+        was, now = ({k: v for k, v in sight.attributes.items() if k in _TELLING} for sight in (before, after_sight))
+        if was != now:
+            differ = [k for k in _TELLING if was.get(k) != now.get(k)]
+            found["state"].append(Change("state", o, before.keyframe, after_sight.keyframe,
+                                         ", ".join(was.get(k, "nothing") for k in differ),
+                                         ", ".join(now.get(k, "nothing") for k in differ)))
+    return [change for kind in found.values() for change in kind]
+
+
+def place_of(o: MemoryObject) -> str:
+    """Return "in the kitchen, on the counter"; "" where nothing is known."""
+    relation, support = o.attributes.get("relation", ""), o.attributes.get("support", "")
+    room = f"in the {o.room}" if o.room else ""
+    on = f"{relation if relation in ('on', 'in', 'under') else 'on'} the {support}" if support else ""
+    return ", ".join(filter(None, (room, on)))
+
+
+def name_of(o: MemoryObject) -> str:
+    """Return "red mug"."""
+    return " ".join(filter(None, (o.attributes.get("colour", ""), o.kind)))
+
+
+def _same(a: MemoryObject, b: MemoryObject) -> bool:
+    return canonical(name_of(a)) == canonical(name_of(b))
+
+
+def _sight(db: Database, number: int, stamp_ns: int, before: bool) -> _Sight | None:
+    """Return the last keyframe that shows an object before a stamp, or the last of all if that is not older."""
+    row = db.execute(f"SELECT keyframe, attributes, stamp_ns FROM seen JOIN keyframes ON keyframes.id = keyframe "
+                     f"WHERE object = ? {'AND stamp_ns < ?' if before else 'AND stamp_ns >= ?'} "
+                     "ORDER BY keyframe DESC LIMIT 1", (number, stamp_ns)).fetchone()
+    return None if row is None else _Sight(row[0], json.loads(row[1]))
+
+
+def _looked_at(db: Database, where: Maps, stamp_ns: int) -> int:
+    """Return the keyframe of a look, 0 when it was not kept."""
+    return int(db.value("SELECT id FROM keyframes WHERE root = ? AND stamp_ns = ?", (where.root, stamp_ns)) or 0)
+
+
+def _was_there(db: Database, where: Maps, room: str, stamp_ns: int) -> bool:
+    """Say whether that room had been looked at before: else everything in it would be news."""
+    return db.value("SELECT 1 FROM keyframes WHERE root = ? AND region = ? AND stamp_ns < ? LIMIT 1",
+                    (where.root, room, stamp_ns)) is not None

@@ -1,0 +1,137 @@
+"""Questions about the past that memory answers itself, with stamp, place and picture."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eqa_nodes.core.answering import MAX_EVIDENCE
+from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.memory.changes import Change, name_of, place_of
+from eqa_nodes.core.memory.times import told, window_of
+from eqa_nodes.core.types import Evidence, MemoryObject, Recollection
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.memory.store import MemoryStore
+
+_THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
+_WHEN = tuple(re.compile(form) for form in (
+    rf"^when (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
+    rf"^when (?:did|have) (?:you|we|i|anyone) (?:see|seen) {_THING} last$",
+    rf"^when (?:was|were) (?:the last time (?:that )?(?:you|we|i|anyone) saw )?{_THING}(?: last seen)?$"))
+_WHERE = tuple(re.compile(form) for form in (
+    rf"^where (?:did|have) (?:i|we) (?:last )?(?:leave|left|put|forget|lose|lost) {_THING}(?: last)?$",
+    rf"^where (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
+    rf"^where (?:was|were) {_THING} last seen$"))
+_CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
+                      r"(?:changed|change|different|new|moved|gone|missing)|"
+                      r"(?:did|has) anything (?:been )?(?:change|changed|moved|move))\b(?P<rest>.*)$")
+_SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # seen in several looks, in one, found by likeness of meaning only
+
+
+def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | None:
+    """Return what memory says to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
+
+    None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
+    of things that were seen before this session began: what is seen in this one, the answerer judges from its views.
+    """
+    asked = " ".join(question.lower().strip(" ?!.").split())
+    if match := _first(_WHEN, asked):
+        return _when(store, match["thing"], now_ns)
+    if match := _first(_WHERE, asked):
+        return _where(store, match["thing"], now_ns)
+    if match := _CHANGED.match(asked):
+        return _changed(store, match["rest"], now_ns)
+    return None
+
+
+def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
+    return next((match for form in forms if (match := form.match(text))), None)
+
+
+def _when(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
+    found = _best(store, thing)
+    if found is None:
+        return None
+    o, sure = found
+    text = ", ".join(filter(None, (told(o.last_ns, now_ns), place_of(o))))
+    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns))
+
+
+def _where(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
+    found = _best(store, thing)
+    if found is None or found[0].first_ns >= store.session_began_ns:
+        return None
+    o, sure = found
+    text = f"{place_of(o) or 'where the picture shows it'} ({told(o.last_ns, now_ns)})"
+    return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify=o.here and not o.gone_ns)
+
+
+def _best(store: MemoryStore, thing: str) -> tuple[MemoryObject, float] | None:
+    """Return the object that was meant, of several that fit alike the one seen last, and how sure that is."""
+    _, text = window_of(thing, store.newest_ns)
+    found = store.objects(text)
+    if not found:
+        return None
+    wanted = set(content_words(text))
+    kinds = [o for o in found if set(canonical(o.kind).split()) <= wanted]
+    fitting = [o for o in kinds if set(content_words(name_of(o))) & wanted >= _colours(wanted, found)]
+    o = max(fitting or kinds or found[:1], key=lambda each: (each.last_ns, each.id))
+    return o, _BY_MEANING if not kinds else _ONCE if o.times < 2 else _SURE
+
+
+def _colours(wanted: set[str], found: list[MemoryObject]) -> set[str]:
+    """Return the colours that were asked for."""
+    return wanted & {canonical(o.attributes["colour"]) for o in found if "colour" in o.attributes}
+
+
+def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
+    if not o.here:
+        return f"{text}, in a map whose place is not known here"
+    return f"{text}; it was gone {told(o.gone_ns, now_ns)}" if o.gone_ns else text
+
+
+def _proof(store: MemoryStore, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
+    """Return the newest view that shows it, then the best one."""
+    ids = dict.fromkeys((store.last_view(o.id), o.keyframe_id))
+    return _views(store, ids, f"{name_of(o)}, last seen {told(o.last_ns, now_ns)}")
+
+
+def _views(store: MemoryStore, ids: dict[int, None], note: str) -> tuple[Evidence, ...]:
+    views = [view for i in ids if (view := store.keyframe(i)) is not None]
+    return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in views[:MAX_EVIDENCE])
+
+
+def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
+    """Return what changed since the time that is named, else since this session began."""
+    window, left = window_of(rest, now_ns)
+    since = store.session_began_ns
+    if window is not None:
+        since = window.after_ns
+    elif content_words(left):
+        return None  # "what changed in politics": not a question about time
+    changes = store.changes(since)
+    begin = told(since, now_ns)
+    if not changes:
+        return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))
+    evidence: dict[int, Evidence] = {}
+    for change in changes:
+        for i in filter(None, (change.after, change.before)):
+            for proof in _views(store, {i: None}, _told(change)):
+                evidence.setdefault(i, proof)
+    return Recollection("; ".join(_told(change) for change in changes), _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
+
+
+def _newest(store: MemoryStore, begin: str) -> tuple[Evidence, ...]:
+    return _views(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
+
+
+def _told(change: Change) -> str:
+    name = f"the {name_of(change.object)}"
+    if change.what == "moved":
+        return f"{name} was moved: {change.was}, now {change.now}"
+    if change.what == "gone":
+        return f"{name} is gone: it was {change.was}"
+    if change.what == "new":
+        return f"{name} is new: {change.now}"
+    return f"{name} {place_of(change.object)}: {change.was}, now {change.now}"
