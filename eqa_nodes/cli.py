@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     _bench(verbs.add_parser("bench", help="run or score a benchmark"))
     _report(verbs.add_parser("report", help="write the report of a run"))
     _history(verbs.add_parser("history", help="look into an episode history, or export it"))
+    _memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
     _doctor(verbs.add_parser("doctor", help="check this machine"))
     _bag(verbs.add_parser("bag", help="check a recording"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
@@ -163,6 +164,34 @@ def _history(p: argparse.ArgumentParser) -> None:
     export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
     info.set_defaults(run="eqa_nodes.commands.history:info")
     export.set_defaults(run="eqa_nodes.commands.history:export")
+
+
+def _memory(p: argparse.ArgumentParser) -> None:
+    verbs = p.add_subparsers(dest="memory", required=True, metavar="info|objects|recall|ask|forget|align")
+    info = verbs.add_parser("info", help="print how much is remembered, and the sessions")
+    things = verbs.add_parser("objects", help="print the things that are remembered")
+    recall = verbs.add_parser("recall", help="print the views that a text means, and why")
+    ask = verbs.add_parser("ask", help='ask memory itself: "When did you last see ...?", "What changed since ...?"')
+    forget = verbs.add_parser("forget", help="delete for good; conditions combine")
+    align = verbs.add_parser("align", help="say where one map lies in another")
+    for verb in (info, things, recall, ask, forget, align):
+        verb.add_argument("file", type=Path, metavar="FILE", help="as the memory node wrote it (memory/NAME.sqlite)")
+        verb.set_defaults(run=f"eqa_nodes.commands.memory:{verb.prog.split()[-1]}")
+    things.add_argument("--about", metavar="TEXT", help='such as "red cups"')
+    recall.add_argument("text", help='such as "keys yesterday evening near the kitchen"')
+    recall.add_argument("--save", type=Path, metavar="DIR", help="write their pictures there")
+    for verb in (things, recall):
+        verb.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default: 20)")
+    ask.add_argument("question")
+    forget.add_argument("--region", help='kind of room, such as "bedroom"')
+    forget.add_argument("--kind", help="of a thing: the views that show it")
+    forget.add_argument("--when", metavar="TIME", help='such as "yesterday" or "in the last two hours"')
+    forget.add_argument("--everything", action="store_true")
+    for verb in (recall, forget):
+        verb.add_argument("--near", nargs=3, type=float, metavar=("X", "Y", "RADIUS"), help="metres, map frame")
+    align.add_argument("map", help="name of a map, or of the session that is alone in it")
+    align.add_argument("known", help="name of the map that it lies in")
+    align.add_argument("pose", nargs=3, type=float, metavar=("X", "Y", "DEGREES"), help="of its origin in that one")
 
 
 def _doctor(p: argparse.ArgumentParser) -> None:

@@ -140,7 +140,8 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
         serves=("ask", "reset_episode"),
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "recollect",
-               "choose_goal", "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"), threads=4),
+               "choose_goal", "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"),
+        threads=4),
 }
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step

@@ -25,13 +25,13 @@ CREATE TABLE IF NOT EXISTS sessions (number INTEGER PRIMARY KEY, id TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS keyframes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, root INTEGER NOT NULL, stamp_ns INTEGER NOT NULL,
     cell INTEGER NOT NULL, map_from_base BLOB NOT NULL, camera BLOB NOT NULL, thumb BLOB NOT NULL,
-    caption TEXT NOT NULL, region TEXT NOT NULL, things TEXT NOT NULL, sightings TEXT NOT NULL, places TEXT NOT NULL);
+    caption TEXT NOT NULL, region TEXT NOT NULL, sightings TEXT NOT NULL, places TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS keyframes_by_cell ON keyframes (root, cell);
 CREATE INDEX IF NOT EXISTS keyframes_by_session ON keyframes (session, id);
 CREATE INDEX IF NOT EXISTS keyframes_by_region ON keyframes (root, region);
 CREATE TABLE IF NOT EXISTS images (id INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS content (root INTEGER, item TEXT, PRIMARY KEY (root, item)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS briefs (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, things TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS signatures (chunk INTEGER PRIMARY KEY, rows BLOB NOT NULL);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     kinds, attributes, rooms, caption, tokenize = 'porter unicode61');

@@ -65,7 +65,7 @@ def forget(db: Database, index: Index, root: int, selection: Selection) -> Forgo
     if selection == Selection():
         raise BadQuestion("say what to forget: a region, a kind of thing, a time, a place, or everything")
     where = root if selection.near is not None else None
-    chosen = index.rows["id"][index.allowed(where, selection.after_ns, selection.before_ns, selection.near)]
+    chosen = index.ids[index.allowed(where, selection.after_ns, selection.before_ns, selection.near)]
     ids = set(chosen.tolist())
     if selection.region:
         wanted = canonical(selection.region)
@@ -170,7 +170,7 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
     for i in ids:
         columns = db.execute("SELECT kinds, attributes, rooms, caption FROM words WHERE rowid = ?", (i,)).fetchone()
         rows.count_terms(db, columns, -1)
-    for table, key in (("keyframes", "id"), ("images", "id"), ("vectors", "id"), ("words", "rowid"), ("tiers", "rowid"),
+    for table, key in (("keyframes", "id"), ("images", "id"), ("briefs", "id"), ("words", "rowid"), ("tiers", "rowid"),
                        ("seen", "keyframe")):
         db.many(f"DELETE FROM {table} WHERE {key} = ?", ((i,) for i in ids))
     db.execute("DELETE FROM terms WHERE docs <= 0")

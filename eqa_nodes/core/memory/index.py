@@ -30,23 +30,30 @@ class Index:
         self._n = len(stored)
         self._rows = np.empty(max(1024, self._n + self._n // 4), ROW)
         self._rows[:self._n] = stored
+        self._ids = np.ascontiguousarray(self._rows["id"])  # searching a column of records would copy it
 
     @property
     def rows(self) -> np.ndarray:
         """Return the rows (n,) of dtype ROW."""
         return self._rows[:self._n]
 
+    @property
+    def ids(self) -> np.ndarray:
+        """Return the ids (n,) int64, rising."""
+        return self._ids[:self._n]
+
     def write(self, db: Database, row: np.ndarray) -> None:
         """Put a row () with a new highest id into the file, inside a transaction; call `add` when that has ended."""
         chunk = int(row["id"]) // _CHUNK
-        before = self.rows[np.searchsorted(self.rows["id"], chunk * _CHUNK):]
+        before = self.rows[np.searchsorted(self.ids, chunk * _CHUNK):]
         db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", (chunk, before.tobytes() + row.tobytes()))
 
     def add(self, row: np.ndarray) -> None:
         """Take in a row that was written."""
         if self._n == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty(self._n, ROW)])
-        self._rows[self._n] = row
+            self._ids = np.concatenate([self._ids, np.empty(self._n, np.int64)])
+        self._rows[self._n], self._ids[self._n] = row, row["id"]
         self._n += 1
 
     def rewrite(self, db: Database, rows: np.ndarray, ids: np.ndarray) -> None:
@@ -60,7 +67,7 @@ class Index:
 
     def replace(self, rows: np.ndarray) -> None:
         """Take in rows that were rewritten."""
-        self._rows, self._n = rows, len(rows)
+        self._rows, self._n, self._ids = rows, len(rows), np.ascontiguousarray(rows["id"])
 
     def allowed(self, root: int | None, after_ns: int = 0, before_ns: int = 0,
                 near: tuple[float, float, float] | None = None) -> np.ndarray:
@@ -78,13 +85,13 @@ class Index:
 
     def at(self, ids: np.ndarray) -> np.ndarray:
         """Return the positions (m,) of ids that are there."""
-        return np.searchsorted(self.rows["id"], ids)
+        return np.searchsorted(self.ids, ids)
 
     def nearest(self, signature: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
         """Return the ids of about `count` allowed rows whose signatures (4,) differ least; of equals the newest."""
         rows = self.rows
         found = _nearest(rows["signature"], np.ascontiguousarray(signature), allowed & (rows["described"] > 0), count)
-        return np.asarray(rows["id"][found])
+        return np.asarray(self.ids[found])
 
 
 def row_of(keyframe_id: int, stamp_ns: int, xyz: tuple[float, float, float], yaw: float, root: int,

@@ -27,9 +27,9 @@ from eqa_nodes.core.types import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
 _RERANKED = 200  # best matches whose sightings are looked at
-_LISTED = 100  # candidates taken from each list where words are too common
+_LISTED = 80  # candidates taken from each list where words are too common, and ranked in all
 _FILTERED = 20_000  # rows of a list that are looked through for those which the query's conditions let through
-_NEAREST = 600  # signatures whose vectors are compared exactly
+_NEAREST = 250  # signatures whose vectors are compared exactly
 _TERMS = 6  # the rarest words of a query count where words are too common
 _WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
 _K1, _B = 1.2, 0.75  # of BM25, as in FTS5
@@ -81,7 +81,7 @@ class Recaller:
             found = _newest_first(found)
         found = found[:query.limit]
         rows = self._index.rows
-        rest = rows["id"][asked.allowed & (rows["described"] == 0)]
+        rest = self._index.ids[asked.allowed & (rows["described"] == 0)]
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
                         for i in _spread(rest, query.limit - len(found))]
 
@@ -101,6 +101,11 @@ class Recaller:
             if score > 0.5:
                 scored.append((-score, -o.last_ns, o.id, o))
         return [o for *_, o in sorted(scored)]
+
+    def nearest(self, vector: np.ndarray, count: int) -> list[int]:
+        """Return the ids of the keyframes whose embeddings are nearest to a unit vector, the nearest first."""
+        near = self._near(vector, np.ones(len(self._index.rows), bool))
+        return list(_cosines(vector, self._columns("briefs", "vector", near)))[:count]
 
     def _understood(self, query: RecallQuery) -> _Asked:
         rows, window, text = self._index.rows, None, query.text
@@ -141,10 +146,11 @@ class Recaller:
         docs = self._docs(asked.terms)
         by_words = self._exact(asked) if sum(docs.values()) <= _EXACT else self._bounded(asked, docs)
         by_words = dict(sorted(by_words.items(), key=lambda item: (-item[1], item[0]))[:max(_RERANKED, asked.limit)])
-        alike = self._alike(asked, by_words)
+        briefs = self._briefs(asked, by_words)
+        alike = self._alike(asked, briefs)
         terms, found = frozenset(asked.terms), []
-        things = self._columns("keyframes", "things", [*by_words, *(i for i in alike if i not in by_words)])
-        for i, (seen,) in things.items():
+        for i in dict.fromkeys((*by_words, *alike)):
+            seen = briefs[i][1]
             score, whys = by_words.get(i, 0.0), []
             if i in by_words:
                 whys.append(f"words {score:.2f}")
@@ -193,12 +199,11 @@ class Recaller:
                         break
         if not rough:
             rough.update(dict.fromkeys(self._listed("words", _any_of(terms), asked.allowed, _RERANKED), 1.0))
-        best = sorted(rough, key=lambda i: (-rough[i], i))[:max(_RERANKED, asked.limit)]
+        best = sorted(rough, key=lambda i: (-rough[i], i))[:max(_LISTED, asked.limit)]
         return _bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
 
     def _listed(self, table: str, match: str, allowed: np.ndarray, count: int) -> list[int]:
         """Return the newest keyframes that match and are allowed."""
-        rows = self._index.rows
         if allowed.all():
             return [i for i, in self._db.execute(
                 f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?", (match, count))]
@@ -207,24 +212,26 @@ class Recaller:
             return []
         found = np.array([i for i, in self._db.execute(
             f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
-            (match, int(rows["id"][where[0]]), int(rows["id"][where[-1]]), _FILTERED))], np.int64)
+            (match, int(self._index.ids[where[0]]), int(self._index.ids[where[-1]]), _FILTERED))], np.int64)
         return [] if not len(found) else found[allowed[self._index.at(found)]][:count].tolist()
 
-    def _alike(self, asked: _Asked, candidates: Iterable[int]) -> dict[int, float]:
-        """Return the cosines of the keyframes that mean nearly the same, among the candidates and the nearest ones."""
+    def _briefs(self, asked: _Asked, candidates: Iterable[int]) -> dict[int, tuple[Any, ...]]:
+        """Return vector and things of the candidates and of the keyframes whose signatures are nearest."""
+        near = [] if asked.vector is None else self._near(asked.vector, asked.allowed)
+        return self._columns("briefs", "vector, things", sorted({*near, *candidates}))
+
+    def _near(self, vector: np.ndarray, allowed: np.ndarray) -> list[int]:
+        return self._index.nearest(signature(vector[None])[0], allowed, _NEAREST).tolist()
+
+    def _alike(self, asked: _Asked, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
+        """Return the cosines of the keyframes that mean nearly the same, the largest first."""
         if asked.vector is None:
             return {}
-        near = self._index.nearest(signature(asked.vector[None])[0], asked.allowed, _NEAREST).tolist()
-        vectors = self._columns("vectors", "vector", sorted({*near, *candidates}))
-        if not vectors:
-            return {}
-        stored = np.frombuffer(b"".join(v for v, in vectors.values()), np.int8).reshape(-1, DIMENSIONS)
-        cosine = {i: float(c) for i, c in zip(vectors, cosines(stored, asked.vector)) if c >= _ALIKE}
-        best = sorted(cosine, key=lambda i: (-cosine[i], i))[:max(_RERANKED, asked.limit)]
-        return {i: round(cosine[i], 6) for i in best}
+        alike = [(i, c) for i, c in _cosines(asked.vector, briefs).items() if c >= _ALIKE]
+        return dict(alike[:max(_LISTED // 2, asked.limit)])
 
     def _by_place(self, asked: _Asked) -> list[Match]:
-        ids = self._index.rows["id"][asked.allowed]
+        ids = self._index.ids[asked.allowed]
         if asked.near is None and asked.beside is None:
             why = f", {asked.window.phrase}" if asked.window else ""
             why = f"1 of {len(ids)} views, spread in time{why}"
@@ -234,6 +241,8 @@ class Recaller:
 
     def _placed(self, match: Match, asked: _Asked) -> Match:
         """Add how near the view was taken: 1 on the spot, 0 at the radius."""
+        if asked.near is None and asked.beside is None and asked.window is None:
+            return match._replace(score=round(match.score, 6))
         row = self._index.rows[self._index.at(np.int64(match.id))]
         score, whys = match.score, [match.why] if match.why else []
         if asked.near is not None:
@@ -261,6 +270,14 @@ class Recaller:
         return {i: found[i] for i in ids if i in found}
 
 
+def _cosines(vector: np.ndarray, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
+    """Return the cosine of each keyframe that has a vector (first of its brief) with a unit vector, largest first."""
+    described = [i for i, brief in briefs.items() if brief[0]]
+    stored = np.frombuffer(b"".join(briefs[i][0] for i in described), np.int8).reshape(-1, DIMENSIONS)
+    cosine = zip(described, cosines(stored, vector).round(6).tolist(), strict=True)
+    return dict(sorted(cosine, key=lambda pair: (-pair[1], pair[0])))
+
+
 def _bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -> dict[int, float]:
     """Return BM25 (Robertson and Zaragoza 2009, weighted columns) of keyframes' words. weight: idf by word."""
     split = {i: [column.split() for column in texts] for i, texts in columns.items()}
@@ -274,17 +291,19 @@ def _bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -
     return scores
 
 
-def _fits(things: Iterable[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
-    """Yield for each thing in view how well it fits the words times how much of the view it fills (0..1), and its kind.
+def _fits(things: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
+    """Yield for each thing in view that is named: how well it fits times how much it fills (0..1), and its kind.
 
     A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
     share of the labelled pixels, so that a thing twice as near counts twice.
     """
-    things = list(things)
-    labelled = sum(pixels for _, _, pixels in things)
+    labelled = sum([pixels for _, _, pixels in things])
     for kind, room, pixels in things:
-        words, rooms = kind.split(), room.split()
-        fit = sum(word in terms for word in words) / max(1, len(words))
+        words = kind.split()
+        if terms.isdisjoint(words):
+            continue
+        rooms = room.split()
+        fit = sum(word in terms for word in words) / len(words)
         named = bool(rooms) and all(word in terms for word in rooms)
         yield fit * (1.0 if named else 0.5) * math.sqrt(pixels / labelled), kind
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import Known, Looked, Point
 from eqa_nodes.core.types import Keyframe, Label, MemoryObject, Place, Sighting
 
-_TABLES = ("facts", "keyframes", "images", "content", "vectors", "signatures", "words", "tiers", "terms", "regions",
+_TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")
 TIERS = 4  # how much of a view a thing fills, in steps
 
@@ -31,9 +31,9 @@ def delete_all(db: Database) -> None:
 def insert(db: Database, keyframe: Keyframe, view: View, where: Maps, vector: np.ndarray, embedder: str) -> None:
     """Write a keyframe with all that it is found by. vector: (DIMENSIONS,) int8, zeros where nothing describes it."""
     k = keyframe
-    db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                (k.id, where.session, where.root, k.stamp_ns, cell_number(cell_of(view.position)), pack(k.map_from_base),
-                camera(view.position, view.axis), view.thumb, k.caption, k.region, _dump_things(k.sightings),
+                camera(view.position, view.axis), view.thumb, k.caption, k.region,
                 dump_sightings(k.sightings), json.dumps(k.places)))
     db.execute("INSERT INTO images VALUES (?, ?)", (k.id, k.jpeg))
     db.many("INSERT OR IGNORE INTO content VALUES (?, ?)", ((where.root, item) for item in view.content))
@@ -42,9 +42,10 @@ def insert(db: Database, keyframe: Keyframe, view: View, where: Maps, vector: np
     tiers = " ".join((*_tiers(k.sightings), *columns[1:3]))
     db.execute("INSERT INTO tiers (rowid, words) VALUES (?, ?)", (k.id, tiers))
     count_terms(db, columns, 1)
-    if vector.any():
+    vector_bytes = vector.tobytes() if vector.any() else b""
+    db.execute("INSERT INTO briefs VALUES (?, ?, ?)", (k.id, vector_bytes, _dump_things(k.sightings)))
+    if vector_bytes:
         db.execute("INSERT OR IGNORE INTO facts VALUES ('embedder', ?)", (embedder,))
-        db.execute("INSERT INTO vectors VALUES (?, ?)", (k.id, vector.tobytes()))
     if k.region:
         x, y, _ = k.map_from_base.xyz
         db.execute("INSERT INTO regions VALUES (?, ?, 1, ?, ?) ON CONFLICT (root, name) DO UPDATE SET "

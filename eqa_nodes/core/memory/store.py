@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -62,7 +62,7 @@ class MemoryConfig:
 class MemoryStore:
     """Keyframes and objects of a place. Calls may come from several threads; one process writes at a time.
 
-    refused: number of frames that could not be used.
+    refused: number of frames that could not be used; recaller: what finds keyframes (recall adds the views themselves).
     """
 
     def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True) -> None:
@@ -122,6 +122,19 @@ class MemoryStore:
             self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
 
+    def add_many(self, taken: Iterable[tuple[Keyframe, View, np.ndarray]]) -> None:
+        """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
+
+        Ids must go on from those that are there.
+        """
+        with self._lock:
+            try:
+                with self._db.transaction():
+                    for keyframe, view, vector in taken:
+                        self._index.add(self._insert(keyframe, view, vector[None]))
+            finally:
+                self._load()
+
     def recall(self, query: RecallQuery) -> list[Recalled]:
         """Return the best matches of the running session's map, best first; equal scores: the older id first.
 
@@ -133,7 +146,7 @@ class MemoryStore:
         if query.limit <= 0:
             return []
         with self._lock, self._db.storage("read"):
-            return [Recalled(self._get(match.id), match.score, match.why) for match in self._recaller.find(query)]
+            return [Recalled(self._get(match.id), match.score, match.why) for match in self.recaller.find(query)]
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this session with a larger id, oldest first."""
@@ -153,7 +166,7 @@ class MemoryStore:
         with self._lock, self._db.storage("read"):
             found = rows.objects(self._db, self._maps)
             if text:
-                found = self._recaller.about(text, found)
+                found = self.recaller.about(text, found)
             return found[:limit] if limit else found
 
     def last_view(self, object_id: int) -> int:
@@ -235,7 +248,7 @@ class MemoryStore:
         self._index = Index(self._db)
         self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
         self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
-        self._recaller = Recaller(self._db, self._index, self._maps, self._embedder)
+        self.recaller = Recaller(self._db, self._index, self._maps, self._embedder)
         self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
         self._last_ns = int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ?",
                                            (self._maps.session,)) or 0)
@@ -279,12 +292,7 @@ class MemoryStore:
         row = None
         with self._db.transaction():
             if keyframe is not None and view is not None:
-                vector = self._vector(keyframe.caption)
-                row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz,
-                             math.atan2(view.axis[1], view.axis[0]), self._maps.root, frame.labels is not None,
-                             signature(vector)[0])
-                rows.insert(self._db, keyframe, view, self._maps, packed(vector)[0], self._embedder_name())
-                self._index.write(self._db, row)
+                row = self._insert(keyframe, view, self._vector(keyframe.caption), frame.labels is not None)
             looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
         self._objects.take(looked)
         self._looked_ns = frame.stamp_ns
@@ -294,13 +302,21 @@ class MemoryStore:
             self._last_id = keyframe.id
             self._keep_budget()
 
+    def _insert(self, keyframe: Keyframe, view: View, vector: np.ndarray, described: bool = True) -> np.ndarray:
+        """Write a keyframe, inside a transaction; return its row of the index."""
+        row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz, math.atan2(view.axis[1], view.axis[0]),
+                     self._maps.root, described, signature(vector)[0])
+        rows.insert(self._db, keyframe, view, self._maps, packed(vector)[0], self._embedder_name())
+        self._index.write(self._db, row)
+        return row
+
     def _vector(self, caption: str) -> np.ndarray:
         """Return the embedding (1, DIMENSIONS) of a caption; zeros where there is nothing to embed."""
-        embedder = self._recaller.embedder
+        embedder = self.recaller.embedder
         return embedder.embed([caption]) if embedder is not None else np.zeros((1, DIMENSIONS), np.float32)
 
     def _embedder_name(self) -> str:
-        return self._recaller.embedder.name if self._recaller.embedder is not None else "none"
+        return self.recaller.embedder.name if self.recaller.embedder is not None else "none"
 
     def _keep_budget(self) -> None:
         limit = self._config.budget_mb * 1e6
