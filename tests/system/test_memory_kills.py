@@ -21,8 +21,10 @@ import sys
 from pathlib import Path
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types import RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
 store = MemoryStore(Path(sys.argv[1]))
+store.recall(RecallQuery("a kettle"))  # loads what recall and embedding need
 print("ready", flush=True)
 begin = len(store.since(0))
 for i in range(begin, begin + 100000):
