@@ -20,7 +20,9 @@ from rosbags.rosbag2.reader import DirectoryReader
 from eqa_nodes.core.errors import StorageError
 
 MAX_BYTES = 1 << 28  # of a chunk or a message: a hundred times what is usual
+_MAX_METADATA = 4 << 20
 _PIECE = 1 << 20
+_SUFFIXES = (".db3", ".mcap", ".yaml", ".zstd")
 _TABLES = ("messages", "metadata", "schema", "topics")  # of rosbag2's sqlite3 storage
 _zstd: Any = storage_mcap.zstd  # Python's own from 3.14 on, before that its backport
 
@@ -58,12 +60,15 @@ storage_mcap.DECOMPRESSORS.update(lz4=unpack_lz4, zstd=unpack_zstd)
 
 
 def check_storage(path: Path) -> None:
-    """Look at a bag before it is opened. Raises StorageError for what must not be: see the functions below."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    for file in files:
-        if file.suffix == ".zstd" and file.is_file():
+    """Look at the files of a bag before they are opened. Raises StorageError for what may not be read."""
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if file.suffix in _SUFFIXES and not file.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{file} is no plain file")
+        if file.suffix == ".yaml" and file.stat().st_size > _MAX_METADATA:
+            raise StorageError(f"{file} has {file.stat().st_size} bytes, at most {_MAX_METADATA} are read")
+        if file.suffix == ".zstd":
             _check_room(file)
-        elif file.suffix == ".db3" and file.is_file():
+        elif file.suffix == ".db3":
             _check_tables(file)
 
 

@@ -18,7 +18,7 @@ from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
 from eqa_nodes.core.errors import EqaError, StorageError
 
 # What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
-_TORN = (McapError, ZstdError, struct.error, ValueError)
+_TORN = (McapError, ZstdError, struct.error, ValueError, ArithmeticError, RuntimeError, EOFError, MemoryError)
 
 
 def recover(folder: Path) -> int:
@@ -30,6 +30,15 @@ def recover(folder: Path) -> int:
     folder = Path(folder)
     if (folder / "metadata.yaml").is_file():
         return -1
+    try:
+        return _recovered(folder)
+    except EqaError:
+        raise
+    except Exception as error:  # damage makes the libraries raise whatever they stumble over
+        raise StorageError(f"{folder} cannot be recovered: {type(error).__name__}: {error}") from error
+
+
+def _recovered(folder: Path) -> int:
     source = next(iter(sorted(folder.glob("*.mcap"))), None)
     if source is None:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
