@@ -92,6 +92,19 @@ def test_questions_are_answered_from_a_recording(kitchen: Path, tmp_path: Path,
     assert "0 steps" in printed and not (tmp_path / "run" / "bags").exists()
 
 
+def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Path) -> None:
+    """As replay.launch.py starts it: nobody asks for an episode."""
+    options = argparse.Namespace(record=False, rate=4.0, answerer="label", params=None)
+    parameters = replay_parameters(options, tmp_path, labels=True)
+    parameters["replay"]["source"] = str(kitchen)
+    with Graph(tmp_path, parameters, nodes=nodes_of("replay"), isolate=True) as graph, \
+            GraphClient(graph.environment) as client:
+        facts = {v.key: v.value for v in Watch(client.node).until_end(lambda shown: None).values}
+        answer = client.ask(Question("What color is the kettle?", may_explore=False))
+    assert facts == {"shown": "3", "frames": "3"}
+    assert answer.text == "red" and answer.evidence[0].stamp_ns == SECOND
+
+
 @pytest.mark.parametrize(("words", "complaint"), [
     (["nowhere"], "no nowhere"), (["."], "no episode history"), ([".", "--ask", " "], "empty"),
     (["kitchen", "--rate", "-1"], "rate is -1"), (["kitchen", "--answerer", "oracle"], "answerer 'oracle'.*label")])
