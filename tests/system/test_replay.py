@@ -20,11 +20,13 @@ from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
 from eqa_nodes.commands.replay import Watch, replay_parameters
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.types import Question
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runner import Graph
+from eqa_nodes.settings import settings
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of
 from tests.unit.frame_fixture import frame
@@ -53,6 +55,10 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     trace = trace_of(tmp_path / "bags" / "real")
     assert trace.grid is not None
     assert np.count_nonzero(trace.grid.cells == 0) > 100 and np.count_nonzero(trace.grid.cells == 100) > 40
+    alone = Storeys(settings("mapper", parameters).map)
+    for one in sequence:
+        alone.integrate(one)
+    assert np.array_equal(trace.grid.cells, alone.grid().cells)  # lock-step: no frame was lost on the way
     assert trace.keyframes
     assert [messages.keyframe_of(k).jpeg for k in recalled.keyframes] == [k.jpeg for k in trace.keyframes]
 
