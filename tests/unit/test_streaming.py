@@ -14,6 +14,7 @@ import pytest
 from eqa_nodes import messages
 from eqa_nodes.bags.export import _Messages, write_bag
 from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.reader import Bag
 from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.types import Frame
 from eqa_nodes.graph import TOPICS
@@ -30,6 +31,7 @@ READER = """
 import resource, sys
 from pathlib import Path
 from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.reader import Bag
 history = open_history(Path(sys.argv[1]))
 next(iter(history))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -85,3 +87,13 @@ def test_each_image_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     stamps = [frame.stamp_ns for frame in history]
     assert decoded == Counter({(encoding, stamp): 1 for encoding in ("rgb8", "32FC1") for stamp in stamps})
     assert len(stamps) == 20
+
+
+def test_opening_reads_the_beginning_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_long_bag(tmp_path / "bag", frame(MARK_NS), 200)
+    read: list[str] = []
+    real = Bag._message
+    monkeypatch.setattr(Bag, "_message", lambda bag, connection, data: read.append(connection.topic) or real(
+        bag, connection, data))
+    assert len(open_history(tmp_path / "bag")) == 200
+    assert 0 < len(read) < 10
