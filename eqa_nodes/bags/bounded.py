@@ -10,10 +10,12 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lz4.frame import LZ4FrameDecompressor
+from mcap.records import Chunk
 from rosbags.rosbag2 import storage_mcap
 from rosbags.rosbag2.reader import DirectoryReader
 
@@ -45,6 +47,14 @@ def unpack_message(data: bytes) -> bytes:
         raise StorageError(f"a compressed message of {len(data)} bytes is cut short, or unpacks to more than the "
                            f"{MAX_BYTES} that are read")
     return raw
+
+
+def unpacked(chunk: Chunk) -> Chunk:
+    """Return an MCAP chunk with its messages unpacked. Raises StorageError when it is not what it claims to be."""
+    if chunk.compression not in storage_mcap.DECOMPRESSORS:
+        raise StorageError(f"a chunk is compressed with {chunk.compression!r}, which is not known")
+    data = storage_mcap.DECOMPRESSORS[chunk.compression](chunk.data, chunk.uncompressed_size)
+    return replace(chunk, compression="", data=data)
 
 
 def _whole(decompressor: Any, data: bytes, size: int) -> bytes:

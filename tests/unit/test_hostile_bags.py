@@ -24,6 +24,7 @@ from eqa_nodes.bags import bounded, images
 from eqa_nodes.bags.bounded import MAX_BYTES, check_storage, unpack_lz4, unpack_message, unpack_zstd
 from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.recover import recover
 from eqa_nodes.core.errors import BadFrame, StorageError
 from tests.unit.foreign_fixture import Scene, StandardCdr
 from tests.unit.history_fixture import walk
@@ -109,6 +110,15 @@ def test_a_bag_with_a_bomb_as_its_chunk_is_refused(compression: CompressionType,
     _chunk_bomb(path, compression, bomb(1 << 30), claim)
     with pytest.raises(StorageError, match="claims to unpack"):
         open_history(path)
+
+
+@pytest.mark.parametrize(("compression", "bomb"), [(CompressionType.LZ4, lz4_bomb), (CompressionType.ZSTD, zstd_bomb)])
+@pytest.mark.parametrize("claim", [1000, HUGE])
+def test_recovery_stops_at_a_bomb(compression: CompressionType, bomb: Callable[[int], bytes], claim: int,
+                                  tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    _chunk_bomb(tmp_path / "bag" / "bag_0.mcap", compression, bomb(1 << 30), claim)
+    assert recover(tmp_path / "bag") == 0
 
 
 def test_bags_of_packed_messages_are_read_as_before(tmp_path: Path) -> None:
