@@ -10,6 +10,7 @@ from typing import Any
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.graph import OBSERVERS
@@ -117,6 +118,11 @@ class ReplaySettings(LockstepSettings):
     rate: float = 0.0  # times real time, by the recorded stamps; 0 = lock-step: as fast as the observers take it
     labels: bool = False  # publish the history's labels (privileged)
     begin_deadline_s: float = 90.0  # for the graph to come up before an episode begins by itself
+
+    def __post_init__(self) -> None:
+        if not self.rate >= 0:
+            raise ConfigError(f"rate is {self.rate}: expected a positive number, such as 2.0 for twice real time, or 0 "
+                              "for lock-step")
 
 
 SETTINGS: dict[str, type] = {

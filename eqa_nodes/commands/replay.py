@@ -16,7 +16,7 @@ from eqa_nodes.commands.chain import parameters_of, run_folder
 from eqa_nodes.commands.history import frames_bar
 from eqa_nodes.core import policies
 from eqa_nodes.core.answering import check_question
-from eqa_nodes.core.errors import ConfigError, NodeLost
+from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types import Answer, Question
 from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of
 from eqa_nodes.settings import Parameters, merged
@@ -60,8 +60,6 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
 
     Raises ConfigError for wrong ones.
     """
-    if not arguments.rate >= 0:
-        raise ConfigError(f"--rate is {arguments.rate}: expected a positive number, such as 2.0 for twice real time")
     chosen = argparse.Namespace(image="640x480", policy=policies.DEFAULT, **vars(arguments))
     labels = labels and arguments.answerer == "label"
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))

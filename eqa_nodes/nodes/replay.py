@@ -27,6 +27,7 @@ from eqa_nodes.ros.node import EqaNode, run_node
 from eqa_nodes.ros.observation import Observations, offset_after
 
 TELL_S = 0.1  # between two reports of how far it is
+ALIVE_S = 5.0  # between two reports while nothing is shown
 WAITING, PLAYING, FINISHED, FAILED = "waiting", "playing", "finished", "failed"  # first word of a report's message
 
 
@@ -158,7 +159,7 @@ class ReplayNode(EqaNode):
         for frame in reel.coming():
             if self.config.rate > 0:
                 due = began + (frame.stamp_ns - first_ns) / 1e9 / self.config.rate
-                stop.wait(max(0.0, due - time.monotonic()))
+                self._wait(due, stop)
             if stop.is_set():
                 return
             with self._one_at_a_time:
@@ -169,6 +170,12 @@ class ReplayNode(EqaNode):
             if time.monotonic() - self._told_at > TELL_S:
                 self._tell(PLAYING)
         self._tell(FINISHED)
+
+    def _wait(self, due: float, stop: threading.Event) -> None:
+        """Sleep until the clock says `due`, and report now and then that it is alive: a robot may have stood still."""
+        while (left := due - time.monotonic()) > 0 and not stop.wait(min(left, ALIVE_S)):
+            if left > ALIVE_S:
+                self._tell(PLAYING)
 
     def _publish(self, reel: Reel, again: bool = False) -> None:
         self._observations.publish(reel.frame, reel.history.labels, again)

@@ -27,6 +27,7 @@ from eqa_nodes.bags.histories import RecordedHistory
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types import Frame
 from eqa_nodes.graph import TOPICS
+from eqa_nodes.nodes import replay
 from eqa_nodes.nodes.replay import Reel, ReplayNode
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
@@ -47,6 +48,7 @@ class Audience:
         self.labels: list[Image] = []
         self.links: list[Any] = []
         self.status: DiagnosticStatus | None = None
+        self.reports = 0
         self.ended = threading.Event()
         self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
         for key, kind, callback in (("depth", Image, self._on_depth), ("labels", Image, self.labels.append),
@@ -63,7 +65,7 @@ class Audience:
             self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
     def _on_status(self, status: DiagnosticStatus) -> None:
-        self.status = status
+        self.status, self.reports = status, self.reports + 1
         if status.message.split(":")[0] in ("finished", "failed"):
             self.ended.set()
 
@@ -148,6 +150,17 @@ def test_a_rate_keeps_the_recorded_time(ros: Any, bag: Path, rate: float) -> Non
     recorded = [(frame.stamp_ns - walk(1)[0].stamp_ns) / 1e9 for frame in walk(COUNT)]
     lasted = came[audience.stamps()[-1]] - came[audience.stamps()[0]]
     assert recorded[-1] / rate - 0.05 < lasted < recorded[-1] / rate + 0.5
+
+
+def test_it_reports_while_the_recorded_robot_stands_still(ros: Any, bag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "ALIVE_S", 0.1)
+    audience = Audience(ros, bag, rate=0.05)  # 1.4 s between two frames
+    audience.reset()
+    audience.act(Act.Request.OBSERVE)
+    before, shown = audience.reports, len(audience.stamps())
+    time.sleep(1.0)
+    assert len(audience.stamps()) == shown and audience.reports - before >= 5
+    assert audience.status is not None and audience.status.message == "playing"
 
 
 def test_labels_are_shown_when_they_are_asked_for(ros: Any, bag: Path) -> None:
