@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
   eqa bench run --questions 50 --out runs/a  a scored run; the same line again goes on after a kill
   eqa bench score runs/a && eqa report runs/a
+  eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
   eqa doctor                                 what works on this machine, and what to do where it does not
 
 exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or a named error, 130 interrupted
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     _report(verbs.add_parser("report", help="write the report of a run"))
     _history(verbs.add_parser("history", help="look into an episode history, or export it"))
     _memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
+    _replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
     _doctor(verbs.add_parser("doctor", help="check this machine"))
     _bag(verbs.add_parser("bag", help="check a recording"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
@@ -158,7 +160,12 @@ def _history(p: argparse.ArgumentParser) -> None:
     export = verbs.add_parser("export", help="write it in another form")
     for verb in (info, export):
         verb.add_argument("path", type=Path, metavar="PATH",
-                          help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
+                          help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder; live: or "
+                               "live:/NAMESPACE is what the robot of this ROS_DOMAIN_ID sees")
+        verb.add_argument("--seconds", type=float, default=0.0, metavar="S",
+                          help="of a live history (default: until the camera is quiet)")
+        verb.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=TOPIC",
+                          help="of a live history: color, depth, camera_info, tf, tf_static")
         verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
     export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
     export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
@@ -192,6 +199,25 @@ def _memory(p: argparse.ArgumentParser) -> None:
     align.add_argument("map", help="name of a map, or of the session that is alone in it")
     align.add_argument("known", help="name of the map that it lies in")
     align.add_argument("pose", nargs=3, type=float, metavar=("X", "Y", "DEGREES"), help="of its origin in that one")
+
+
+def _replay(p: argparse.ArgumentParser) -> None:
+    p.description = ("Starts the graph with a replay in the robot's place, shows it the history and asks the questions "
+                     "at the end. Nothing can be driven: answers come from what was recorded.")
+    p.add_argument("source", type=Path, metavar="SOURCE",
+                   help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
+    pace = p.add_mutually_exclusive_group()
+    pace.add_argument("--rate", type=float, default=0.0, metavar="R", help="times real time, by the recorded stamps")
+    pace.add_argument("--lock-step", dest="rate", action="store_const", const=0.0,
+                      help="as fast as the nodes take the frames in, none is lost (default)")
+    p.add_argument("--ask", nargs="+", action="extend", default=[], metavar="QUESTION", help="in plain English")
+    p.add_argument("--record", action="store_true", help="record what is shown and what the graph makes of it")
+    p.add_argument("--answerer", default="label",
+                   help="label: rules over the history's labels, privileged, no model; vlm: an OpenAI-compatible "
+                        "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY) (default: label)")
+    p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
+    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.set_defaults(run="eqa_nodes.commands.replay:replay")
 
 
 def _doctor(p: argparse.ArgumentParser) -> None:

@@ -65,6 +65,7 @@ TOPICS: dict[str, Topic] = {
     "decision": Topic("decision", "std_msgs/msg/String", "event"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
     "answer": Topic("answer", "std_msgs/msg/String", "event"),
+    "replay_status": Topic("replay/status", "diagnostic_msgs/msg/DiagnosticStatus", "latched"),
     "diagnostics": Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", "event"),
 }
 
@@ -95,7 +96,7 @@ class NodeSpec(NamedTuple):
     """One node: where its class is, what it says and hears, what it serves and calls.
 
     frames: parts of an observation that it takes in; threads: of its executor, more than one where a callback may wait
-    for another; worlds: sim | robot | both.
+    for another; worlds: where it runs.
     """
 
     target: str
@@ -105,14 +106,18 @@ class NodeSpec(NamedTuple):
     serves: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     threads: int = 1
-    worlds: str = "both"
+    worlds: tuple[str, ...] = ("sim", "robot", "replay")
 
 
 NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock"),
-        subscribes=("taken",), serves=("act", "reset_simulator"), worlds="sim"),
+        subscribes=("taken",), serves=("act", "reset_simulator"), worlds=("sim",)),
+    "replay": NodeSpec(
+        "eqa_nodes.nodes.replay:ReplayNode",
+        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "replay_status"),
+        subscribes=("taken",), serves=("act", "reset_simulator"), calls=("reset_episode",), worlds=("replay",)),
     "mapper": NodeSpec(
         "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers", "stairs"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
@@ -126,7 +131,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
-        calls=("act",), threads=4, worlds="sim"),
+        calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
         serves=("rank_regions", "assess_views", "answer_question"), threads=2),
@@ -135,7 +140,7 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
                     "question", "answer"),
-        serves=("reset_recorder",)),
+        serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
         serves=("ask", "reset_episode"),
@@ -148,6 +153,6 @@ OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in
 TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
-def nodes_of(world: str) -> list[str]:
-    """Return the names of the nodes that run in a world: sim | robot."""
-    return [name for name, spec in NODES.items() if spec.worlds in ("both", world)]
+def nodes_of(world: str, recording: bool = False) -> list[str]:
+    """Return the names of the nodes that run in a world: sim | robot | replay. recording: also where it is optional."""
+    return [name for name, spec in NODES.items() if world in spec.worlds or (recording and name == "recorder")]

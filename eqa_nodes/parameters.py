@@ -108,5 +108,11 @@ def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 def write_file(path: Path, values: Mapping[str, Mapping[str, Any]]) -> None:
     """Write {node: {dotted name: value}} as a ROS parameter file."""
-    body = {f"/**/{node}": {"ros__parameters": dict(own)} for node, own in values.items() if own}
+    body = {f"/**/{node}": {"ros__parameters": {name: _copied(value) for name, value in own.items()}}
+            for node, own in values.items() if own}
     path.write_text(yaml.safe_dump(body, sort_keys=True))
+
+
+def _copied(value: Any) -> Any:
+    """YAML writes what comes twice as an alias, which rcl does not read."""
+    return list(value) if isinstance(value, (list, tuple)) else value

@@ -10,6 +10,7 @@ from typing import Any
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.graph import OBSERVERS
@@ -90,22 +91,45 @@ class AgentSettings:
     map_deadline_s: float = 10.0  # for the map of the newest observation to reach the explorer
     model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
     observe_deadline_s: float = 60.0  # for the first observation of an episode, until every observer has it
+    observers: tuple[str, ...] = OBSERVERS  # who is told that an episode begins
 
 
 @dataclass(frozen=True)
-class BridgeSettings:
-    """Parameters of the bridge node."""
+class LockstepSettings:
+    """What shows observations in lock-step."""
 
     node: NodeSettings = NodeSettings()
-    robot: Robot = field(default_factory=Robot)
-    observers: tuple[str, ...] = OBSERVERS  # who must take in an observation before the next action; () = free running
+    observers: tuple[str, ...] = OBSERVERS  # who must take in an observation before the next one; () = free running
     taken_deadline_s: float = 30.0
     repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
 
 
+@dataclass(frozen=True)
+class BridgeSettings(LockstepSettings):
+    """Parameters of the bridge node."""
+
+    robot: Robot = field(default_factory=Robot)
+
+
+@dataclass(frozen=True)
+class ReplaySettings(LockstepSettings):
+    """Parameters of the replay node."""
+
+    source: str = ""  # the history to begin with, by itself; "" = wait for reset_episode, whose scene names it
+    rate: float = 0.0  # times real time, by the recorded stamps; 0 = lock-step: as fast as the observers take it
+    labels: bool = False  # publish the history's labels (privileged)
+    begin_deadline_s: float = 90.0  # for the graph to come up before an episode begins by itself
+
+    def __post_init__(self) -> None:
+        if not self.rate >= 0:
+            raise ConfigError(f"rate is {self.rate}: expected a positive number, such as 2.0 for twice real time, or 0 "
+                              "for lock-step")
+
+
 SETTINGS: dict[str, type] = {
     "mapper": MapperSettings, "memory": MemorySettings, "explorer": ExplorerSettings, "navigator": NavigatorSettings,
-    "answerer": AnswererSettings, "recorder": RecorderSettings, "agent": AgentSettings, "bridge": BridgeSettings}
+    "answerer": AnswererSettings, "recorder": RecorderSettings, "agent": AgentSettings, "bridge": BridgeSettings,
+    "replay": ReplaySettings}
 
 Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 

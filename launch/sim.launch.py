@@ -21,7 +21,7 @@ from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
-from eqa_nodes.ros.environment import ros_environment
+from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
 
 ARGUMENTS = {
@@ -36,17 +36,6 @@ ARGUMENTS = {
 }
 CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS)}
 STOP_S = "20"  # from SIGINT to SIGTERM: the recorder has a bag to end
-# Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
-IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
-WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
-
-
-def environment() -> list[SetEnvironmentVariable]:
-    """Return what nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it was set up."""
-    values = ros_environment(0, Path())
-    if not values.keys() >= set(WHEELS):
-        return []
-    return [SetEnvironmentVariable(name, values[name]) for name in IMAGES + WHEELS]
 
 
 def graph(context: LaunchContext) -> list[Node]:
@@ -68,4 +57,5 @@ def generate_launch_description() -> LaunchDescription:
     """Return the simulated graph."""
     arguments = [DeclareLaunchArgument(name, default_value=default, description=description, choices=CHOICES.get(name))
                  for name, (default, description) in ARGUMENTS.items()]
-    return LaunchDescription([*arguments, *environment(), OpaqueFunction(function=graph)])
+    variables = [SetEnvironmentVariable(*pair) for pair in launch_variables().items()]
+    return LaunchDescription([*arguments, *variables, OpaqueFunction(function=graph)])

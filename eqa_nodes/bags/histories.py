@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError, unknown
 from eqa_nodes.core.frames import check_frame
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types import Frame, Label
 
 
 class EpisodeHistory(Protocol):
@@ -27,8 +27,15 @@ class EpisodeHistory(Protocol):
     def dropped(self) -> Counter[str]:
         """Return what the last iteration could not use, by reason."""
 
+    @property
+    def labels(self) -> Mapping[int, Label]:
+        """Return what the ids in Frame.labels are (privileged); empty where nothing labels."""
+
     def __len__(self) -> int:
-        """Return how many images were recorded: an iteration yields as many frames, less the dropped ones."""
+        """Return how many images were recorded: an iteration yields as many frames, less the dropped ones.
+
+        For progress bars only: 0 where nobody knows before the end, as of what a live robot sees.
+        """
 
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames in the order of their recording. Raises StorageError where nothing more can be read."""
@@ -50,6 +57,7 @@ class RecordedHistory:
     def __init__(self, name: str, recording: Recording) -> None:
         self.name, self.recording = name, recording
         self.dropped: Counter[str] = Counter()
+        self.labels: Mapping[int, Label] = {}
 
     def __len__(self) -> int:
         return len(self.recording)
@@ -79,6 +87,10 @@ class _BagHistory:
     @property
     def dropped(self) -> Counter[str]:
         return self.bag.dropped
+
+    @property
+    def labels(self) -> Mapping[int, Label]:
+        return self.bag.labels
 
     def __len__(self) -> int:
         return self.bag.length

@@ -85,6 +85,8 @@ class Poses:
                     self._parents[child] = _name(header.frame_id)
             if recorded.key == "odom" and not odometry:
                 odometry, told = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
+            if (self.fixed or _FIXED[0]) in self._above(self.base or _BASES[0]):
+                break  # the first choices: nothing that comes later would change them, and a minute of images is long
         names = {*self._parents, *self._parents.values()}
         self.base = self.base or next((name for name in _BASES if name in names), "")
         if odometry and not self.base:

@@ -14,6 +14,7 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from eqa_nodes.bags.bounded import check_storage, leave_packed, unpack_message
 from eqa_nodes.bags.roles import ROLES, guess
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.graph import TOPICS
@@ -36,7 +37,7 @@ class Bag:
     def __init__(self, path: Path, reader: Reader, namespace: str = "", remap: Mapping[str, str] | None = None) -> None:
         """remap: role (one of ROLES) -> topic. Raises ConfigError for an unknown role, StorageError for no topic."""
         self.path = path
-        self._reader = reader
+        self._reader, self._packed = reader, leave_packed(reader)
         self._store = _standard()
         self.types = {c.topic: c.msgtype for c in reader.connections}
         self._counts = Counter[str]()
@@ -61,6 +62,7 @@ class Bag:
             return
         with _readable(self.path):
             for connection, log_ns, data in self._reader.messages(wanted):
+                data = unpack_message(data) if self._packed else data
                 yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
 
     def _message(self, connection: Connection, data: bytes) -> Any:
@@ -116,6 +118,7 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
                  f"when nobody records it, run `python -m eqa_nodes.bags.recover {path}`")
         raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
     with _readable(path):
+        check_storage(path)
         reader = Reader(path)
         reader.open()
     try:

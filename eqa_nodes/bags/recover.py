@@ -11,14 +11,15 @@ from typing import Any
 
 import yaml
 from mcap.exceptions import McapError
-from mcap.reader import NonSeekingReader
-from zstandard import ZstdError
+from mcap.records import Channel, Chunk, McapRecord, Message, Schema
+from mcap.stream_reader import StreamReader, breakup_chunk
 
+from eqa_nodes.bags.bounded import unpacked
 from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
 from eqa_nodes.core.errors import EqaError, StorageError
 
 # What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
-_TORN = (McapError, ZstdError, struct.error, ValueError)
+_TORN = (McapError, StorageError, struct.error, ValueError, ArithmeticError, RuntimeError, EOFError, MemoryError)
 
 
 def recover(folder: Path) -> int:
@@ -30,6 +31,15 @@ def recover(folder: Path) -> int:
     folder = Path(folder)
     if (folder / "metadata.yaml").is_file():
         return -1
+    try:
+        return _recovered(folder)
+    except EqaError:
+        raise
+    except Exception as error:  # damage makes the libraries raise whatever they stumble over
+        raise StorageError(f"{folder} cannot be recovered: {type(error).__name__}: {error}") from error
+
+
+def _recovered(folder: Path) -> int:
     source = next(iter(sorted(folder.glob("*.mcap"))), None)
     if source is None:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
@@ -48,24 +58,41 @@ def recover(folder: Path) -> int:
 
 
 def _messages(path: Path) -> Iterator[tuple[str, int, bytes]]:
-    with path.open("rb") as stream:
-        try:
-            for _, channel, message in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
-                yield channel.topic, message.log_time, message.data
-        except _TORN:
-            return  # the end of what is whole: that is what recovering means
+    topics: dict[int, str] = {}
+    for record in _records(path):
+        if isinstance(record, Channel):
+            topics[record.id] = record.topic
+        elif isinstance(record, Message) and record.channel_id in topics:
+            yield topics[record.channel_id], record.log_time, record.data
 
 
 def _topics(path: Path) -> dict[str, BagTopic]:
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, Channel] = {}
     topics: dict[str, BagTopic] = {}
+    for record in _records(path):
+        if isinstance(record, Schema):
+            schemas[record.id] = record
+        elif isinstance(record, Channel):
+            channels[record.id] = record
+        elif isinstance(record, Message) and record.channel_id in channels:
+            channel = channels[record.channel_id]
+            if channel.topic not in topics and (schema := schemas.get(channel.schema_id)):
+                topics[channel.topic] = BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
+    return topics
+
+
+def _records(path: Path) -> Iterator[McapRecord]:
+    """Yield what is whole, up to the first damage: that is what recovering means."""
     with path.open("rb") as stream:
         try:
-            for schema, channel, _ in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
-                if schema is not None and channel.topic not in topics:
-                    topics[channel.topic] = BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
+            for record in StreamReader(stream, emit_chunks=True, record_size_limit=path.stat().st_size).records:
+                if isinstance(record, Chunk):
+                    yield from breakup_chunk(unpacked(record), validate_crc=True)
+                else:
+                    yield record
         except _TORN:
-            return topics
-    return topics
+            return
 
 
 def _qos(metadata: dict[str, str]) -> Qos:

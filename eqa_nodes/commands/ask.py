@@ -25,7 +25,7 @@ def ask(arguments: argparse.Namespace) -> int:
             status.update(f"{p.phase}, {p.steps} steps, {p.metres:.1f} m. {p.reason}")
 
         answer = _attached(arguments, show) if arguments.attach else _own_graph(arguments, show)
-    _print(console, answer)
+    print_answer(console, answer)
     return 1 if answer.error else 0
 
 
@@ -50,7 +50,8 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
         return client.ask(question, lambda feedback: show(progress_of(feedback)))
 
 
-def _print(console: Console, answer: Answer) -> None:
+def print_answer(console: Console, answer: Answer) -> None:
+    """Print an answer with its evidence and what it cost."""
     if answer.error:
         console.print(f"[red]{answer.error.name}[/red]: {answer.message}")
     console.print(f"[bold]{answer.text or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")

@@ -12,16 +12,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eqa_nodes.bags.histories import EpisodeHistory, open_history, survey
+from eqa_nodes.commands.bag import remapping
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types import Frame
 
+LIVE = "live"
 Export = Callable[[Iterable[Frame], Path, Callable[[int], None]], "Counter[str]"]
 
 
 def info(arguments: argparse.Namespace) -> int:
     """Read a whole history and print what it holds."""
-    history = open_history(arguments.path, arguments.format)
-    with _bar(history) as show:
+    history = _opened(arguments)
+    with frames_bar(history) as show:
         found = survey(_counted(history, show))
     (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
     console = Console()
@@ -39,14 +41,27 @@ def export(arguments: argparse.Namespace) -> int:
     write = EXPORTS.get(arguments.to)
     if write is None:
         raise ConfigError(unknown("form of export", arguments.to, EXPORTS))
-    history = open_history(arguments.path, arguments.format)
-    with _bar(history) as show:
+    history = _opened(arguments)
+    with frames_bar(history) as show:
         lost = write(history, arguments.out, show)
     console = Console()
     _print_counts(console, "not used", history.dropped)
     _print_counts(console, "not kept", lost)
     _print(console, f"written: {arguments.out}")
     return 0
+
+
+def _opened(arguments: argparse.Namespace) -> EpisodeHistory:
+    """Return the history of a path, or of a robot that runs."""
+    kind, colon, namespace = str(arguments.path).partition(":")
+    if kind != LIVE or not colon:
+        return open_history(arguments.path, arguments.format)
+    from eqa_nodes.ros.environment import ensure_ros
+
+    ensure_ros()
+    from eqa_nodes.ros.live_history import LiveHistory
+
+    return LiveHistory(namespace, remapping(arguments.remap), arguments.seconds)
 
 
 def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
@@ -65,10 +80,11 @@ EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
 
 
 @contextmanager
-def _bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
+def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
+    """Show a bar over the frames of a history; yields what is told how many are done."""
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
                   transient=True) as bar:
-        task = bar.add_task("", total=len(history))
+        task = bar.add_task("", total=len(history) or None)
         yield lambda done: bar.update(task, completed=done)
 
 

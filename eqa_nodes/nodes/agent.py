@@ -14,7 +14,7 @@ from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types import Answer, Limits, Question
-from eqa_nodes.graph import ACTIONS, OBSERVERS
+from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, run_node
@@ -30,7 +30,7 @@ class AgentNode(EqaNode):
         self.ports = connect(self, self.odometry)
         self._busy = threading.Lock()
         self._running: Agent | None = None
-        self._resets = [f"reset_{observer}" for observer in OBSERVERS]
+        self._resets = [f"reset_{observer}" for observer in self.config.observers]
         self._remote = {key: self.remote(key) for key in ("act", "reset_simulator", *self._resets)}
         for key in self.spec.publishes:
             self.out(key)

@@ -24,6 +24,9 @@ DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral rang
 RESERVATION = "\0eqa_nodes/domain/"
 PROFILE = Path(__file__).with_name("fastdds.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
+# Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
+IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
 
 
@@ -63,6 +66,12 @@ def _wheels_environment() -> dict[str, str]:
         "AMENT_PREFIX_PATH": sys.prefix,
         "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
     }
+
+
+def launch_variables() -> dict[str, str]:
+    """Return what launched nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it is."""
+    values = ros_environment(0, Path())
+    return {name: values[name] for name in IMAGES + WHEELS} if values.keys() >= set(WHEELS) else {}
 
 
 def ensure_ros() -> None:

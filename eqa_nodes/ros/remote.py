@@ -20,7 +20,9 @@ from eqa_nodes.ros.interfaces import interface, qos
 
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this
-SERVERS = {key: name for name, spec in NODES.items() for key in spec.serves}
+# Of a simulated and of a replayed world there is one only: whoever of them runs is the server.
+SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
+           for key in (*SERVICES, *ACTIONS)}
 AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
 ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
@@ -40,13 +42,13 @@ class Births:
             self._heard[name] = time.monotonic()
         self._born[name] = max(born, self.of(name))
 
-    def of(self, name: str) -> int:
-        """Return the start of a node in ns, 0 while it is unknown."""
-        return self._born.get(name, 0)
+    def of(self, *names: str) -> int:
+        """Return the last start of any of these nodes in ns, 0 while it is unknown."""
+        return max(self._born.get(name, 0) for name in names)
 
-    def just_started_again(self, name: str) -> bool:
+    def just_started_again(self, *names: str) -> bool:
         """Say whether a node's successor was heard of so lately that it may not be discovered yet."""
-        return time.monotonic() - self._heard.get(name, -math.inf) < DISCOVERY_S
+        return time.monotonic() - max(self._heard.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
 class Reborn(NodeLost):
@@ -75,7 +77,8 @@ class Remotes:
 
 class _Remote:
     def __init__(self, key: str, births: Births) -> None:
-        self.server = SERVERS[key]
+        self._servers = SERVERS[key]
+        self.server = " or ".join(self._servers)
         self._key, self._births = key, births
 
     def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,
@@ -91,7 +94,7 @@ class _Remote:
         ask_at = time.monotonic() + AGAIN_S
         while not done.wait(POLL_S):
             alive()
-            if born and self._births.of(self.server) != born:
+            if born and self._births.of(*self._servers) != born:
                 raise Reborn(f"{self.server} died while it worked on {self._key}, and was started again")
             if time.monotonic() > end:
                 for one in asked:
@@ -130,11 +133,11 @@ class Service(_Remote):
     def _exchange(self, deadline_s: float, fields: dict[str, Any]) -> Any:
         if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
             raise NodeLost(f"nobody serves {self._client.srv_name}: does {self.server} run?")
-        born = self._births.of(self.server)
+        born = self._births.of(*self._servers)
         def ask() -> Any:
             return self._client.call_async(self.Request(**fields))
 
-        repeat = self._key not in ONCE and self._births.just_started_again(self.server)
+        repeat = self._key not in ONCE and self._births.just_started_again(*self._servers)
         return self._wait(ask(), deadline_s, born, again=ask if repeat else None)
 
 
@@ -152,7 +155,7 @@ class Action(_Remote):
         """Send the goal and return (status, result), calling `poll` now and then. NodeLost calls the goal off."""
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"nobody serves {self._key}: does {self.server} run?")
-        born = self._births.of(self.server)
+        born = self._births.of(*self._servers)
         sent = self._client.send_goal_async(goal, feedback_callback=lambda message: listener(message.feedback))
         handle = self._wait(sent, DISCOVERY_S, born)
         if not handle.accepted:

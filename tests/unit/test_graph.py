@@ -27,11 +27,16 @@ def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
         assert wanted | set(spec.publishes) <= TOPICS.keys()
 
 
-def test_every_call_has_exactly_one_server() -> None:
-    serving = [key for spec in NODES.values() for key in spec.serves]
-    assert sorted(serving) == sorted(SERVICES.keys() | ACTIONS.keys())
-    for name, spec in NODES.items():
-        assert set(spec.calls) <= set(serving), name
+@pytest.mark.parametrize("world", ["sim", "robot", "replay"])
+def test_every_call_has_one_server_at_most(world: str) -> None:
+    serving = [key for name in nodes_of(world, recording=True) for key in NODES[name].serves]
+    assert len(serving) == len(set(serving)) and set(serving) <= SERVICES.keys() | ACTIONS.keys()
+    for name in nodes_of(world, recording=True) if world != "robot" else ():  # what drives a robot is not ours
+        assert set(NODES[name].calls) <= {*serving}, name
+
+
+def test_every_service_and_action_has_a_server() -> None:
+    assert {key for spec in NODES.values() for key in spec.serves} == SERVICES.keys() | ACTIONS.keys()
 
 
 def test_nothing_in_the_tables_is_unused() -> None:
@@ -46,7 +51,12 @@ def test_observers_can_be_reset() -> None:
 
 
 def test_robot_graph_has_no_simulator() -> None:
-    assert "bridge" in nodes_of("sim") and "bridge" not in nodes_of("robot")
+    assert "bridge" in nodes_of("sim") and "bridge" not in nodes_of("robot") + nodes_of("replay")
+
+
+def test_a_replay_is_recorded_when_asked() -> None:
+    assert set(nodes_of("replay", recording=True)) - set(nodes_of("replay")) == {"recorder"}
+    assert set(nodes_of("sim", recording=True)) == set(nodes_of("sim"))
 
 
 def test_every_node_has_settings_module_and_executable() -> None:

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.bags.export import write_bag
+from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.parameters import defaults_of, read_file
 from eqa_nodes.ros import environment
 from eqa_nodes.settings import SETTINGS
+from tests.unit.history_fixture import walk
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
@@ -67,17 +69,28 @@ class Recorded(SimpleNamespace):
 
 
 @pytest.fixture
-def sim(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Names of launch/sim.launch.py, run with stand-ins for launch and launch_ros."""
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for launch and launch_ros."""
     for name in ("launch", "launch.actions", "launch.substitutions", "launch_ros", "launch_ros.actions"):
         module = ModuleType(name)
         module.__getattr__ = lambda attribute: type(attribute, (Recorded,), {})  # type: ignore[method-assign]
         monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.fixture
+def sim(stand_ins: None) -> dict[str, Any]:
+    """Names of launch/sim.launch.py."""
     return runpy.run_path(str(ROOT / "launch" / "sim.launch.py"))
 
 
-def context_of(sim: dict[str, Any], folder: Path, **chosen: str) -> dict[str, str]:
-    return {name: default for name, (default, _) in sim["ARGUMENTS"].items()} | {"folder": str(folder)} | chosen
+@pytest.fixture
+def replay(stand_ins: None) -> dict[str, Any]:
+    """Names of launch/replay.launch.py."""
+    return runpy.run_path(str(ROOT / "launch" / "replay.launch.py"))
+
+
+def context_of(file: dict[str, Any], folder: Path, **chosen: str) -> dict[str, str]:
+    return {name: default for name, (default, _) in file["ARGUMENTS"].items()} | {"folder": str(folder)} | chosen
 
 
 def test_sim_starts_the_graph_with_checked_parameters(sim: dict[str, Any], tmp_path: Path) -> None:
@@ -96,18 +109,55 @@ def test_sim_starts_nothing_with_wrong_arguments(sim: dict[str, Any], tmp_path: 
     assert not (tmp_path / "run").exists()
 
 
-def test_sim_describes_its_arguments(sim: dict[str, Any]) -> None:
-    entities = sim["generate_launch_description"]().args[0]
+def test_replay_begins_by_itself_with_what_it_was_told(replay: dict[str, Any], tmp_path: Path) -> None:
+    write_bag(walk(2), tmp_path / "bag")
+    chosen = {"source": str(tmp_path / "bag"), "rate": "2.0"}
+    nodes = replay["graph"](context_of(replay, tmp_path / "run", **chosen))
+    assert [node.executable for node in nodes] == nodes_of("replay")
+    assert "bridge" not in nodes_of("replay") and "recorder" not in nodes_of("replay")
+    assert [node.executable for node in nodes if not node.respawn] == ["replay"]
+    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    assert (written["replay"]["source"], written["replay"]["rate"]) == (str(tmp_path / "bag"), 2.0)
+    assert tuple(written["replay"]["observers"]) == tuple(written["agent"]["observers"]) == ("mapper", "memory")
+    assert written["memory"]["labels"] is False  # the history has none: who waits for them waits for ever
+    recorded = replay["graph"](context_of(replay, tmp_path / "again", **chosen, record="true"))
+    assert {node.executable for node in recorded} == {*nodes_of("replay"), "recorder"}
+    assert "recorder" in read_file(tmp_path / "again" / "params.yaml", SETTINGS)["replay"]["observers"]
+
+
+@pytest.mark.parametrize(("wrong", "complaint"), [
+    ({"source": "absent"}, "absent"), ({"source": "."}, "no episode history"), ({"rate": "fast"}, "'fast'"),
+    ({"rate": "-1"}, "-1")])
+def test_replay_starts_nothing_with_wrong_arguments(replay: dict[str, Any], tmp_path: Path, wrong: dict[str, str],
+                                                    complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_bag(walk(2), tmp_path / "bags" / "bag")
+    with pytest.raises((ConfigError, StorageError), match=complaint):
+        replay["graph"](context_of(replay, tmp_path / "run", **{"source": "bags/bag", **wrong}))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["sim", "replay"])
+def test_a_launch_file_describes_its_arguments(name: str, request: pytest.FixtureRequest) -> None:
+    file = request.getfixturevalue(name)
+    entities = file["generate_launch_description"]().args[0]
     declared = {entity.args[0]: entity for entity in entities if type(entity).__name__ == "DeclareLaunchArgument"}
-    assert declared.keys() == sim["ARGUMENTS"].keys() and all(entity.description for entity in declared.values())
-    assert all(declared[name].default_value in choices for name, choices in sim["CHOICES"].items())
+    assert declared.keys() == file["ARGUMENTS"].keys() and all(entity.description for entity in declared.values())
+    assert all(declared[name].default_value in choices for name, choices in file["CHOICES"].items())
 
 
-def test_sim_leaves_a_distribution_as_it_was_set_up(sim: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["sim", "replay"])
+def test_a_distribution_stays_as_it_was_set_up(name: str, request: pytest.FixtureRequest,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    def variables() -> list[str]:
+        entities = file["generate_launch_description"]().args[0]
+        return [entity.args[0] for entity in entities if type(entity).__name__ == "SetEnvironmentVariable"]
+
+    file = request.getfixturevalue(name)
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
-    assert sim["environment"]() == []
+    assert variables() == []
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: object())
-    assert [action.args[0] for action in sim["environment"]()] == [*sim["IMAGES"], *sim["WHEELS"]]
+    assert variables() == [*environment.IMAGES, *environment.WHEELS]
 
 
 def test_rviz_shows_topics_of_the_graph_as_they_are_published() -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from eqa_nodes.bags import images
+from eqa_nodes.bags.export import write_bag
+from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bags.rgbd_folder import RgbdFolder, read_depth, read_trajectory
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StorageError
@@ -17,6 +23,7 @@ from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types import Frame, RecallQuery
 from tests.data import shared_data
+from tests.unit.foreign_fixture import depth_png, inverse_depth_png
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +110,43 @@ def test_depth_of_other_sensors_is_in_metres(name: str, depth_format: str, near:
     assert 1.5 < np.median(seen) < 4.0
     steps = np.abs(np.diff(depth, axis=1))[(depth[:, 1:] > 0) & (depth[:, :-1] > 0)]
     assert np.median(steps) < 0.02  # rooms are smooth; a wrong order of bits or bytes is noise
+
+
+def test_the_sequence_is_the_same_out_of_a_bag_and_nearly_out_of_a_folder(frames: list[Frame], tmp_path: Path) -> None:
+    write_bag(frames, tmp_path / "bag")
+    write_openeqa(frames, tmp_path / "folder")
+    exact, near = (list(open_history(tmp_path / name)) for name in ("bag", "folder"))
+    for a, b, c in zip(frames, exact, near, strict=True):
+        assert (a.stamp_ns, a.intrinsics, a.map_from_base, a.base_from_camera) == (
+            b.stamp_ns, b.intrinsics, b.map_from_base, b.base_from_camera)
+        assert np.array_equal(a.rgb, b.rgb) and np.array_equal(a.depth_m, b.depth_m)
+        assert a.stamp_ns == c.stamp_ns and np.array_equal(a.rgb, c.rgb)
+        assert np.abs(a.depth_m - c.depth_m).max() <= 10 / 65535 / 2 + 1e-6  # half a step of the folder's depth
+        assert np.allclose(a.map_from_camera(), c.map_from_camera(), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(("name", "depth_format"), [
+    ("NYU_depth.pgm", "nyu"), ("SUN_depth.png", "sun"), ("TUM_depth.png", "tum")])
+def test_depth_of_other_sensors_survives_every_encoding_of_ros(name: str, depth_format: str) -> None:
+    depth = read_depth(shared_data("rgbd-real/other_formats") / name, depth_format)
+    raw = np.rint(depth * 1000).astype(np.uint16)
+    floats = _image("32FC1", depth)
+    assert np.array_equal(images.depth_of(floats), depth)
+    big = _image("16UC1", raw.astype(">u2"), big=True)
+    for packed in (_image("16UC1", raw), big, _compressed("16UC1", depth_png(depth))):
+        assert np.abs(images.depth_of(packed) - depth).max() <= 0.0005 + 1e-6  # half a millimetre
+    inverse = images.depth_of(_compressed("32FC1", inverse_depth_png(depth, farthest_m=20.0)))
+    assert np.array_equal(inverse > 0, depth > 0)
+    assert (np.abs(inverse - depth) <= depth**2 / 10_000).all()  # one step of inverse depth: 1 mm at 3 m
+
+
+def _image(encoding: str, pixels: np.ndarray, big: bool = False) -> Any:
+    return SimpleNamespace(encoding=encoding, height=pixels.shape[0], width=pixels.shape[1], is_bigendian=int(big),
+                           step=pixels.strides[0], data=pixels.tobytes())
+
+
+def _compressed(encoding: str, data: bytes) -> Any:
+    return SimpleNamespace(format=f"{encoding}; compressedDepth png", data=data)
 
 
 def test_a_folder_that_does_not_fit_together_is_named(tmp_path: Path) -> None:

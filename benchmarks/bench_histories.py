@@ -1,0 +1,80 @@
+"""A bag of 640x480 RGB-D as an episode history: frames a second and memory, beside the bare reading of its messages."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rosbags.rosbag2 import Reader
+
+from eqa_nodes.bags.export import write_bag
+from eqa_nodes.bags.histories import open_history
+from eqa_nodes.core.types import Action, Frame
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.simulator import Episode
+
+SCENE, VIEWS, FRAMES, RATE_HZ = "house:3", 24, 900, 30
+PERIOD_NS = 10**9 // RATE_HZ
+WANTED = 200  # frames a second
+
+
+def rows() -> list[dict[str, object]]:
+    """Return one row a figure: name, median_ms, baseline, ratio, note."""
+    with tempfile.TemporaryDirectory() as folder:
+        bag = Path(folder) / "bag"
+        write_bag(recorded(FRAMES), bag)
+        megabytes = sum(file.stat().st_size for file in bag.iterdir()) / 1e6
+        bare = min(_bare_ms(bag) for _ in range(3))
+        ours, peak = min(_in_a_process(bag) for _ in range(3))
+    return [{"name": "bag to frame, 640x480 RGB-D", "median_ms": round(ours, 2),
+             "baseline": f"undecoded messages by rosbags, {bare:.2f} ms", "ratio": round(ours / bare, 2),
+             "note": f"{1e3 / ours:.0f} frames/s (wanted: {WANTED}); {FRAMES} frames of {FRAMES / RATE_HZ:.0f} s, "
+                     f"{megabytes:.0f} MB in LZ4 chunks; peak {peak:.0f} MB, all that is imported included"}]
+
+
+def recorded(count: int) -> Iterator[Frame]:
+    """Yield what a camera at 30 Hz sees in a house: its views come again and again, each with a stamp of its own."""
+    simulator = HouseSimulator()
+    views = [simulator.reset(Episode(SCENE)).frame]
+    actions = [Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD for i in range(VIEWS - 1)]
+    views += [simulator.act(action).frame for action in actions]
+    for i in range(count):
+        yield replace(views[i % VIEWS], stamp_ns=10**9 + i * PERIOD_NS, labels=None)
+
+
+def _bare_ms(bag: Path) -> float:
+    """Milliseconds a frame to read the messages' bytes, undecoded."""
+    begin = time.perf_counter()
+    with Reader(bag) as reader:
+        for _ in reader.messages():
+            pass
+    return (time.perf_counter() - begin) / FRAMES * 1e3
+
+
+def _in_a_process(bag: Path) -> tuple[float, float]:
+    """Milliseconds a frame, and peak memory in MB, of a process that does nothing else."""
+    done = subprocess.run([sys.executable, "-m", "benchmarks.bench_histories", str(bag)], check=True,
+                          capture_output=True, text=True)
+    ms, megabytes = map(float, done.stdout.split())
+    return ms, megabytes
+
+
+def _read(bag: Path) -> None:
+    """Print milliseconds a frame and the peak memory of this process in MB."""
+    history = open_history(bag)
+    begin = time.perf_counter()
+    count = sum(1 for _ in history)
+    took = time.perf_counter() - begin
+    if count != len(history):
+        raise RuntimeError(f"{len(history)} images made {count} frames: {history.dropped}")
+    print(took / count * 1e3, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+if __name__ == "__main__":
+    _read(Path(sys.argv[1]))

@@ -1,0 +1,198 @@
+"""An episode history on ROS topics, shown as a live robot shows what it sees.
+
+It takes the bridge's place in the graph.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from eqa_nodes import messages
+from eqa_nodes.bags.histories import EpisodeHistory, open_history
+from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
+from eqa_nodes.core.types import Frame
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.observation import Observations, offset_after
+
+TELL_S = 0.1  # between two reports of how far it is
+ALIVE_S = 5.0  # between two reports while nothing is shown
+WAITING, PLAYING, FINISHED, FAILED = "waiting", "playing", "finished", "failed"  # first word of a report's message
+
+
+class Reel:
+    """The frames of a history that can be shown: stamps go on and on. Others are counted.
+
+    shown: how many were; metres: how far the base went; frame: the one that is shown.
+    """
+
+    def __init__(self, history: EpisodeHistory, newest_ns: int, labels: bool) -> None:
+        """newest_ns: others have seen this stamp. Raises StorageError when there is no frame."""
+        self.history, self._labels = history, labels
+        self.skipped: Counter[str] = Counter()
+        self._reading = iter(history)
+        first = next(self._reading, None)
+        if first is None:
+            raise StorageError(f"{history.name} holds no frame that can be shown: `eqa history info` says why")
+        self._offset_ns = offset_after(newest_ns, first.stamp_ns)
+        self.frame = self._stamped(first)
+        self.shown, self.metres = 0, 0.0
+
+    def coming(self) -> Iterator[Frame]:
+        """Yield the frames after the first."""
+        newest_ns = self.frame.stamp_ns
+        for read in self._reading:
+            frame = self._stamped(read)
+            if frame.stamp_ns <= newest_ns:  # observers would take it for one they know, or for the past
+                self.skipped["stamp is not later than that of the frame before"] += 1
+                continue
+            newest_ns = frame.stamp_ns
+            yield frame
+
+    def show(self, frame: Frame) -> None:
+        """Make this the frame that is shown."""
+        self.metres += math.dist(self.frame.map_from_base.xyz, frame.map_from_base.xyz)
+        self.frame, self.shown = frame, self.shown + 1
+
+    def _stamped(self, frame: Frame) -> Frame:
+        return replace(frame, stamp_ns=frame.stamp_ns + self._offset_ns, labels=frame.labels if self._labels else None)
+
+
+class ReplayNode(EqaNode):
+    """Serves reset_episode, which opens the history that the scene names; after the first OBSERVE it plays."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("replay", **kwargs)
+        self._reel: Reel | None = None
+        self._one_at_a_time = threading.Lock()
+        self._stop = threading.Event()  # of the thread that plays
+        self._player: threading.Thread | None = None
+        self._told_at = 0.0
+        self._observations = Observations(self)
+        self._tell(WAITING)
+        self.serve("reset_simulator", self._reset)
+        self.serve("act", self._act)
+        if self.config.source:
+            self._thread(self._begin)
+
+    def _thread(self, work: Callable[[], None]) -> threading.Thread:
+        """Run something beside the executor; what it fails of is reported."""
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:  # whoever waits for the end must hear of it
+                if not self.context.ok():
+                    return  # that took publishers and clients away
+                self.get_logger().error(str(error) if isinstance(error, EqaError) else traceback.format_exc())
+                self._tell(f"{FAILED}: {error}")
+
+        thread = threading.Thread(target=guarded, daemon=True)
+        thread.start()
+        return thread
+
+    def _begin(self) -> None:
+        """Begin an episode as soon as the graph is up. Raises what it reports, NodeLost at the deadline."""
+        source = Path(self.config.source)
+        episode = interface("eqa_interfaces/msg/Episode")(scene=str(source), episode_id=source.stem)
+        agent, end = self.remote("reset_episode"), time.monotonic() + self.config.begin_deadline_s
+        while self.context.ok():
+            try:
+                agent.call(self.config.node.call_deadline_s, episode=episode)
+                return
+            except EqaError as error:
+                if error.code is not ErrorCode.NODE_LOST or time.monotonic() > end:
+                    raise
+
+    def _reset(self, request: Any, response: Any) -> Any:
+        """Open the history; nothing is published before the first OBSERVE, so that observers can be told first."""
+        self._end_playing()
+        with self._one_at_a_time:
+            asked = request.episode
+            newest = max(messages.ns_of(asked.header.stamp), self._reel.frame.stamp_ns if self._reel else 0)
+            self._reel = Reel(open_history(Path(asked.scene or self.config.source)), newest, self.config.labels)
+            asked.header = convert.header(self._reel.frame.stamp_ns)
+            self._tell(WAITING)
+        response.episode = asked
+        return response
+
+    def _end_playing(self) -> None:
+        self._stop.set()
+        if self._player is not None:
+            self._player.join()
+            self._player = None
+
+    def _act(self, request: Any, response: Any) -> Any:
+        if self._reel is None:
+            raise SimulatorError("no episode has begun: call reset_episode first")
+        if request.action not in (request.STATUS, request.OBSERVE):
+            raise SimulatorError("a recording cannot be driven: ask without exploring (may_explore false)")
+        if request.action == request.OBSERVE:
+            with self._one_at_a_time:
+                self._publish(self._reel, again=True)
+                self._observations.await_observers(self._reel.frame, self._reel.history.labels)
+            if self._player is None:
+                self._play(self._reel)
+        frame = self._reel.frame
+        response.stamp, response.metres = convert.time_of(frame.stamp_ns), self._reel.metres
+        response.pose = convert.pose_msg(frame.map_from_base)
+        return response
+
+    def _play(self, reel: Reel) -> None:
+        self._stop = stop = threading.Event()
+        reel.show(reel.frame)
+        self._player = self._thread(lambda: self._run(reel, stop))
+
+    def _run(self, reel: Reel, stop: threading.Event) -> None:
+        """Show all frames: each when its time has come, or when all observers have taken in the one before."""
+        began, first_ns = time.monotonic(), reel.frame.stamp_ns
+        for frame in reel.coming():
+            if self.config.rate > 0:
+                due = began + (frame.stamp_ns - first_ns) / 1e9 / self.config.rate
+                self._wait(due, stop)
+            if stop.is_set():
+                return
+            with self._one_at_a_time:
+                reel.show(frame)
+                self._publish(reel)
+                if not self.config.rate:
+                    self._observations.await_observers(frame, reel.history.labels)
+            if time.monotonic() - self._told_at > TELL_S:
+                self._tell(PLAYING)
+        self._tell(FINISHED)
+
+    def _wait(self, due: float, stop: threading.Event) -> None:
+        """Sleep until the clock says `due`, and report now and then that it is alive: a robot may have stood still."""
+        while (left := due - time.monotonic()) > 0 and not stop.wait(min(left, ALIVE_S)):
+            if left > ALIVE_S:
+                self._tell(PLAYING)
+
+    def _publish(self, reel: Reel, again: bool = False) -> None:
+        self._observations.publish(reel.frame, reel.history.labels, again)
+
+    def _tell(self, state: str) -> None:
+        """Publish how far it is, and what of the history could not be shown."""
+        self._told_at = time.monotonic()
+        values = {}
+        if self._reel is not None:
+            values = {"shown": self._reel.shown, "frames": len(self._reel.history)}
+            values |= self._reel.skipped + self._reel.history.dropped
+        level = DiagnosticStatus.ERROR if state.startswith(FAILED) else DiagnosticStatus.OK
+        self.send("replay_status", DiagnosticStatus(
+            level=level, name="replay", message=state,
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(ReplayNode)

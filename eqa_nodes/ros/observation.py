@@ -1,0 +1,110 @@
+"""Observations on topics as a robot publishes them, and who has taken them in: of the simulator and of recordings.
+
+That wait is all of lock-step: when `await_observers` returns, nothing in the graph is older than the observation.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Header
+
+from eqa_nodes import messages
+from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.node import EqaNode, spin
+
+OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock")
+
+
+class Observations:
+    """Publishes frames for a node whose row has OBSERVATION and `taken`.
+
+    Its settings have observers, taken_deadline_s and repeat_s.
+    """
+
+    def __init__(self, node: EqaNode) -> None:
+        self._node = node
+        self._told: Mapping[int, Label] = {}  # the table of labels that was published last
+        self._taken: dict[str, int] = {}
+        self._heard = threading.Condition()
+        for key in OBSERVATION:
+            node.out(key)
+        self._ear = self._listen()
+
+    def _listen(self) -> Any:
+        """Hear acknowledgements in a node and thread of their own while a callback waits for them.
+
+        A multi-threaded executor would do, but it spins while a callback waits: 35 ms of CPU a step.
+        """
+        node = self._node
+        ear = Node(f"{node.get_name()}_ear", context=node.context, enable_rosout=False, start_parameter_services=False)
+        ear.create_subscription(Header, TOPICS["taken"].name, self._on_taken, qos(TOPICS["taken"].qos))
+        executor = SingleThreadedExecutor(context=node.context)
+        executor.add_node(ear)
+        threading.Thread(target=spin, args=(executor,), daemon=True).start()
+        return ear
+
+    def _on_taken(self, header: Any) -> None:
+        with self._heard:
+            self._taken[header.frame_id] = messages.ns_of(header.stamp)
+            self._heard.notify_all()
+
+    def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
+        """Show an observation; the table of labels only when it has changed, or when somebody may not have it."""
+        stamp, send = frame.stamp_ns, self._node.send
+        send("clock", Clock(clock=convert.time_of(stamp)))
+        send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
+            convert.transform_msg(convert.MAP, convert.ODOM, stamp, Transform.identity()),
+            convert.transform_msg(convert.ODOM, convert.BASE, stamp, frame.map_from_base),
+            convert.transform_msg(convert.BASE, convert.CAMERA, stamp, frame.base_from_camera)]))
+        send("odom", _odometry(frame))
+        send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
+        if frame.labels is not None:
+            if again or labels != self._told:
+                self._told = labels
+                send("label_table", convert.label_table_msg(labels, stamp))
+            send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
+        send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
+        send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))
+
+    def await_observers(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        """Return when all observers have taken in the observation. Raises NodeLost naming those that have not."""
+        stamp, config = frame.stamp_ns, self._node.config
+        end = time.monotonic() + config.taken_deadline_s
+        with self._heard:
+            while not self._heard.wait_for(lambda: not self._behind(stamp), config.repeat_s):
+                if time.monotonic() > end:
+                    raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
+                                   f"{stamp / 1e9:.3f} s within {config.taken_deadline_s:g} s")
+                self._node.count("observation published again")
+                self.publish(frame, labels, again=True)
+
+    def _behind(self, stamp_ns: int) -> list[str]:
+        return [name for name in self._node.config.observers if self._taken.get(name, -1) < stamp_ns]
+
+
+def offset_after(newest_ns: int, first_ns: int) -> int:
+    """Return what to add to the stamps of an episode whose first is `first_ns`: on the wire time goes on.
+
+    Also when the next scene has another clock, and when the publishing node was started again (the request for the
+    episode says what others have seen).
+    """
+    return max(0, newest_ns + 1 - first_ns)
+
+
+def _odometry(frame: Frame) -> Any:
+    message = interface("nav_msgs/msg/Odometry")(header=convert.header(frame.stamp_ns, convert.ODOM),
+                                                 child_frame_id=convert.BASE)
+    message.pose.pose = convert.pose_msg(frame.map_from_base)
+    return message
