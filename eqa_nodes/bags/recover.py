@@ -2,74 +2,62 @@
 
 from __future__ import annotations
 
-import shutil
-import struct
+import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
-from mcap.exceptions import McapError
-from mcap.reader import NonSeekingReader
-from zstandard import ZstdError
 
-from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
+from eqa_nodes.bags.mcap_file import FileFacts, read_facts, seal
+from eqa_nodes.bags.writer import BagTopic, metadata, write_metadata
 from eqa_nodes.core.errors import EqaError, StorageError
-
-# What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
-_TORN = (McapError, ZstdError, struct.error, ValueError)
+from eqa_nodes.graph import Qos
 
 
 def recover(folder: Path) -> int:
-    """Rewrite the bag up to its first damage, with index and metadata.yaml; return the number of messages it has.
+    """Mend the files that were not closed, up to their first damage, and write metadata.yaml; return the messages.
 
-    A bag that is whole stays as it is (-1). Raises StorageError when the folder holds no MCAP file or no space is left.
-    Do not call it on a bag that is still being recorded.
+    Files are mended in place: little room is needed, and what was interrupted can be repeated. A bag that is whole
+    stays as it is (-1). Raises StorageError when the folder holds no MCAP file, is being recorded, or the disk is full.
     """
     folder = Path(folder)
     if (folder / "metadata.yaml").is_file():
         return -1
-    source = next(iter(sorted(folder.glob("*.mcap"))), None)
-    if source is None:
+    paths = sorted(folder.glob("*.mcap"), key=_number)
+    if not paths:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
-    part = folder / ".recovering"
-    shutil.rmtree(part, ignore_errors=True)  # what an interrupted recovery left
-    writer = BagWriter(part / folder.name, _topics(source), free_bytes=source.stat().st_size + (64 << 20))
-    for topic, stamp_ns, cdr in _messages(source):
-        writer.write(topic, stamp_ns, cdr)
-    writer.close()
-    writer.file.replace(folder / writer.file.name)
-    if source.name != writer.file.name:
-        source.unlink()
-    (writer.folder / "metadata.yaml").replace(folder / "metadata.yaml")
-    shutil.rmtree(part)
-    return sum(writer.counts.values())
+    files, topics = [], dict[str, BagTopic]()
+    try:
+        for path in paths:
+            facts, found = _mended(path)
+            files.append(facts)
+            topics = {**found, **topics}
+        write_metadata(folder, metadata(files, topics, {}))
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be recovered ({error}): free space there, and repeat it") from error
+    return sum(sum(file.counts.values()) for file in files)
 
 
-def _messages(path: Path) -> Iterator[tuple[str, int, bytes]]:
-    with path.open("rb") as stream:
-        try:
-            for _, channel, message in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
-                yield channel.topic, message.log_time, message.data
-        except _TORN:
-            return  # the end of what is whole: that is what recovering means
+def _mended(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
+    if read_facts(path) is None:
+        seal(path)
+    found = read_facts(path)
+    if found is None:
+        raise StorageError(f"{path} cannot be read although it was mended: keep it, and report this")
+    facts, topics = found
+    return facts, {name: BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
+                   for name, (schema, channel) in topics.items()}
 
 
-def _topics(path: Path) -> dict[str, BagTopic]:
-    topics: dict[str, BagTopic] = {}
-    with path.open("rb") as stream:
-        try:
-            for schema, channel, _ in NonSeekingReader(stream, validate_crcs=True).iter_messages(log_time_order=False):
-                if schema is not None and channel.topic not in topics:
-                    topics[channel.topic] = BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
-        except _TORN:
-            return topics
-    return topics
+def _number(path: Path) -> tuple[int, str]:
+    """Order as recorded: NAME_9 before NAME_10."""
+    number = re.search(r"_(\d+)\.mcap$", path.name)
+    return int(number[1]) if number else 0, path.name
 
 
-def _qos(metadata: dict[str, str]) -> Qos:
-    offered: list[dict[str, Any]] = yaml.safe_load(metadata.get("offered_qos_profiles", "")) or []
+def _qos(channel: dict[str, str]) -> Qos:
+    offered: list[dict[str, Any]] = yaml.safe_load(channel.get("offered_qos_profiles", "")) or []
     return Qos(**{name: offered[0][name] for name in Qos._fields}) if offered else Qos()
 
 

@@ -49,6 +49,19 @@ def export(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def video(arguments: argparse.Namespace) -> int:
+    """Write a history as a video."""
+    from eqa_nodes.bags.video import write_video
+
+    history = open_history(arguments.path, arguments.format)
+    with _bar(history) as show:
+        frames = write_video(history, arguments.out, show)
+    console = Console()
+    _print_counts(console, "not used", history.dropped)
+    _print(console, f"written: {arguments.out}, {frames} frames")
+    return 0
+
+
 def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.openeqa_folder import write_openeqa
 
