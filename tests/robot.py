@@ -1,7 +1,7 @@
 """A robot that publishes as camera drivers do, in a process of its own: `python -m tests.robot`.
 
-Colour and depth are best effort, static transforms are latched. It says "publishing" when it begins, ends when its standard
-input closes, and says how many moments it published.
+Colour and depth are best effort, static transforms are latched. It says "publishing" when it begins, ends when its
+standard input closes, and says how many moments it published.
 """
 
 from __future__ import annotations
