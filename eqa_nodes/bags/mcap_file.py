@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -58,7 +58,7 @@ class McapFile:
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
         self._whole = 0
-        self._stream = _Unbuffered(path)
+        self._stream = _Raw(path, "xb")
         stream: Any = self._stream  # write, tell and flush are all that the MCAP writer uses
         self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=_COMPRESSIONS[compression])
         self._writer.start("ros2", "eqa_nodes")
@@ -102,20 +102,25 @@ class McapFile:
 
     def cut(self) -> None:
         """After a failed write: back to the last whole chunk, and close."""
-        self._stream.truncate(self._whole)
+        self._stream.cut(self._whole)
         self._stream.close()
 
     def _mark(self) -> None:
         self._whole = self._stream.tell()  # the writer hands over whole chunks only
 
 
-class _Unbuffered:
-    """A file without a buffer: after a failed write nothing is left that could still reach the disk."""
+class _Raw:
+    """A file without a buffer: after a failed write nothing is left that could still reach the disk. Locked."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb", buffering=0)
-        _locked(self._file)
-        self.tell, self.truncate, self.close = self._file.tell, self._file.truncate, self._file.close
+    def __init__(self, path: Path, mode: str) -> None:
+        """Raises BlockingIOError when another process has it locked."""
+        self._file = path.open(mode, buffering=0)
+        self.tell, self.close = self._file.tell, self._file.close
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed, or its process dies
+        except OSError:
+            self.close()
+            raise
 
     def write(self, data: bytes) -> int:
         rest = memoryview(data)
@@ -123,13 +128,13 @@ class _Unbuffered:
             rest = rest[self._file.write(rest):]
         return len(data)
 
+    def cut(self, size: int) -> None:
+        """Shorten the file, and go on writing there."""
+        self._file.truncate(size)
+        self._file.seek(size)
+
     def flush(self) -> None:
         """Do nothing: there is no buffer."""
-
-
-def _locked(file: IO[bytes]) -> None:
-    """Lock a file until it is closed, or its process dies. Raises BlockingIOError when another process has it."""
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]] | None:
@@ -150,33 +155,25 @@ def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]
     return FileFacts(path.name, s.message_start_time, s.message_end_time, counts), topics
 
 
-def seal(path: Path) -> None:
-    """Cut a file that was not closed after its last whole chunk, and write its index there.
+def seal(path: Path) -> FileFacts:
+    """Cut a file that was not closed after its last whole chunk, write its index there, and return what it holds.
 
-    In place: it needs no more room than the index, and may be killed and repeated. Raises StorageError when the file
-    is being written by another process, OSError when the disk refuses.
+    In place: it needs no more room than the index, and may be killed and repeated. Where there is no room for the index
+    either, the file gets an end without one (50 bytes): readers then scan it. Raises StorageError when another process
+    writes the file, OSError when the disk refuses even that.
     """
-    with _exclusive(path) as stream:
+    try:
+        stream = _Raw(path, "r+b")
+    except BlockingIOError as error:
+        raise StorageError(f"{path} is being written by another process: wait until it has ended") from error
+    with closing(stream), path.open("rb") as reading:
         contents = _Contents()
-        contents.read(stream)
-        stream.seek(contents.end)
-        stream.truncate()
+        contents.read(reading)
         try:
-            contents.write_end(stream)
-            stream.flush()
+            contents.write_end(stream, index=True)
         except OSError:
-            stream.truncate(contents.end)
-            raise
-
-
-@contextmanager
-def _exclusive(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("r+b") as stream:
-        try:
-            _locked(stream)
-        except BlockingIOError as error:
-            raise StorageError(f"{path} is being written by another process: wait until it has ended") from error
-        yield stream
+            contents.write_end(stream, index=False)
+        return contents.facts(path.name)
 
 
 class _Contents:
@@ -227,20 +224,28 @@ class _Contents:
                 self._counts[record.channel_id] += 1
                 self._stamps_ns = [min([*self._stamps_ns, record.log_time]), max([*self._stamps_ns, record.log_time])]
 
-    def write_end(self, stream: IO[bytes]) -> None:
-        """Write what an MCAP file ends with: the summary section and the footer."""
+    def facts(self, name: str) -> FileFacts:
+        topics = {r.id: r.topic for r in self._known.values() if isinstance(r, Channel)}
+        first, last = self._stamps_ns or (0, 0)
+        return FileFacts(name, first, last, {topics[i]: n for i, n in self._counts.items() if i in topics})
+
+    def write_end(self, stream: _Raw, index: bool) -> None:
+        """Cut off what is torn, and write what an MCAP file ends with: the summary section, if any, and the footer."""
+        stream.cut(self.end)
         builder = RecordBuilder()
         if not self.end:
             stream.write(MCAP0_MAGIC)
             Header("ros2", "eqa_nodes").write(builder)
         DataEnd(0).write(builder)
         stream.write(builder.end())
-        start = stream.tell()
-        schemas, channels = ([r for r in self._known.values() if isinstance(r, kind)] for kind in (Schema, Channel))
-        first, last = self._stamps_ns or (0, 0)
-        statistics = Statistics(0, len(channels), dict(self._counts), len(self._chunks), self._counts.total(), last,
-                                first, 0, len(schemas))
-        for record in (*schemas, *channels, statistics, *self._chunks):
+        start = stream.tell() if index else 0
+        for record in self._index() if index else ():
             record.write(builder)
         Footer(start, 0, 0).write(builder)
         stream.write(builder.end() + MCAP0_MAGIC)
+
+    def _index(self) -> list[McapRecord]:
+        schemas, channels = ([r for r in self._known.values() if isinstance(r, kind)] for kind in (Schema, Channel))
+        first, last = self._stamps_ns or (0, 0)
+        return [*schemas, *channels, Statistics(0, len(channels), dict(self._counts), len(self._chunks),
+                                                self._counts.total(), last, first, 0, len(schemas)), *self._chunks]

@@ -22,29 +22,29 @@ def recover(folder: Path) -> int:
     stays as it is (-1). Raises StorageError when the folder holds no MCAP file, is being recorded, or the disk is full.
     """
     folder = Path(folder)
-    if (folder / "metadata.yaml").is_file():
-        return -1
     paths = sorted(folder.glob("*.mcap"), key=_number)
-    if not paths:
+    closed = (folder / "metadata.yaml").is_file()
+    if not paths and not closed:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
-    files, topics = [], dict[str, BagTopic]()
+    torn = [path for path in paths if read_facts(path) is None]
+    if closed and not torn:
+        return -1
     try:
-        for path in paths:
-            facts, found = _mended(path)
-            files.append(facts)
-            topics = {**found, **topics}
-        write_metadata(folder, metadata(files, topics, {}))
+        for path in torn:
+            seal(path)
+        found = [_facts(path) for path in paths]
+        if not closed:
+            topics = {name: topic for _, known in reversed(found) for name, topic in known.items()}
+            write_metadata(folder, metadata([facts for facts, _ in found], topics, {}))
     except OSError as error:
         raise StorageError(f"{folder} cannot be recovered ({error}): free space there, and repeat it") from error
-    return sum(sum(file.counts.values()) for file in files)
+    return sum(sum(facts.counts.values()) for facts, _ in found)
 
 
-def _mended(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
-    if read_facts(path) is None:
-        seal(path)
+def _facts(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
     found = read_facts(path)
     if found is None:
-        raise StorageError(f"{path} cannot be read although it was mended: keep it, and report this")
+        raise StorageError(f"{path} was mended, but there is no room for its index: free space there, and repeat it")
     facts, topics = found
     return facts, {name: BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
                    for name, (schema, channel) in topics.items()}

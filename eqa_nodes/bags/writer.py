@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from eqa_nodes.bags.definitions import definition, type_hash
-from eqa_nodes.bags.mcap_file import FileFacts, McapFile, read_facts, seal
+from eqa_nodes.bags.mcap_file import FileFacts, McapFile, seal
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.graph import KINDS, Qos
@@ -202,9 +202,7 @@ class BagWriter:
         try:
             if len(self._closed) < 1 or self._closed[-1].name != self.file.name:
                 self._file.cut()
-                seal(self.file)
-                found = read_facts(self.file)
-                self._closed += [found[0]] if found is not None else []
+                self._closed.append(seal(self.file))
             write_metadata(self.folder, metadata(self._closed, self._topics, self._custom))
         except OSError:
             return f"then run `python -m eqa_nodes.bags.recover {self.folder}`: what was flushed is intact"

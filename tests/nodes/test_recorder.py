@@ -146,7 +146,7 @@ def test_a_full_disk_is_counted_and_holds_nobody_up(ros: Any, tmp_path: Path, mo
         raise OSError(28, "No space left on device")
 
     bag = camera.recorder._recording.bag
-    monkeypatch.setattr(type(bag._file._stream), "write", full)
+    monkeypatch.setattr(bag._file._stream, "write", full)
     assert camera.show(2 * SECOND)  # refused for good, which is what the bridge waits for
     monkeypatch.undo()
     assert any("No space left on device" in reason for reason in camera.recorder.counts)

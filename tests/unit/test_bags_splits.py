@@ -1,4 +1,4 @@
-"""Bags of several files, with every compression: others read them, each file stands alone, and what was torn is mended."""
+"""Bags of several files, with every compression: others read them, each file stands alone, what was torn is mended."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_a_disk_that_fails_is_told_and_the_bag_ends(cdr: Cdr, tmp_path: Path, mo
     def full(*_: Any) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(recording.bag._file._stream), "write", full)
+    monkeypatch.setattr(recording.bag._file._stream, "write", full)
     recording.put("/question", 2, cdr.text("b"), tag="urgent")
     assert _eventually(lambda: bool(recording.failed))
     recording.put("/question", 3, cdr.text("c"))
