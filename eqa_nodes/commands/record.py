@@ -18,8 +18,6 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
-from eqa_nodes.bags.check import check_bag
-from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic
@@ -130,6 +128,9 @@ def _compression(name: str) -> tuple[str, str, int, str]:
 
 def _checked(folder: Path, roles: Mapping[str, str]) -> str:
     """Return in one line what `eqa bag check` says."""
+    from eqa_nodes.bags.check import check_bag  # here: the robot drives while modules load
+    from eqa_nodes.bags.history import BagOptions
+
     try:
         report = check_bag(folder, "", BagOptions(roles))
     except EqaError as error:
