@@ -22,8 +22,6 @@ from eqa_nodes.core.errors import BadFrame
 
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 _DEPTH_HEADER = struct.pack("<iff", 0, 0.0, 0.0)  # without parameters: the values are what the encoding says
-# Of a noisy depth image 16 ms and 290 kB; the default strategy takes 20 ms for 310 kB, higher levels save 2 %.
-_PNG: dict[str, int] = {"compress_level": 1, "compress_type": zlib.Z_RLE}
 _MOST_MM = 65535
 
 
@@ -55,8 +53,8 @@ class ImageEncoder:
         grey = image.encoding in ("mono8", "8UC1")
         pixels = messages.pixels_of(image) if grey else messages.rgb_of(image)
         kind = self._config.color
-        options = {"quality": self._config.jpeg_quality} if kind == "jpeg" else _PNG
-        return f"{image.encoding}; {kind} compressed {'mono8' if grey else 'bgr8'}", _file(pixels, kind, options)
+        data = png_file(pixels, zlib.Z_RLE) if kind == "png" else _jpeg_file(pixels, self._config.jpeg_quality)
+        return f"{image.encoding}; {kind} compressed {'mono8' if grey else 'bgr8'}", data
 
     def _depth(self, image: Any) -> tuple[str, bytes]:
         if image.encoding == "32FC1":
@@ -73,11 +71,32 @@ def millimetres(metres: np.ndarray) -> np.ndarray:
         return np.where((rounded > 0) & (rounded <= _MOST_MM), rounded, np.float32(0)).astype(np.uint16)
 
 
+def png_file(pixels: np.ndarray, strategy: int) -> bytes:
+    """Return the PNG of (H, W) or (H, W, 3) uint8, or of (H, W) uint16. strategy: of zlib, as in zlib.Z_FILTERED.
+
+    Each row is stored as its difference from the one above (filter 2). Unlike Pillow's encoder this leaves other threads
+    running, and takes half the time for the same size: 8 to 10 ms for 640x480 noisy depths.
+    """
+    height, width = pixels.shape[:2]
+    rows = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder(">"))).view(np.uint8).reshape(height, -1)
+    filtered = np.full((height, rows.shape[1] + 1), 2, np.uint8)
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    head = struct.pack(">IIBBBBB", width, height, 8 * pixels.dtype.itemsize, 2 if pixels.ndim == 3 else 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in (
+        (b"IHDR", head), (b"IDAT", packer.compress(filtered) + packer.flush()), (b"IEND", b"")))
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+
+
 def _depth_file(pixels: np.ndarray) -> bytes:
-    return _DEPTH_HEADER + _file(pixels, "png", _PNG)
+    return _DEPTH_HEADER + png_file(pixels, zlib.Z_FILTERED)  # of a simulator's smooth depths a fifth of Z_RLE's size
 
 
-def _file(pixels: np.ndarray, kind: str, options: dict[str, int]) -> bytes:
+def _jpeg_file(pixels: np.ndarray, quality: int) -> bytes:
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind, **options)
+    Image.fromarray(pixels).save(out, "jpeg", quality=quality)
     return out.getvalue()

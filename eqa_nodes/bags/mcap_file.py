@@ -201,8 +201,11 @@ class _Contents:
     def _take(self, record: McapRecord, begin: int, end: int) -> None:
         if isinstance(record, Chunk):
             inside = breakup_chunk(record, validate_crc=True)
-            self._open = ChunkIndex(end - begin, begin, record.compression, len(record.data), record.message_end_time,
-                                    0, {}, record.message_start_time, record.uncompressed_size), inside
+            self._open = ChunkIndex(
+                chunk_start_offset=begin, chunk_length=end - begin, compression=record.compression,
+                compressed_size=len(record.data), uncompressed_size=record.uncompressed_size,
+                message_start_time=record.message_start_time, message_end_time=record.message_end_time,
+                message_index_offsets={}, message_index_length=0), inside
             return
         if isinstance(record, MessageIndex) and self._open is not None:
             index, inside = self._open
@@ -247,5 +250,8 @@ class _Contents:
     def _index(self) -> list[McapRecord]:
         schemas, channels = ([r for r in self._known.values() if isinstance(r, kind)] for kind in (Schema, Channel))
         first, last = self._stamps_ns or (0, 0)
-        return [*schemas, *channels, Statistics(0, len(channels), dict(self._counts), len(self._chunks),
-                                                self._counts.total(), last, first, 0, len(schemas)), *self._chunks]
+        statistics = Statistics(
+            schema_count=len(schemas), channel_count=len(channels), chunk_count=len(self._chunks), attachment_count=0,
+            metadata_count=0, message_count=self._counts.total(), channel_message_counts=dict(self._counts),
+            message_start_time=first, message_end_time=last)
+        return [*schemas, *channels, statistics, *self._chunks]

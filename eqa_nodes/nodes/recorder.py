@@ -62,10 +62,12 @@ class RecorderNode(EpisodeNode):
         if part and (stamp < self.starts_ns or not self._progress.wanted(key, stamp)):
             return
         self.last_ns = max(self.last_ns, stamp)
+        tag = (key, stamp) if part else None
         try:
-            self._recording.put(TOPICS[key].name, max(stamp, self.starts_ns), data, (key, stamp) if part else None)
+            self._recording.put(TOPICS[key].name, max(stamp, self.starts_ns), data, tag)
         except StorageError as error:
             self.count(str(error))
+            self._progress.dropped(tag)
 
 
 class _Progress(Listener):

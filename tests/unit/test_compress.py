@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from PIL import Image
 from rosbags.typesys import Stores, get_typestore
 
 from eqa_nodes.bags import images
-from eqa_nodes.bags.compress import COMPRESSED, ImageEncoder, millimetres
+from eqa_nodes.bags.compress import COMPRESSED, ImageEncoder, millimetres, png_file
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from tests.unit.bag_fixture import SECOND, Cdr, needs_messages
@@ -65,6 +67,15 @@ def test_depth_of_16_bits_is_exact(cdr: Cdr, encoding: str) -> None:
     assert np.array_equal(images.depth_of(message), mm.astype(np.float32) * np.float32(0.001))
     with Image.open(io.BytesIO(bytes(message.data)[12:])) as png:  # what OpenCV gets to see behind the header
         assert png.format == "PNG" and np.array_equal(np.array(png), mm)
+
+
+@given(arrays(st.sampled_from([np.uint8, np.uint16]), st.tuples(st.integers(1, 9), st.integers(1, 9)))
+       | arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(3))),
+       st.sampled_from([zlib.Z_RLE, zlib.Z_FILTERED]))
+def test_a_png_is_what_others_read_exactly(pixels: np.ndarray, strategy: int) -> None:
+    with Image.open(io.BytesIO(png_file(pixels, strategy))) as png:
+        assert png.mode == ("RGB" if pixels.ndim == 3 else "L" if pixels.dtype == np.uint8 else "I;16")
+        assert np.array_equal(np.array(png), pixels)
 
 
 @given(st.lists(st.floats(width=32, allow_nan=True, allow_infinity=True), min_size=1, max_size=64))

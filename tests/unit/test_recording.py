@@ -70,6 +70,8 @@ def test_what_is_brought_is_in_the_bag(cdr: Cdr, tmp_path: Path, config: Recordi
     record_frames(cdr, _Writer(recording), 6)  # type: ignore[arg-type]
     recording.close()
     recording.close()
+    with pytest.raises(StorageError, match="is closed"):
+        recording.put(COLOR, 1, b"")
     plain = BagWriter(tmp_path / "plain", topics_of(*FRAME_TOPICS))
     record_frames(cdr, plain, 6)
     plain.close()
