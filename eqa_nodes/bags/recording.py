@@ -71,7 +71,7 @@ class Recording:
 
     def put(self, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
         """Take in a serialized message. Raises StorageError when a small one finds no room in ROOM_S, or at the end."""
-        if not self._thread.is_alive():
+        if self._closing or not self._thread.is_alive():
             raise StorageError(f"a message of {topic} was not recorded: bag {self.bag.folder} is closed")
         lost: list[_Item] = []
         item, large = _Item(topic, stamp_ns, cdr, tag), self._large(topic)

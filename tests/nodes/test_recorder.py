@@ -138,6 +138,22 @@ def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
     assert len(list(read_history(tmp_path / "e"))) == 1
 
 
+def test_a_robot_whose_topics_share_no_stamps_is_recorded_in_the_order_of_its_clock(ros: Any, tmp_path: Path) -> None:
+    camera = Camera(ros, tmp_path)
+    assert camera.show(SECOND)
+    for k in range(2, 5):
+        camera.send(k * SECOND, "depth", "camera_info", "odom")
+        camera.send(k * SECOND + 10_000_000, "color", "tf", "camera_info")
+        time.sleep(0.3)
+    camera.begin("")
+    found = _on_disk(tmp_path / "e")
+    assert {k * SECOND + 10_000_000 for k in (2, 3, 4)} <= found.keys()
+    transforms = sorted(stamp for stamp, topics in found.items() if "/tf" in topics)
+    assert len(transforms) == 4 and transforms[-1] > 3 * SECOND  # each with the newest stamp of an image or of odometry
+    assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND]
+    assert not camera.recorder.counts
+
+
 def test_a_full_disk_is_counted_and_holds_nobody_up(ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     camera = Camera(ros, tmp_path)
     assert camera.show(SECOND)
