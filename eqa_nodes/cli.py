@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     _memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
     _replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
     _doctor(verbs.add_parser("doctor", help="check this machine"))
+    _record(verbs.add_parser("record", help="record topics of a robot that runs"))
     _bag(verbs.add_parser("bag", help="check a recording"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
     return top
@@ -155,10 +156,11 @@ def _report(p: argparse.ArgumentParser) -> None:
 
 
 def _history(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="history", required=True, metavar="info|export")
+    verbs = p.add_subparsers(dest="history", required=True, metavar="info|export|video")
     info = verbs.add_parser("info", help="print frames, size, rate, path length and extent")
     export = verbs.add_parser("export", help="write it in another form")
-    for verb in (info, export):
+    video = verbs.add_parser("video", help="write it as a video with an inset of the way so far")
+    for verb in (info, export, video):
         verb.add_argument("path", type=Path, metavar="PATH",
                           help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder; live: or "
                                "live:/NAMESPACE is what the robot of this ROS_DOMAIN_ID sees")
@@ -169,7 +171,9 @@ def _history(p: argparse.ArgumentParser) -> None:
         verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
     export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
     export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
+    video.add_argument("out", type=Path, metavar="OUT.mp4", help="file that is made")
     info.set_defaults(run="eqa_nodes.commands.history:info")
+    video.set_defaults(run="eqa_nodes.commands.history:video")
     export.set_defaults(run="eqa_nodes.commands.history:export")
 
 
@@ -223,6 +227,24 @@ def _replay(p: argparse.ArgumentParser) -> None:
 def _doctor(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", action="store_true", help="print JSON")
     p.set_defaults(run="eqa_nodes.commands.doctor:doctor")
+
+
+def _record(p: argparse.ArgumentParser) -> None:
+    p.description = ("Records into a rosbag2 MCAP bag until Ctrl-C, in this ROS_DOMAIN_ID. Types and qualities of "
+                     "service are the publishers'; /tf and /tf_static are always recorded.")
+    p.add_argument("topics", nargs="*", metavar="TOPIC", help="recorded as they are")
+    for role, what in (("color", "colour image"), ("depth", "depth image, registered to it"),
+                       ("camera-info", "intrinsics of both"), ("odom", "odometry")):
+        p.add_argument(f"--{role}", default="", metavar="TOPIC", help=what)
+    p.add_argument("--out", type=Path, metavar="DIR", help="folder that is made (default: bags/<time>)")
+    p.add_argument("--seconds", type=float, default=0.0, metavar="N", help="end after so long (default: 0 = never)")
+    p.add_argument("--max-gb", type=float, default=0.0, metavar="N", help="end at this size (default: 0 = never)")
+    p.add_argument("--split-mb", type=float, default=0.0, metavar="N", help="a new file after so much")
+    p.add_argument("--split-s", type=float, default=0.0, metavar="N", help="a new file after so many seconds")
+    p.add_argument("--compress", choices=("none", "lz4", "zstd", "jpeg", "png"), default="lz4",
+                   help="none, lz4, zstd: all alike, exactly; jpeg, png: --color so, and --depth as PNG (default: lz4)")
+    p.add_argument("--wait", type=float, default=10.0, metavar="S", help="for the topics to appear (default: 10)")
+    p.set_defaults(run="eqa_nodes.commands.record:record")
 
 
 def _bag(p: argparse.ArgumentParser) -> None:

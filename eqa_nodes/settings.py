@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
@@ -80,6 +81,7 @@ class RecorderSettings:
 
     node: NodeSettings = NodeSettings()
     folder: str = "bags"  # one bag an episode
+    bag: RecordingConfig = RecordingConfig()
 
 
 @dataclass(frozen=True)

@@ -2,101 +2,71 @@
 
 from __future__ import annotations
 
-import shutil
-import struct
+import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
-from mcap.exceptions import McapError
-from mcap.records import Channel, Chunk, McapRecord, Message, Schema
-from mcap.stream_reader import StreamReader, breakup_chunk
 
-from eqa_nodes.bags.bounded import unpacked
-from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
+from eqa_nodes.bags.mcap_file import FileFacts, read_facts, seal
+from eqa_nodes.bags.writer import BagTopic, metadata, write_metadata
 from eqa_nodes.core.errors import EqaError, StorageError
-
-# What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
-_TORN = (McapError, StorageError, struct.error, ValueError, ArithmeticError, RuntimeError, EOFError, MemoryError)
+from eqa_nodes.graph import Qos
 
 
 def recover(folder: Path) -> int:
-    """Rewrite the bag up to its first damage, with index and metadata.yaml; return the number of messages it has.
+    """Mend the files that were not closed, up to their first damage, and write metadata.yaml; return the messages.
 
-    A bag that is whole stays as it is (-1). Raises StorageError when the folder holds no MCAP file or no space is left.
-    Do not call it on a bag that is still being recorded.
+    Files are mended in place: little room is needed, and what was interrupted can be repeated. A bag that is whole
+    stays as it is (-1). Raises StorageError when the folder holds no MCAP file, is being recorded, or the disk is full.
     """
     folder = Path(folder)
-    if (folder / "metadata.yaml").is_file():
-        return -1
     try:
         return _recovered(folder)
     except EqaError:
         raise
-    except Exception as error:  # damage makes the libraries raise whatever they stumble over
+    except Exception as error:
         raise StorageError(f"{folder} cannot be recovered: {type(error).__name__}: {error}") from error
 
 
 def _recovered(folder: Path) -> int:
-    source = next(iter(sorted(folder.glob("*.mcap"))), None)
-    if source is None:
+    paths = sorted(folder.glob("*.mcap"), key=_number)
+    closed = (folder / "metadata.yaml").is_file()
+    if not paths and not closed:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
-    part = folder / ".recovering"
-    shutil.rmtree(part, ignore_errors=True)  # what an interrupted recovery left
-    writer = BagWriter(part / folder.name, _topics(source), free_bytes=source.stat().st_size + (64 << 20))
-    for topic, stamp_ns, cdr in _messages(source):
-        writer.write(topic, stamp_ns, cdr)
-    writer.close()
-    writer.file.replace(folder / writer.file.name)
-    if source.name != writer.file.name:
-        source.unlink()
-    (writer.folder / "metadata.yaml").replace(folder / "metadata.yaml")
-    shutil.rmtree(part)
-    return sum(writer.counts.values())
+    torn = [path for path in paths if read_facts(path) is None]
+    if closed and not torn:
+        return -1
+    try:
+        for path in torn:
+            seal(path)
+        found = [_facts(path) for path in paths]
+        if not closed:
+            topics = {name: topic for _, known in reversed(found) for name, topic in known.items()}
+            write_metadata(folder, metadata([facts for facts, _ in found], topics, {}))
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be recovered ({error}): free space there, and repeat it") from error
+    return sum(sum(facts.counts.values()) for facts, _ in found)
 
 
-def _messages(path: Path) -> Iterator[tuple[str, int, bytes]]:
-    topics: dict[int, str] = {}
-    for record in _records(path):
-        if isinstance(record, Channel):
-            topics[record.id] = record.topic
-        elif isinstance(record, Message) and record.channel_id in topics:
-            yield topics[record.channel_id], record.log_time, record.data
+def _facts(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
+    found = read_facts(path)
+    if found is None:
+        raise StorageError(f"{path} was mended, but there is no room for its index: free space there, and repeat it")
+    facts, topics = found
+    return facts, {name: BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
+                   for name, (schema, channel) in topics.items()}
 
 
-def _topics(path: Path) -> dict[str, BagTopic]:
-    schemas: dict[int, Schema] = {}
-    channels: dict[int, Channel] = {}
-    topics: dict[str, BagTopic] = {}
-    for record in _records(path):
-        if isinstance(record, Schema):
-            schemas[record.id] = record
-        elif isinstance(record, Channel):
-            channels[record.id] = record
-        elif isinstance(record, Message) and record.channel_id in channels:
-            channel = channels[record.channel_id]
-            if channel.topic not in topics and (schema := schemas.get(channel.schema_id)):
-                topics[channel.topic] = BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
-    return topics
+def _number(path: Path) -> tuple[int, str]:
+    """Order as recorded: NAME_9 before NAME_10."""
+    number = re.search(r"_(\d+)\.mcap$", path.name)
+    return int(number[1]) if number else 0, path.name
 
 
-def _records(path: Path) -> Iterator[McapRecord]:
-    """Yield what is whole, up to the first damage: that is what recovering means."""
-    with path.open("rb") as stream:
-        try:
-            for record in StreamReader(stream, emit_chunks=True, record_size_limit=path.stat().st_size).records:
-                if isinstance(record, Chunk):
-                    yield from breakup_chunk(unpacked(record), validate_crc=True)
-                else:
-                    yield record
-        except _TORN:
-            return
-
-
-def _qos(metadata: dict[str, str]) -> Qos:
-    offered: list[dict[str, Any]] = yaml.safe_load(metadata.get("offered_qos_profiles", "")) or []
+def _qos(channel: dict[str, str]) -> Qos:
+    offered: list[dict[str, Any]] = yaml.safe_load(channel.get("offered_qos_profiles", "")) or []
     return Qos(**{name: offered[0][name] for name in Qos._fields}) if offered else Qos()
 
 

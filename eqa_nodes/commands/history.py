@@ -64,6 +64,19 @@ def _opened(arguments: argparse.Namespace) -> EpisodeHistory:
     return LiveHistory(namespace, remapping(arguments.remap), arguments.seconds)
 
 
+def video(arguments: argparse.Namespace) -> int:
+    """Write a history as a video."""
+    from eqa_nodes.bags.video import write_video
+
+    history = _opened(arguments)
+    with frames_bar(history) as show:
+        frames = write_video(history, arguments.out, show)
+    console = Console()
+    _print_counts(console, "not used", history.dropped)
+    _print(console, f"written: {arguments.out}, {frames} frames")
+    return 0
+
+
 def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.openeqa_folder import write_openeqa
 

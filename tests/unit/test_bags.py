@@ -180,7 +180,7 @@ def test_a_full_disk_ends_the_bag_and_keeps_what_was_flushed(cdr: Cdr, tmp_path:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (writer.file.stat().st_size + 100_000, limits[1]))
     try:
-        with pytest.raises(StorageError, match="free space there, then run"):
+        with pytest.raises(StorageError, match="the bag ends with what was flushed"):
             _ = [writer.write("/question", i, cdr.text(noise)) for i in range(2, 9)]
         with pytest.raises(StorageError, match="free space there"):
             writer.write("/question", 9, cdr.text("more"))
@@ -188,7 +188,9 @@ def test_a_full_disk_ends_the_bag_and_keeps_what_was_flushed(cdr: Cdr, tmp_path:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     writer.close()
-    assert recover(tmp_path / "bag") == 1
+    assert recover(tmp_path / "bag") == -1
+    with AnyReader([tmp_path / "bag"]) as reader:
+        assert [stamp for _, stamp, _ in reader.messages()] == [1]
 
 
 def test_recording_ends_cleanly_when_the_disk_runs_low(cdr: Cdr, tmp_path: Path,

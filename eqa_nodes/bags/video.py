@@ -1,0 +1,151 @@
+"""An episode history as a video: the colour images, with an inset that shows from above where each was taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from eqa_nodes.core.errors import MissingExtra, StorageError
+from eqa_nodes.core.types import Frame
+
+_CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
+_TICKS = 90_000  # of a second, as in MPEG
+_SHARE = 0.3  # of the image's height: side of the inset
+_MARGIN = 0.12  # of the inset, around the path
+_PATH, _BACK, _ROBOT, _TEXT = (14, 165, 233), (255, 255, 255, 200), (225, 29, 72), (20, 20, 20)
+_BARS_M = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+_POINTS = 2000  # of the path that are drawn: beyond that every second one is left out
+
+
+def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], None] = lambda written: None) -> int:
+    """Write frames as an MP4 that plays in the time of their stamps, one at a time in memory; return how many.
+
+    Raises MissingExtra without PyAV, StorageError when there is no frame, the file exists or the disk fails.
+    """
+    try:
+        import av
+    except ImportError as error:
+        raise MissingExtra("PyAV (av)", "video") from error
+    if out.exists():
+        raise StorageError(f"{out} exists already: name another file, or remove it")
+    reading = iter(frames)
+    first = next(reading, None)
+    if first is None:
+        raise StorageError("the history holds no frame that can be used: no video was written")
+    part, written = out.with_name(f".{out.name}.part"), 0
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with av.open(str(part), "w", format="mp4") as container:
+            for written, packet in enumerate(_packets(av, container, chain((first,), reading)), start=1):
+                container.mux(packet)
+                progress(written)
+        part.replace(out)
+    except (OSError, av.FFmpegError) as error:
+        raise StorageError(f"video {out} could not be written ({error}): free space there, or name another") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return written
+
+
+def _packets(av: Any, container: Any, frames: Iterator[Frame]) -> Iterator[Any]:
+    """Yield what the encoder makes of each frame, a list, and of the end together with the last one."""
+    stream, inset, begin_ns, last = None, Inset(), 0, -1
+    for number, frame in enumerate(frames):
+        if stream is None:
+            stream, begin_ns = _stream(av, container, frame), frame.stamp_ns
+        picture = av.VideoFrame.from_ndarray(_fitted(drawn(frame, number, begin_ns, inset), stream), format="rgb24")
+        last = max(last + 1, round((frame.stamp_ns - begin_ns) * _TICKS / 1e9))  # stamps may come twice
+        picture.pts, picture.time_base = last, Fraction(1, _TICKS)
+        yield stream.encode(picture)
+    container.mux(stream.encode(None) if stream is not None else [])
+
+
+def _stream(av: Any, container: Any, frame: Frame) -> Any:
+    codec = next((name for name in _CODECS if name in av.codecs_available), "mpeg4")
+    stream = container.add_stream(codec, rate=30)
+    stream.width, stream.height = (2 * max(1, size // 2) for size in (frame.rgb.shape[1], frame.rgb.shape[0]))
+    stream.pix_fmt, stream.time_base = "yuv420p", Fraction(1, _TICKS)
+    stream.codec_context.time_base = Fraction(1, _TICKS)
+    if codec == "libx264":
+        stream.options = {"crf": "23", "preset": "veryfast"}
+    else:
+        stream.bit_rate = 4_000_000
+    return stream
+
+
+def _fitted(pixels: np.ndarray, stream: Any) -> np.ndarray:
+    """Return the image in the size of the first one: cameras may change theirs; encoders want even sizes."""
+    size = (stream.width, stream.height)
+    if pixels.shape[1::-1] == size:
+        return pixels
+    cut = pixels[:stream.height, :stream.width]
+    return cut if cut.shape[1::-1] == size else np.asarray(Image.fromarray(pixels).resize(size))
+
+
+def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
+    """Return (H, W, 3) uint8: the image with index, stamp, seconds since the begin, and the inset."""
+    image = Image.fromarray(frame.rgb)
+    side = round(_SHARE * image.height)
+    if side >= 32:
+        inset.move(frame)
+        image.paste(view := inset.view(side), (image.width - side, 0), view)
+    draw, font = ImageDraw.Draw(image, "RGBA"), ImageFont.load_default(max(8, image.height // 32))
+    text = (f"{number}   {frame.stamp_ns / 1e9:.3f} s   +{(frame.stamp_ns - begin_ns) / 1e9:.2f} s   "
+            f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg")
+    box = draw.textbbox((4, image.height - 4), text, font=font, anchor="ls")
+    draw.rectangle((0, box[1] - 3, box[2] + 4, image.height), fill=_BACK)
+    draw.text((4, image.height - 4), text, fill=_TEXT, font=font, anchor="ls")
+    return np.asarray(image)
+
+
+class Inset:
+    """The way so far from above, x to the right, y up; the scale follows the way."""
+
+    def __init__(self) -> None:
+        self._way: list[tuple[float, float]] = []
+        self._yaw = 0.0
+        self._step, self._seen = 1, 0
+
+    def move(self, frame: Frame) -> None:
+        """Go on to the pose of a frame."""
+        pose = frame.pose
+        if self._seen % self._step == 0 or not self._way:
+            self._way.append((pose.x, pose.y))
+        else:
+            self._way[-1] = (pose.x, pose.y)
+        self._yaw, self._seen = pose.yaw, self._seen + 1
+        if len(self._way) > _POINTS:
+            self._way, self._step = [*self._way[:-1:2], self._way[-1]], 2 * self._step
+
+    def view(self, side: int) -> Image.Image:
+        """Return a square RGBA image of `side` pixels: path, heading and a scale bar."""
+        view = Image.new("RGBA", (side, side), _BACK)
+        draw, way = ImageDraw.Draw(view), np.array(self._way)
+        low, high = way.min(axis=0), way.max(axis=0)
+        metres = max(float((high - low).max()), 1.0)
+        scale = side * (1 - 2 * _MARGIN) / metres  # pixels a metre
+        at = (way - (low + high) / 2) * (scale, -scale) + side / 2
+        if len(at) > 1:
+            draw.line([(float(x), float(y)) for x, y in at], fill=_PATH, width=max(1, side // 80))
+        self._arrow(draw, at[-1], side)
+        self._bar(draw, scale, side)
+        return view
+
+    def _arrow(self, draw: ImageDraw.ImageDraw, at: np.ndarray, side: int) -> None:
+        turns = ((0.0, 0.07), (2.5, 0.05), (-2.5, 0.05))  # of the tips of a triangle that points along the heading
+        draw.polygon([(float(at[0]) + math.cos(self._yaw + turn) * size * side,
+                       float(at[1]) - math.sin(self._yaw + turn) * size * side) for turn, size in turns], fill=_ROBOT)
+
+    def _bar(self, draw: ImageDraw.ImageDraw, scale: float, side: int) -> None:
+        metres = max((m for m in _BARS_M if m * scale <= 0.5 * side), default=_BARS_M[0])
+        left, bottom = 0.06 * side, 0.95 * side
+        draw.line((left, bottom, left + metres * scale, bottom), fill=_TEXT, width=max(1, side // 60))
+        draw.text((left, bottom - 2), f"{metres:g} m", fill=_TEXT, font=ImageFont.load_default(max(8, side // 12)),
+                  anchor="ls")

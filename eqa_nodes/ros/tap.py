@@ -1,0 +1,117 @@
+"""Listens to topics of a robot that runs, whoever built it: types and qualities of service are those that it offers."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.graph import Qos
+from eqa_nodes.ros.interfaces import interface
+
+TRANSFORMS = {"/tf": Qos(depth=100), "/tf_static": Qos(durability="transient_local", depth=1)}  # as ROS publishes them
+_TF_TYPE = "tf2_msgs/msg/TFMessage"
+_DEPTH = 30  # messages that wait in the middleware: an image each 33 ms may wait for a second
+
+
+class Heard(NamedTuple):
+    """A topic: its type, and the quality of service that its publishers offer."""
+
+    type: str
+    qos: Qos
+
+
+class Tap:
+    """A node that hears what it is told to; use with `with`. counts: messages, by topic."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> Tap:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(timeout_sec=1.0)
+        self._node.destroy_node()
+        rclpy.try_shutdown(context=self._context)
+
+    def find(self, names: Sequence[str], wait_s: float) -> dict[str, Heard]:
+        """Return what is published under these names, and the transforms, which may come later.
+
+        Raises ConfigError when a topic is not published within `wait_s`, has publishers of several types, or a type
+        that this machine does not know.
+        """
+        end = time.monotonic() + wait_s
+        while missing := [name for name in names if not self._node.get_publishers_info_by_topic(name)]:
+            if time.monotonic() > end:
+                raise ConfigError(self._absent(missing, wait_s))
+            self.spin(0.1)
+        offered = [name for name in TRANSFORMS if self._node.get_publishers_info_by_topic(name)]
+        return {**{name: Heard(_TF_TYPE, qos) for name, qos in TRANSFORMS.items()},
+                **{name: self._heard(name) for name in (*offered, *names)}}
+
+    def hear(self, topics: Mapping[str, Heard], take: Callable[[str, bytes], None]) -> None:
+        """Subscribe; `take` gets topic and serialized message in the thread that spins."""
+        for name, (type_name, offered) in topics.items():
+            self._node.create_subscription(interface(type_name), name, partial(self._take, name, take),
+                                           _requested(offered), raw=True)
+
+    def spin(self, seconds: float) -> None:
+        """Hear for so long, in this thread."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def _take(self, name: str, take: Callable[[str, bytes], None], data: bytes) -> None:
+        self.counts[name] += 1
+        take(name, data)
+
+    def _heard(self, name: str) -> Heard:
+        infos = self._node.get_publishers_info_by_topic(name)
+        types = sorted({info.topic_type for info in infos})
+        if len(types) != 1:
+            raise ConfigError(f"topic {name} is published as {' and as '.join(types)}: end one of its publishers")
+        try:
+            interface(types[0])
+        except ConfigError as error:
+            package = types[0].split("/")[0]
+            raise ConfigError(f"topic {name} is of type {types[0]}, which this machine does not know: install or build "
+                              f"the package {package}, and source its workspace") from error
+        # One publisher that offers less is heard only when no more than that is asked for.
+        reliable = all(info.qos_profile.reliability == ReliabilityPolicy.RELIABLE for info in infos)
+        latched = all(info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in infos)
+        depth = max(info.qos_profile.depth for info in infos)
+        return Heard(types[0], Qos("reliable" if reliable else "best_effort",
+                                   "transient_local" if latched else "volatile", depth))
+
+    def _absent(self, missing: Sequence[str], wait_s: float) -> str:
+        there = sorted(name for name, _ in self._node.get_topic_names_and_types()
+                       if self._node.count_publishers(name))
+        lines = []
+        for name in missing:
+            near = difflib.get_close_matches(name, there, 3, 0.6)
+            lines.append(f"topic {name} is not published" + (f" (did you mean {' or '.join(near)}?)" if near else ""))
+        return (f"{'; '.join(lines)}: waited {wait_s:g} s; there are {', '.join(there) or 'none'}. Is ROS_DOMAIN_ID "
+                "that of the robot?")
+
+
+def _requested(offered: Qos) -> Any:
+    return QoSProfile(depth=max(_DEPTH, offered.depth), history=HistoryPolicy.KEEP_LAST,
+                      reliability=ReliabilityPolicy[offered.reliability.upper()],
+                      durability=DurabilityPolicy[offered.durability.upper()])

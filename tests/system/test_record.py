@@ -1,0 +1,153 @@
+"""`eqa record` against a robot that is another process: it is all there, mistakes are named, Ctrl-C closes the bag."""
+
+from __future__ import annotations
+
+from tests.ros import need_ros
+
+need_ros()
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+
+from eqa_nodes.bags.history import read_history
+from eqa_nodes.cli import main
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.ros import tap as tap_module
+from eqa_nodes.ros.environment import free_domain, ros_environment
+from tests.robot import COLOR, DEPTH, INFO, ODOM
+
+ROOT = Path(__file__).resolve().parents[2]
+HZ = 20.0
+ROLES = ("--color", COLOR, "--depth", DEPTH, "--camera-info", INFO, "--odom", ODOM)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with free_domain() as domain:
+        yield {**os.environ, **ros_environment(domain, tmp_path_factory.mktemp("logs")), "PYTHONPATH": str(ROOT)}
+
+
+@contextmanager
+def _robot(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.robot", "--hz", str(HZ)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        assert process.stdout.readline() == "publishing\n"
+        yield process
+    finally:
+        process.stdin.close()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def robot(environment: dict[str, str]) -> Iterator[dict[str, str]]:
+    """The environment that a robot publishes in."""
+    with _robot(environment):
+        yield environment
+
+
+def _record(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "eqa_nodes.cli", "record", *arguments], cwd=ROOT, env=environment,
+                          capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(("compress", "split"), [("lz4", ()), ("jpeg", ("--split-s", "1"))])
+def test_a_robot_is_recorded(robot: dict[str, str], tmp_path: Path, compress: str, split: tuple[str, ...]) -> None:
+    done = _record(robot, *ROLES, "--out", str(tmp_path / "bag"), "--seconds", "3", "--compress", compress, *split)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "can be used for mapping, keyframes and memory, EM-EQA, replay" in done.stdout
+    frames = list(read_history(tmp_path / "bag"))
+    assert len(frames) >= 0.8 * 3 * HZ
+    assert (np.diff([f.stamp_ns for f in frames]) < 1.5e9 / HZ).all()  # none between them is missing
+    assert all(np.diff([f.pose.x for f in frames]) > 0.005)
+    mm = np.rint(frames[-1].depth_m * 1000).astype(int)
+    assert np.abs(mm - (2000 + np.arange(64))).max() < 30  # 16UC1 passes unchanged: its noise is all there is
+    with AnyReader([tmp_path / "bag"]) as reader:
+        qos = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}
+    assert qos["/tf_static"].durability.name == "TRANSIENT_LOCAL"
+    assert {q.reliability.name for name, q in qos.items() if name.startswith("/cam/")} == {"BEST_EFFORT"}
+    assert len(list((tmp_path / "bag").glob("*.mcap"))) == (1 if not split else 3)
+
+
+def test_ctrl_c_closes_the_bag(robot: dict[str, str], tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-m", "eqa_nodes.cli", "record", ODOM, "--out", str(tmp_path / "bag")],
+                               cwd=ROOT, env=robot, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _until(lambda: any(p.stat().st_size > 3000 for p in tmp_path.glob("bag/*.mcap")))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, out + err
+    assert "can be used for nothing (color: no topic; depth: no topic; camera_info: no topic)" in out
+    with AnyReader([tmp_path / "bag"]) as reader:
+        assert {c.topic for c in reader.connections if c.msgcount} == {ODOM, "/tf", "/tf_static"}
+
+
+def _until(true: Callable[[], bool], within_s: float = 20.0) -> None:
+    end = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_size_ends_it(robot: dict[str, str], tmp_path: Path) -> None:
+    done = _record(robot, COLOR, DEPTH, "--out", str(tmp_path / "bag"), "--max-gb", "0.0005", "--compress", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 0.5e6 <= sum(p.stat().st_size for p in tmp_path.glob("bag/*.mcap")) < 2e6
+
+
+def test_a_topic_that_is_not_there_is_named_with_its_neighbours(robot: dict[str, str], tmp_path: Path) -> None:
+    done = _record(robot, "/cam/colour/image_raw", "--wait", "3", "--out", str(tmp_path / "bag"))
+    assert done.returncode == 2 and not (tmp_path / "bag").exists()
+    assert "/cam/colour/image_raw is not published (did you mean /cam/color/image_raw" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    ([], "nothing to record: name topics"), (["/a", "--split-mb", "0.1"], "split_mb is 0.1: it must be at least 1")])
+def test_wrong_use_is_named(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", *arguments]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+UNKNOWN = """
+import sys, rclpy
+from rclpy.node import Node
+from std_msgs.msg import String
+rclpy.init()
+node = Node("strange", start_parameter_services=False)
+publisher = node.create_publisher(String, "/strange", 10)
+print("publishing", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_type_that_is_not_installed_is_named_with_its_package(
+        environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tap looks a type up as it was discovered; here std_msgs stands for a package that is not installed."""
+    def absent(type_name: str) -> object:
+        raise ConfigError(f"no interface {type_name}")
+
+    process = subprocess.Popen([sys.executable, "-c", UNKNOWN], env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdin is not None
+    for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"):
+        monkeypatch.setenv(name, environment[name])
+    monkeypatch.setattr(tap_module, "interface", absent)
+    try:
+        assert process.stdout.readline() == "publishing\n"
+        with tap_module.Tap() as tap, pytest.raises(
+                ConfigError, match="/strange is of type std_msgs/msg/String.*install or build the package std_msgs"):
+            tap.find(["/strange"], 10.0)
+    finally:
+        process.stdin.close()
+        process.wait(20)
