@@ -74,6 +74,12 @@ def _ask(p: argparse.ArgumentParser) -> None:
                    help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
     p.add_argument("--no-explore", dest="explore", action="store_false", help="answer from memory only")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--evidence", type=Path, metavar="DIR", help="write the images that prove the answer there")
+    about = p.add_argument_group("about what was recorded (EM-EQA): nothing is driven")
+    about.add_argument("--history", type=Path, metavar="PATH", help=_SOURCES)
+    about.add_argument("--format", default="", help=_FORMATS)
+    _views_options(about)
+    _bag_options(about)
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.ask:ask")
 
@@ -89,6 +95,13 @@ def _bench(p: argparse.ArgumentParser) -> None:
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
     run.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    run.add_argument("--task", choices=("active", "em"), default="active",
+                     help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
+                          "(default: active)")
+    em = run.add_argument_group("task em")
+    em.add_argument("--histories", type=Path, metavar="DIR",
+                    help="holds each history under its name in the data set; house: made where it is not there")
+    _views_options(em)
     _chain_options(run)
     run.set_defaults(run="eqa_nodes.commands.bench:run")
     score = verbs.add_parser("score", help="mark the answers of a run and print the table")
@@ -151,16 +164,30 @@ def _report(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run="eqa_nodes.commands.bench:report")
 
 
+_SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
+_FORMATS = "bag, openeqa, sens, scannet, redwood (default: find out)"
+
+
 def _history(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="history", required=True, metavar="info|export")
+    verbs = p.add_subparsers(dest="history_verb", required=True, metavar="info|export|record")
     info = verbs.add_parser("info", help="print frames, size, rate, path length and extent")
     export = verbs.add_parser("export", help="write it in another form")
+    record = verbs.add_parser("record", help="make one in a simulator")
     for verb in (info, export):
-        verb.add_argument("path", type=Path, metavar="PATH",
-                          help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
-        verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
-    export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
-    export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
+        verb.add_argument("path", type=Path, metavar="PATH", help=_SOURCES)
+        verb.add_argument("--format", default="", help=_FORMATS)
+        _bag_options(verb)
+    record.add_argument("scene", metavar="SCENE", help="of a simulator, such as house:7")
+    record.add_argument("--kind", default="openeqa",
+                        help="openeqa: more than 10 m of curved way, a look round every metre, 1920x1080; express: 10 "
+                             "to 100 atomic actions, 512x512 (default: openeqa)")
+    record.add_argument("--seed", type=int, default=0, help="decides where it begins and ends (default: 0)")
+    record.add_argument("--image", default="", metavar="WxH", help="camera image in pixels (default: of the kind)")
+    record.add_argument("--min-metres", type=float, metavar="M", help="least length of the way (default: of the kind)")
+    for verb in (export, record):
+        verb.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
+        verb.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
+    record.set_defaults(run="eqa_nodes.commands.history:record")
     info.set_defaults(run="eqa_nodes.commands.history:info")
     export.set_defaults(run="eqa_nodes.commands.history:export")
 
@@ -175,15 +202,29 @@ def _bag(p: argparse.ArgumentParser) -> None:
     check = verbs.add_parser("check", help="what is missing or wrong in a bag, and what it can still be used for",
                              epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened")
     check.add_argument("bag", type=Path, metavar="BAG", help="folder, .mcap or .db3 file; of any robot")
-    check.add_argument("--remap", nargs="+", action="extend", default=[], metavar="ROLE:=TOPIC",
-                       help="color, depth, camera_info, tf, tf_static, odom (default: found by name and type)")
+    _bag_options(check)
     check.add_argument("--namespace", default="", help="of the robot that is meant, where there are several")
-    check.add_argument("--map-frame", default="", metavar="FRAME", help="default: map, odom or world")
-    check.add_argument("--base-frame", default="", metavar="FRAME", help="default: base_link, base_footprint or base")
-    check.add_argument("--tolerance", type=float, default=0.02, metavar="S",
-                       help="between color and depth of one moment (default: 0.02)")
     check.add_argument("--json", action="store_true", help="print JSON")
     check.set_defaults(run="eqa_nodes.commands.bag:check")
+
+
+def _bag_options(p: argparse._ActionsContainer) -> None:
+    p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="ROLE:=TOPIC",
+                   help="of a bag: color, depth, camera_info, tf, tf_static, odom (default: found by name and type)")
+    p.add_argument("--map-frame", default="", metavar="FRAME", help="of a bag (default: map, odom or world)")
+    p.add_argument("--base-frame", default="", metavar="FRAME",
+                   help="of a bag (default: base_link, base_footprint or base)")
+    p.add_argument("--tolerance", type=float, default=0.02, metavar="S",
+                   help="of a bag: between color and depth of one moment (default: 0.02)")
+
+
+def _views_options(p: argparse._ActionsContainer) -> None:
+    p.add_argument("--frames", default="uniform",
+                   help="which of its views answer: uniform in time, recalled by the words of the question (default: "
+                        "uniform)")
+    p.add_argument("-k", type=int, default=50, metavar="K", help="how many of them (default: 50)")
+    p.add_argument("--cache", type=Path, metavar="DIR",
+                   help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")
 
 
 def _graph(p: argparse.ArgumentParser) -> None:

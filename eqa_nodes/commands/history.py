@@ -1,4 +1,4 @@
-"""`eqa history`: what an episode history holds, and other forms of it."""
+"""`eqa history`: what an episode history holds, other forms of it, and new ones out of a simulator."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eqa_nodes.bags.histories import EpisodeHistory, open_history, survey
+from eqa_nodes.commands.chain import image_size
+from eqa_nodes.commands.em import bag_options
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types import Frame
 
-Export = Callable[[Iterable[Frame], Path, Callable[[int], None]], "Counter[str]"]
+Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], "Counter[str]"]
 
 
 def info(arguments: argparse.Namespace) -> int:
     """Read a whole history and print what it holds."""
-    history = open_history(arguments.path, arguments.format)
+    history = open_history(arguments.path, arguments.format, bag_options(arguments))
     with _bar(history) as show:
         found = survey(_counted(history, show))
     (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
@@ -36,12 +39,39 @@ def info(arguments: argparse.Namespace) -> int:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a history in another form."""
-    write = EXPORTS.get(arguments.to)
-    if write is None:
-        raise ConfigError(unknown("form of export", arguments.to, EXPORTS))
-    history = open_history(arguments.path, arguments.format)
+    _form(arguments.to)
+    return _write(open_history(arguments.path, arguments.format, bag_options(arguments)), arguments)
+
+
+def record(arguments: argparse.Namespace) -> int:
+    """Make a history in a simulator and write it."""
+    from sim_bridge.tours import RECIPES, TourHistory, plan_tour
+
+    _form(arguments.to)
+    recipe = RECIPES.get(arguments.kind)
+    if recipe is None:
+        raise ConfigError(unknown("kind of tour", arguments.kind, RECIPES))
+    if arguments.image:
+        width, height = image_size(arguments.image)
+        camera = replace(recipe.robot.camera, width=width, height=height)
+        recipe = replace(recipe, robot=replace(recipe.robot, camera=camera))
+    if arguments.min_metres is not None:
+        recipe = replace(recipe, min_m=arguments.min_metres)
+    tour = plan_tour(arguments.scene, recipe, arguments.seed)
+    _print(Console(), f"{arguments.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
+    return _write(TourHistory(tour), arguments)
+
+
+def _form(name: str) -> Export:
+    if name not in EXPORTS:
+        raise ConfigError(unknown("form of export", name, EXPORTS))
+    return EXPORTS[name]
+
+
+def _write(history: EpisodeHistory, arguments: argparse.Namespace) -> int:
+    """Write a history in the form that was asked for, and print what it could not keep."""
     with _bar(history) as show:
-        lost = write(history, arguments.out, show)
+        lost = _form(arguments.to)(history, arguments.out, show)
     console = Console()
     _print_counts(console, "not used", history.dropped)
     _print_counts(console, "not kept", lost)
@@ -49,16 +79,16 @@ def export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
+def _openeqa(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.openeqa_folder import write_openeqa
 
-    return write_openeqa(frames, out, progress)
+    return write_openeqa(history, out, progress)
 
 
-def _bag(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
+def _bag(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.export import write_bag
 
-    return write_bag(frames, out, progress)
+    return write_bag(history, out, progress, history.labels)
 
 
 EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
