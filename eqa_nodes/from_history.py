@@ -19,7 +19,7 @@ from eqa_nodes.core.answering import check_question
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types import Answer, Receipt
 from eqa_nodes.history_views import Selection, Tick, Views, open_views
 from eqa_nodes.settings import AnswererSettings
 
@@ -86,8 +86,11 @@ class HistoryRunner:
         self._listener("answering")
         began, question = time.monotonic(), sample.as_question(force_guess=self._force_guess)
         items = views.items(question)
-        answer = self._answerer.answer(question, items) if items or self._force_guess else Answer(
-            abstained=True, receipt=self._answerer.spent(), message="nothing was seen that bears on the question")
+        if items or self._force_guess:
+            answer = self._answerer.answer(question, items)
+        else:
+            answer = Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
+                            message="nothing was seen that bears on the question")
         spots = views.kept.spots
         evidence = tuple(e._replace(**spots[str(e.keyframe_id)]._asdict()) for e in answer.evidence)
         answer = replace(answer, evidence=evidence,

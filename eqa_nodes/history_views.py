@@ -81,6 +81,8 @@ class Views(Protocol):
 class UniformViews:
     """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
 
+    read_for_k = True  # another K is another reading
+
     def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
         self.kept = kept
 
@@ -109,6 +111,8 @@ class UniformViews:
 
 class RecalledViews:
     """The K views that a memory of the whole history recalls for the words of the question, best first."""
+
+    read_for_k = False
 
     def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
         self.kept, self._k = kept, selection.k
@@ -159,7 +163,8 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
         raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
     if selection.k < 1:
         raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
-    key = {"history": identity, "selection": selection, "version": eqa_nodes.__version__}
+    made_by = selection if policy.read_for_k else selection._replace(k=0)
+    key = {"history": identity, "selection": made_by, "version": eqa_nodes.__version__}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()
