@@ -33,6 +33,9 @@ def info(arguments: argparse.Namespace) -> int:
                     f"{found.rate_hz:.1f} Hz")
     _print(console, f"path {found.path_m:.2f} m; x {x0:.2f} to {x1:.2f} m, y {y0:.2f} to {y1:.2f} m, z {z0:.2f} to "
                     f"{z1:.2f} m")
+    if history.labels:
+        _print(console, f"labels of {len(history.labels)} things, out of a simulator: answers that use them are "
+                        "privileged")
     _print_counts(console, "not used", history.dropped)
     return 0
 

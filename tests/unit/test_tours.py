@@ -119,6 +119,8 @@ def test_the_command_records_a_history_with_labels(tmp_path: Path, capsys: pytes
         assert np.array_equal(a.rgb, c.rgb) and np.array_equal(b.rgb, c.rgb) and np.array_equal(a.depth_m, c.depth_m)
         assert a.labels is not None and c.labels is not None and np.array_equal(a.labels, c.labels)
         assert (a.stamp_ns, a.map_from_base) == (c.stamp_ns, c.map_from_base)
+    assert main(["history", "info", str(tmp_path / "bag")]) == 0
+    assert f"labels of {len(live.labels)} things, out of a simulator" in capsys.readouterr().out
     assert main([*words[:3], str(tmp_path / "no")]) == 2 and "a smaller --min-metres" in capsys.readouterr().err
     curved = ["history", "record", "toy:flat", "--min-metres", "5", "--image", "32x24"]
     assert main([*curved, str(tmp_path / "yes")]) == 0 and "along 7.98 m" in capsys.readouterr().out
