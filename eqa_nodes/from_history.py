@@ -17,10 +17,10 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answering import check_question
 from eqa_nodes.core.codec import encode
-from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Answer, Receipt
-from eqa_nodes.history_views import Selection, Tick, Views, open_views
+from eqa_nodes.history_views import Selection, Views, open_views
 from eqa_nodes.settings import AnswererSettings
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class HistoryRunner:
         self._force_guess, self._listener = force_guess, listener
         self._answerer = make_answerer(answerer.answerer, answerer.backend, selection.k)
         self._views: OrderedDict[str, Views] = OrderedDict()
+        self._unreadable: dict[str, EqaError] = {}
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
@@ -110,9 +111,16 @@ class HistoryRunner:
 
     def _opened(self, source: Source) -> Views:
         key = str(source.identity)
+        if key in self._unreadable:  # it is not read once more for each of its questions
+            raise self._unreadable[key]
         if key not in self._views:
-            tick: Tick = lambda read, total: self._listener(f"reading {source.name}: frame {read} of {total}")  # noqa: E731
-            self._views[key] = open_views(source.name, source.identity, source.open, self._selection, self._cache, tick)
+            try:
+                self._views[key] = open_views(source.name, source.identity, source.open, self._selection, self._cache,
+                                              lambda read, total: self._listener(f"{source.name}: frame {read} of "
+                                                                                 f"{total}"))
+            except EqaError as error:
+                self._unreadable[key] = error
+                raise
             if len(self._views) > _OPEN:
                 self._views.popitem(last=False)[1].close()
         return self._views[key]

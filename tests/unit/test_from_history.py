@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
+from eqa_nodes.bags.histories import EpisodeHistory, open_history
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest
@@ -23,7 +23,7 @@ from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types import Answer
-from eqa_nodes.from_history import HistoryRunner, file_source, tour_source
+from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
 from eqa_nodes.history_views import Selection
 from eqa_nodes.settings import AnswererSettings
 from sim_bridge.simulator import Camera
@@ -110,6 +110,29 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     assert sum(isinstance(part, bytes) for part in message.parts) == 20
     assert (answer.text, answer.receipt.calls, answer.receipt.privileged) == ("a table", 1, ())
     assert [e.frame for e in answer.evidence] == [len(open_history(bag)) - 1]  # the last of those even in time
+
+
+def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> None:
+    opened = []
+
+    def fail() -> EpisodeHistory:
+        opened.append(1)
+        raise StorageError("damaged")
+
+    runner = HistoryRunner(lambda sample: Source("bag", {}, fail), AnswererSettings(), Selection("uniform"), tmp_path)
+    for _ in range(3):
+        with pytest.raises(StorageError, match="damaged"):
+            runner.run(Sample("q", "What is it?", "a cup"))
+    assert len(opened) == 1
+
+
+def test_only_a_few_histories_are_open_at_a_time(bag: Path, tmp_path: Path) -> None:
+    sources = {f"q{i}": Source(f"h{i}", {"number": i}, lambda: open_history(bag)) for i in range(4)}
+    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(), Selection("recalled", 5, True),
+                           tmp_path)
+    answers = [runner.run(Sample(f"q{i}", "How many chairs are there?", "1")).answer.text for i in (0, 1, 2, 3, 0, 3)]
+    assert len(set(answers)) == 1 and len(list(tmp_path.iterdir())) == 4
+    runner.close()
 
 
 def test_one_question_on_the_command_line(tour: TourHistory, bag: Path, tmp_path: Path,
