@@ -37,7 +37,7 @@ def ask(arguments: argparse.Namespace) -> int:
             result = _about_history(arguments, status.update)
         else:
             result = _own_graph(arguments, show)
-    _print(console, result.answer)
+    print_answer(console, result.answer)
     if arguments.evidence:
         _write_evidence(console, result, arguments.evidence)
     return 1 if result.answer.error else 0
@@ -73,7 +73,8 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
         return client.ask(question, lambda feedback: show(progress_of(feedback)))
 
 
-def _print(console: Console, answer: Answer) -> None:
+def print_answer(console: Console, answer: Answer) -> None:
+    """Print an answer with its evidence and what it cost."""
     if answer.error:
         console.print(f"[red]{answer.error.name}[/red]: {answer.message}")
     console.print(f"[bold]{answer.text or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")

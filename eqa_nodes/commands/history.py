@@ -24,7 +24,7 @@ Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], "Counter[str]"]
 def info(arguments: argparse.Namespace) -> int:
     """Read a whole history and print what it holds."""
     history = open_history(arguments.path, arguments.format, bag_options(arguments))
-    with _bar(history) as show:
+    with frames_bar(history) as show:
         found = survey(_counted(history, show))
     (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
     console = Console()
@@ -73,7 +73,7 @@ def _form(name: str) -> Export:
 
 def _write(history: EpisodeHistory, arguments: argparse.Namespace) -> int:
     """Write a history in the form that was asked for, and print what it could not keep."""
-    with _bar(history) as show:
+    with frames_bar(history) as show:
         lost = _form(arguments.to)(history, arguments.out, show)
     console = Console()
     _print_counts(console, "not used", history.dropped)
@@ -98,10 +98,11 @@ EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
 
 
 @contextmanager
-def _bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
+def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
+    """Show a bar over the frames of a history; yields what is told how many are done."""
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
                   transient=True) as bar:
-        task = bar.add_task("", total=len(history))
+        task = bar.add_task("", total=len(history) or None)
         yield lambda done: bar.update(task, completed=done)
 
 
