@@ -220,8 +220,8 @@ def _bag_options(p: argparse._ActionsContainer) -> None:
 
 def _views_options(p: argparse._ActionsContainer) -> None:
     p.add_argument("--frames", default="uniform",
-                   help="which of its views answer: uniform in time, recalled by the words of the question (default: "
-                        "uniform)")
+                   help="which of its views answer: uniform in time, recalled by the words of the question, objects: "
+                        "the best views of things that memory knows, told in words (default: uniform)")
     p.add_argument("-k", type=int, default=50, metavar="K", help="how many of them (default: 50)")
     p.add_argument("--cache", type=Path, metavar="DIR",
                    help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")

@@ -1,4 +1,4 @@
-"""Which views of an episode history an answerer is given: K even in time, or K recalled from a memory made of it.
+"""Which views of an episode history an answerer is given: K even in time, or what a memory made of it recalls.
 
 A history is read when its first question comes; what was made of it stays in a cache folder, under a name that stands
 for the history and all settings, so that the next question, and the next run, need not read it again.
@@ -26,7 +26,8 @@ from eqa_nodes.core.keyframes import jpeg_of
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.perception import caption_of, region_of, sightings
 from eqa_nodes.core.places import places_of
-from eqa_nodes.core.types import Frame, Keyframe, Label, Question, Recalled, RecallQuery
+from eqa_nodes.core.privacy import masked
+from eqa_nodes.core.types import Frame, Keyframe, Label, MemoryObject, Question, Recalled, RecallQuery
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
@@ -81,8 +82,6 @@ class Views(Protocol):
 class UniformViews:
     """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
 
-    read_for_k = True  # another K is another reading
-
     def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
         self.kept = kept
 
@@ -109,22 +108,16 @@ class UniformViews:
         return replace(along.kept(), spots=spots, views=tuple(views))
 
 
-class RecalledViews:
-    """The K views that a memory of the whole history recalls for the words of the question, best first."""
-
-    read_for_k = False
+class _Remembered:
+    """A memory of the whole history."""
 
     def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
-        self.kept, self._k = kept, selection.k
-        self._store = MemoryStore(folder / _MEMORY, selection.memory)
-
-    def items(self, question: Question) -> list[Recalled]:
-        """Return what memory recalls."""
-        return self._store.recall(RecallQuery(question.text, self._k))
+        self.kept, self.k = kept, selection.k
+        self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
 
     def close(self) -> None:
         """Close the memory."""
-        self._store.close()
+        self.store.close()
 
     @staticmethod
     def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
@@ -148,7 +141,29 @@ class RecalledViews:
         return replace(kept, spots=spots, dropped={**kept.dropped, **refused})
 
 
-POLICIES: dict[str, type[UniformViews] | type[RecalledViews]] = {"uniform": UniformViews, "recalled": RecalledViews}
+class RecalledViews(_Remembered):
+    """The K views that memory recalls for the words of the question, best first."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return what memory recalls."""
+        return self.store.recall(RecallQuery(question.text, self.k))
+
+
+class ObjectViews(_Remembered):
+    """The K things that memory finds likest to what the words are about, told in the captions of their best views."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return each best view once, that of the likest thing first."""
+        told: dict[int, list[str]] = {}
+        for thing in self.store.objects(question.text, self.k):
+            told.setdefault(thing.keyframe_id, []).append(_told(thing))
+        views = [(self.store.keyframe(number), lines) for number, lines in told.items()]
+        return [Recalled(replace(view, caption="; ".join(lines)), 0.0, f"the best view of {len(lines)} things")
+                for view, lines in views if view is not None]
+
+
+POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]] = {
+    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews}
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: Selection,
@@ -163,7 +178,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
         raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
     if selection.k < 1:
         raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
-    made_by = selection if policy.read_for_k else selection._replace(k=0)
+    made_by = selection if policy is UniformViews else selection._replace(k=0, frames=_MEMORY)  # serves every question
     key = {"history": identity, "selection": made_by, "version": eqa_nodes.__version__}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
@@ -223,10 +238,19 @@ def even_in_time(stamps_ns: Sequence[int], k: int) -> list[int]:
 def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: Selection) -> Keyframe:
     """Return a frame as a memory would keep it."""
     config = selection.memory
+    frame, labels = masked(frame, labels, config.privacy)
     seen = sightings(frame, labels, config.perception) if selection.labels else ()
     return Keyframe(number, frame.stamp_ns, frame.map_from_base, jpeg_of(frame, config.keyframes.jpeg_quality), seen,
                     caption_of(seen, config.perception.caption_items), region_of(seen),
                     places_of(frame, config.places))
+
+
+def _told(thing: MemoryObject) -> str:
+    """Return a line: "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
+    facts = ", ".join(f"{name} {value}" for name, value in sorted(thing.attributes.items()))
+    x, y, z = thing.centre
+    return (f"{thing.kind}{f' ({facts})' if facts else ''}{f' in the {thing.room}' if thing.room else ''} at "
+            f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {thing.times} times")
 
 
 def _seen(frame: Frame, selection: Selection) -> Frame:

@@ -18,6 +18,7 @@ from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import KeyframeConfig
 from eqa_nodes.core.memory import MemoryConfig
+from eqa_nodes.core.privacy import PrivacyConfig
 from eqa_nodes.core.types import Label, Question
 from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, even_in_time, open_views
 from tests.unit.frame_fixture import LABELS, frame
@@ -115,6 +116,28 @@ def test_recalled_shows_what_the_words_mean(tmp_path: Path) -> None:
     views.close()
 
 
+def test_objects_tell_what_memory_knows_of_the_things_asked_about(tmp_path: Path) -> None:
+    views = views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, Selection("objects", 2, labels=True))
+    kettle, = views.items(asking("What colour is the kettle?"))
+    assert kettle.keyframe.caption.startswith(
+        "kettle (colour red, relation on, state on, support counter) in the kitchen at (")
+    assert views.kept.spots[str(kettle.keyframe.id)].frame == 3
+    assert views.items(asking("Where is the helicopter?")) == []
+    views.close()
+    views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, Selection("recalled", 9, labels=True)).close()
+    assert len(list(tmp_path.iterdir())) == 1  # the same memory serves both
+
+
+def test_what_is_private_is_in_no_view(tmp_path: Path) -> None:
+    hidden = MemoryConfig(privacy=PrivacyConfig(kinds=("kettle",)))
+    for frames in ("uniform", "recalled"):
+        views = views_of(Walk(20, {3: 1, 5: 6}), tmp_path, Selection(frames, 20, True, hidden))
+        kinds = {s.label.kind for item in views.items(asking("Is the sofa near the kettle?"))
+                 for s in item.keyframe.sightings}
+        assert kinds == {"sofa"}
+        views.close()
+
+
 @pytest.mark.parametrize("frames", sorted(POLICIES))
 def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
     history, selection = Walk(20, {3: 1}), Selection(frames, 4, labels=True)
@@ -145,7 +168,7 @@ def test_a_robot_has_no_labels(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are .*recalled, uniform"):
+    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are objects, recalled, uniform"):
         views_of(Walk(3), tmp_path, Selection("best"))
     with pytest.raises(ConfigError, match="k is 0"):
         views_of(Walk(3), tmp_path, Selection("uniform", 0))
