@@ -20,7 +20,7 @@ from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Answer, Receipt
-from eqa_nodes.history_views import Selection, Views, open_views
+from eqa_nodes.history_views import Selection, Views, check_selection, open_views
 from eqa_nodes.settings import AnswererSettings
 
 if TYPE_CHECKING:
@@ -69,11 +69,13 @@ def _fingerprint(path: Path) -> str:
 class HistoryRunner:
     """Answers questions from episode histories. Implements EpisodeRunner.
 
-    source_of: the history of a question; raises EqaError where there is none. listener: hears what goes on.
+    source_of: the history of a question; raises EqaError where there is none. listener: hears what goes on. Raises
+    ConfigError for a selection or an answerer that there is not.
     """
 
     def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: Selection,
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
+        check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener = force_guess, listener
         self._answerer = make_answerer(answerer.answerer, answerer.backend, selection.k)

@@ -170,22 +170,17 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
                cache: Path, tick: Tick = lambda read, total: None) -> Views:
     """Return a history's views out of the cache, read into it first where they are not there.
 
-    identity: what decides the history's frames, as plain JSON. Raises ConfigError for an unknown choice of frames, or
-    where labels are wanted of a history without any, StorageError where it has no frame or cannot be read.
+    identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_labels,
+    StorageError where the history has no frame or cannot be read.
     """
-    policy = POLICIES.get(selection.frames)
-    if policy is None:
-        raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
-    if selection.k < 1:
-        raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
+    check_selection(selection)
+    policy = POLICIES[selection.frames]
     made_by = selection if policy is UniformViews else selection._replace(k=0, frames=_MEMORY)  # serves every question
     key = {"history": identity, "selection": made_by, "version": eqa_nodes.__version__}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()
-        if selection.labels and not history.labels:
-            raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
-                              "model (--answerer vlm), or a history that was recorded in a simulator")
+        check_labels(history, selection)
         part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
         shutil.rmtree(part, ignore_errors=True)  # of a process with that number that was killed
         try:
@@ -197,6 +192,24 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
+
+
+def check_selection(selection: Selection) -> None:
+    """Raise ConfigError for a choice of frames that there is not, or that could never give a view."""
+    if selection.frames not in POLICIES:
+        raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
+    if selection.k < 1:
+        raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
+    if POLICIES[selection.frames] is ObjectViews and not selection.labels:
+        raise ConfigError(f"the frames {selection.frames!r} show things that memory puts together from labels, which "
+                          "this answerer does without: choose recalled or uniform")
+
+
+def check_labels(history: EpisodeHistory, selection: Selection) -> None:
+    """Raise ConfigError where labels are wanted of a history without any."""
+    if selection.labels and not history.labels:
+        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
+                          "model (--answerer vlm), or a history that was recorded in a simulator")
 
 
 class _Along:

@@ -15,7 +15,7 @@ from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
-from eqa_nodes.history_views import Selection
+from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.settings import settings
 
 
@@ -48,14 +48,20 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
 def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:
     """Return the history of a benchmark's question: in the folder --histories, or the tour of a built-in house.
 
-    It raises StorageError naming the history that is missing; what it opened once it keeps.
+    It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
+    answerer reads; what it opened once it keeps.
     """
-    width, height = image_size(arguments.image)
+    (width, height), selection = image_size(arguments.image), selection_of(arguments)
+
+    def opened(path: Path) -> Source:
+        source = file_source(path)
+        check_labels(source.open(), selection)
+        return source
 
     @cache
     def named(name: str, scene: str, simulator: str) -> Source | EqaError:
         if arguments.histories is not None and (arguments.histories / name).exists():
-            return _tried(lambda: file_source(arguments.histories / name))
+            return _tried(lambda: opened(arguments.histories / name))
         if simulator == "house":
             from sim_bridge.tours import house_tour
 

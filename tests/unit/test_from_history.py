@@ -195,6 +195,14 @@ def test_a_benchmark_says_first_what_is_missing_and_goes_on(tour: TourHistory, b
     (histories / "missing").symlink_to(bag)
     assert main([*words, "--retry-failed"]) == 0
     assert "2 asked, 2 asked before, 1 failed" in capsys.readouterr().out
+    write_openeqa(walk(3), histories / "plain")
+    records = json.loads((tmp_path / "open-eqa-v0.json").read_text())
+    (tmp_path / "open-eqa-v0.json").write_text(json.dumps([{**r, "episode_history": "hm3d-v0/plain"} for r in records]))
+    assert main([*words[:-3], str(tmp_path / "other")]) == 2  # the default answerer could answer none of them
+    assert "4 of 4 questions" in (said := capsys.readouterr().err) and "plain has no labels" in said
+    assert main([*words[:-3], str(tmp_path / "other"), "--frames", "best"]) == 2 and not (tmp_path / "other").exists()
+    (tmp_path / "open-eqa-v0.json").write_text(json.dumps(records))
+    capsys.readouterr()
     assert main([*words, "--frames", "recalled"]) == 2
     assert "a run with another config" in capsys.readouterr().err
 

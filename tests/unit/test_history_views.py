@@ -149,7 +149,7 @@ def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
     first.close()
     again.close()
     folder, = tmp_path.iterdir()  # nothing unfinished stays
-    for other in (selection._replace(k=5), selection._replace(labels=False),
+    for other in (selection._replace(k=5), selection._replace(memory=MemoryConfig(KeyframeConfig(jpeg_quality=60))),
                   selection._replace(memory=MemoryConfig(KeyframeConfig(jpeg_quality=50)))):
         views_of(history, tmp_path, other).close()
     assert len(list(tmp_path.iterdir())) == (4 if frames == "uniform" else 3)  # one memory serves every K
@@ -159,7 +159,7 @@ def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
 
 
 def test_a_robot_has_no_labels(tmp_path: Path) -> None:
-    for frames in POLICIES:
+    for frames in ("uniform", "recalled"):
         views = views_of(Walk(20, {3: 1}), tmp_path, Selection(frames, 9))
         assert not any(item.keyframe.sightings for item in views.items(asking()))
         views.close()
@@ -170,9 +170,11 @@ def test_a_robot_has_no_labels(tmp_path: Path) -> None:
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are objects, recalled, uniform"):
         views_of(Walk(3), tmp_path, Selection("best"))
+    with pytest.raises(ConfigError, match="'objects' show things .* choose recalled or uniform"):
+        views_of(Walk(3), tmp_path, Selection("objects"))
     with pytest.raises(ConfigError, match="k is 0"):
         views_of(Walk(3), tmp_path, Selection("uniform", 0))
-    for frames in POLICIES:
+    for frames in ("uniform", "recalled"):
         with pytest.raises(StorageError, match="walk holds no frame that can be used"):
             views_of(Walk(0), tmp_path, Selection(frames))
     (tmp_path / "file").touch()
