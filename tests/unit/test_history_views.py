@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from eqa_nodes.core.privacy import PrivacyConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import KeyframeConfig
 from eqa_nodes.core.memory import MemoryConfig
-from eqa_nodes.core.privacy import PrivacyConfig
 from eqa_nodes.core.types import Label, Question
 from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, even_in_time, open_views
 from tests.unit.frame_fixture import LABELS, frame
