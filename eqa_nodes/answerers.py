@@ -10,30 +10,31 @@ from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.vlm import make_backend
 
 
-def _label(backend: str) -> Answerer:
+def _label(backend: str, max_images: int) -> Answerer:
     from eqa_nodes.core.label_answerer import LabelAnswerer
 
     return LabelAnswerer()
 
 
-def _vlm(backend: str) -> Answerer:
-    from eqa_nodes.core.vlm_answerer import VlmAnswerer
+def _vlm(backend: str, max_images: int) -> Answerer:
+    from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
 
-    return VlmAnswerer(make_backend(backend))
-
-
-def _blind(backend: str) -> Answerer:
-    return BlindAnswerer(_label(backend))
+    return VlmAnswerer(make_backend(backend), VlmConfig(max_images=max_images) if max_images else None)
 
 
-ANSWERERS: dict[str, Callable[[str], Answerer]] = {"label": _label, "vlm": _vlm, "blind": _blind}
+def _blind(backend: str, max_images: int) -> Answerer:
+    return BlindAnswerer(_label(backend, max_images))
 
 
-def make_answerer(name: str, backend: str = "openai") -> Answerer:
+ANSWERERS: dict[str, Callable[[str, int], Answerer]] = {"label": _label, "vlm": _vlm, "blind": _blind}
+
+
+def make_answerer(name: str, backend: str = "openai", max_images: int = 0) -> Answerer:
     """Return an answerer: label (privileged, no model), vlm (with a model backend), blind (guesses from priors).
 
+    max_images: that a model is shown in one call, 0 = the answerer's own default.
     Raises ConfigError for an unknown name, and for settings that the backend lacks.
     """
     if name not in ANSWERERS:
         raise ConfigError(unknown("answerer", name, ANSWERERS))
-    return ANSWERERS[name](backend)
+    return ANSWERERS[name](backend, max_images)

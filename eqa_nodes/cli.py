@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eqa_nodes import __version__
+from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.core import policies
 from eqa_nodes.core.errors import EqaError
 
@@ -34,12 +35,12 @@ def parser() -> argparse.ArgumentParser:
     _ask(verbs.add_parser("ask", help="ask one question"))
     _bench(verbs.add_parser("bench", help="run or score a benchmark"))
     _report(verbs.add_parser("report", help="write the report of a run"))
-    _history(verbs.add_parser("history", help="look into an episode history, or export it"))
-    _memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
-    _replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
+    history(verbs.add_parser("history", help="look into an episode history, or export it"))
+    memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
+    replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
     _doctor(verbs.add_parser("doctor", help="check this machine"))
-    _record(verbs.add_parser("record", help="record topics of a robot that runs"))
-    _bag(verbs.add_parser("bag", help="check a recording"))
+    record(verbs.add_parser("record", help="record topics of a robot that runs"))
+    bag(verbs.add_parser("bag", help="check a recording"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
     return top
 
@@ -78,6 +79,12 @@ def _ask(p: argparse.ArgumentParser) -> None:
                    help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
     p.add_argument("--no-explore", dest="explore", action="store_false", help="answer from memory only")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--evidence", type=Path, metavar="DIR", help="write the images that prove the answer there")
+    about = p.add_argument_group("about what was recorded (EM-EQA): nothing is driven")
+    about.add_argument("--history", type=Path, metavar="PATH", help=SOURCES)
+    about.add_argument("--format", default="", help=FORMATS)
+    views_options(about)
+    bag_options(about)
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.ask:ask")
 
@@ -93,6 +100,13 @@ def _bench(p: argparse.ArgumentParser) -> None:
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
     run.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    run.add_argument("--task", choices=("active", "em"), default="active",
+                     help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
+                          "(default: active)")
+    em = run.add_argument_group("task em")
+    em.add_argument("--histories", type=Path, metavar="DIR",
+                    help="holds each history under its name in the data set; house: made where it is not there")
+    views_options(em)
     _chain_options(run)
     run.set_defaults(run="eqa_nodes.commands.bench:run")
     score = verbs.add_parser("score", help="mark the answers of a run and print the table")
@@ -155,112 +169,9 @@ def _report(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run="eqa_nodes.commands.bench:report")
 
 
-def _history(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="history", required=True, metavar="info|export|video")
-    info = verbs.add_parser("info", help="print frames, size, rate, path length and extent")
-    export = verbs.add_parser("export", help="write it in another form")
-    video = verbs.add_parser("video", help="write it as a video with an inset of the way so far")
-    for verb in (info, export, video):
-        verb.add_argument("path", type=Path, metavar="PATH",
-                          help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder; live: or "
-                               "live:/NAMESPACE is what the robot of this ROS_DOMAIN_ID sees")
-        verb.add_argument("--seconds", type=float, default=0.0, metavar="S",
-                          help="of a live history (default: until the camera is quiet)")
-        verb.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=TOPIC",
-                          help="of a live history: color, depth, camera_info, tf, tf_static")
-        verb.add_argument("--format", default="", help="bag, openeqa, sens, scannet, redwood (default: find out)")
-    export.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
-    export.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
-    video.add_argument("out", type=Path, metavar="OUT.mp4", help="file that is made")
-    info.set_defaults(run="eqa_nodes.commands.history:info")
-    video.set_defaults(run="eqa_nodes.commands.history:video")
-    export.set_defaults(run="eqa_nodes.commands.history:export")
-
-
-def _memory(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="memory", required=True, metavar="info|objects|recall|ask|forget|align")
-    info = verbs.add_parser("info", help="print how much is remembered, and the sessions")
-    things = verbs.add_parser("objects", help="print the things that are remembered")
-    recall = verbs.add_parser("recall", help="print the views that a text means, and why")
-    ask = verbs.add_parser("ask", help='ask memory itself: "When did you last see ...?", "What changed since ...?"')
-    forget = verbs.add_parser("forget", help="delete for good; conditions combine")
-    align = verbs.add_parser("align", help="say where one map lies in another")
-    for verb in (info, things, recall, ask, forget, align):
-        verb.add_argument("file", type=Path, metavar="FILE", help="as the memory node wrote it (memory/NAME.sqlite)")
-        verb.set_defaults(run=f"eqa_nodes.commands.memory:{verb.prog.split()[-1]}")
-    things.add_argument("--about", metavar="TEXT", help='such as "red cups"')
-    recall.add_argument("text", help='such as "keys yesterday evening near the kitchen"')
-    recall.add_argument("--save", type=Path, metavar="DIR", help="write their pictures there")
-    for verb in (things, recall):
-        verb.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default: 20)")
-    ask.add_argument("question")
-    forget.add_argument("--region", help='kind of room, such as "bedroom"')
-    forget.add_argument("--kind", help="of a thing: the views that show it")
-    forget.add_argument("--when", metavar="TIME", help='such as "yesterday" or "in the last two hours"')
-    forget.add_argument("--everything", action="store_true")
-    for verb in (recall, forget):
-        verb.add_argument("--near", nargs=3, type=float, metavar=("X", "Y", "RADIUS"), help="metres, map frame")
-    align.add_argument("map", help="name of a map, or of the session that is alone in it")
-    align.add_argument("known", help="name of the map that it lies in")
-    align.add_argument("pose", nargs=3, type=float, metavar=("X", "Y", "DEGREES"), help="of its origin in that one")
-
-
-def _replay(p: argparse.ArgumentParser) -> None:
-    p.description = ("Starts the graph with a replay in the robot's place, shows it the history and asks the questions "
-                     "at the end. Nothing can be driven: answers come from what was recorded.")
-    p.add_argument("source", type=Path, metavar="SOURCE",
-                   help="bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
-    pace = p.add_mutually_exclusive_group()
-    pace.add_argument("--rate", type=float, default=0.0, metavar="R", help="times real time, by the recorded stamps")
-    pace.add_argument("--lock-step", dest="rate", action="store_const", const=0.0,
-                      help="as fast as the nodes take the frames in, none is lost (default)")
-    p.add_argument("--ask", nargs="+", action="extend", default=[], metavar="QUESTION", help="in plain English")
-    p.add_argument("--record", action="store_true", help="record what is shown and what the graph makes of it")
-    p.add_argument("--answerer", default="label",
-                   help="label: rules over the history's labels, privileged, no model; vlm: an OpenAI-compatible "
-                        "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY) (default: label)")
-    p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    p.set_defaults(run="eqa_nodes.commands.replay:replay")
-
-
 def _doctor(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", action="store_true", help="print JSON")
     p.set_defaults(run="eqa_nodes.commands.doctor:doctor")
-
-
-def _record(p: argparse.ArgumentParser) -> None:
-    p.description = ("Records into a rosbag2 MCAP bag until Ctrl-C, in this ROS_DOMAIN_ID. Types and qualities of "
-                     "service are the publishers'; /tf and /tf_static are always recorded.")
-    p.add_argument("topics", nargs="*", metavar="TOPIC", help="recorded as they are")
-    for role, what in (("color", "colour image"), ("depth", "depth image, registered to it"),
-                       ("camera-info", "intrinsics of both"), ("odom", "odometry")):
-        p.add_argument(f"--{role}", default="", metavar="TOPIC", help=what)
-    p.add_argument("--out", type=Path, metavar="DIR", help="folder that is made (default: bags/<time>)")
-    p.add_argument("--seconds", type=float, default=0.0, metavar="N", help="end after so long (default: 0 = never)")
-    p.add_argument("--max-gb", type=float, default=0.0, metavar="N", help="end at this size (default: 0 = never)")
-    p.add_argument("--split-mb", type=float, default=0.0, metavar="N", help="a new file after so much")
-    p.add_argument("--split-s", type=float, default=0.0, metavar="N", help="a new file after so many seconds")
-    p.add_argument("--compress", choices=("none", "lz4", "zstd", "jpeg", "png"), default="lz4",
-                   help="none, lz4, zstd: all alike, exactly; jpeg, png: --color so, and --depth as PNG (default: lz4)")
-    p.add_argument("--wait", type=float, default=10.0, metavar="S", help="for the topics to appear (default: 10)")
-    p.set_defaults(run="eqa_nodes.commands.record:record")
-
-
-def _bag(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bag_verb", required=True, metavar="check")
-    check = verbs.add_parser("check", help="what is missing or wrong in a bag, and what it can still be used for",
-                             epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened")
-    check.add_argument("bag", type=Path, metavar="BAG", help="folder, .mcap or .db3 file; of any robot")
-    check.add_argument("--remap", nargs="+", action="extend", default=[], metavar="ROLE:=TOPIC",
-                       help="color, depth, camera_info, tf, tf_static, odom (default: found by name and type)")
-    check.add_argument("--namespace", default="", help="of the robot that is meant, where there are several")
-    check.add_argument("--map-frame", default="", metavar="FRAME", help="default: map, odom or world")
-    check.add_argument("--base-frame", default="", metavar="FRAME", help="default: base_link, base_footprint or base")
-    check.add_argument("--tolerance", type=float, default=0.02, metavar="S",
-                       help="between color and depth of one moment (default: 0.02)")
-    check.add_argument("--json", action="store_true", help="print JSON")
-    check.set_defaults(run="eqa_nodes.commands.bag:check")
 
 
 def _graph(p: argparse.ArgumentParser) -> None:

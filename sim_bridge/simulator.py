@@ -88,5 +88,11 @@ class Simulator(Protocol):
     def geodesic(self, a: Point, b: Point) -> float:
         """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
 
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Privileged, scorer and generator of histories only: points x, y, metres, along the shortest drivable way.
+
+        Both ends are included, straight lines lie between. Empty where there is no way, or not on one floor.
+        """
+
     def close(self) -> None:
         """Release everything; a second call does nothing."""

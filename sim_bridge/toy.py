@@ -13,70 +13,15 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.geometry import Pose2, camera_mount, wrap
-from eqa_nodes.core.planning import distance_field, index_of
+from eqa_nodes.core.planning import centre_of, index_of, walks
+from eqa_nodes.core.shortest import Field
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
 from sim_bridge.simulator import Camera, Episode, Point, Robot, Step, height_of
-from sim_bridge.toy_plan import CELL_M, RISE_M, WALL_M, read_plans
+from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
 MAX_LOOK_DEG = 60.0  # up or down from the mount
 _FINE_M = 0.1  # cells that geodesic distances are measured on
-_STOREYS = (
-    "############",
-    "#......#####",
-    "#......#####",
-    "#......#^^##",
-    "#......#^^##",
-    "#......#^^##",
-    "#......#^^##",
-    "#..........#",
-    "#.>........#",
-    "#..T.......#",
-    "#..........#",
-    "############",
-    "",
-    "############",
-    "#..........#",
-    "#..........#",
-    "#......#vv##",
-    "#......#vv##",
-    "#......#vv##",
-    "#......#vv##",
-    "#......#####",
-    "#..P.......#",
-    "#.......BB.#",
-    "#.......BB.#",
-    "############")
-
-SCENES: dict[str, tuple[str, ...]] = {
-    "room": (
-        "############",
-        "#..........#",
-        "#.>....T...#",
-        "#..........#",
-        "#..C.......#",
-        "#..........#",
-        "############"),
-    "flat": (
-        "########################",
-        "#.........#............#",
-        "#.>.......#...BBB......#",
-        "#.........#...BBB......#",
-        "#......................#",
-        "#..SS.....#............#",
-        "#.........#.........P..#",
-        "####..############..####",
-        "#......................#",
-        "#......................#",
-        "########..########..####",
-        "#............#.........#",
-        "#..TT........#.........#",
-        "#..TT.....F..#....C....#",
-        "#............#.........#",
-        "########################"),
-    "storeys": _STOREYS,
-    "upstairs": tuple(row.translate(str.maketrans("^v", "##")) for row in _STOREYS),  # no way up
-}
 
 
 class GridWorld:
@@ -148,19 +93,34 @@ class GridWorld:
         above = self.geodesic((*head, (storey + 1) * RISE_M), high)
         return self._walk(storey, low, foot) + math.dist(foot, head) + above
 
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Privileged, scorer and generator only: points of the shortest way on one storey, at most two cells apart."""
+        storey, top = (round(height_of(end) / RISE_M) for end in (a, b))
+        found = self._field(storey, a, b) if storey == top else None
+        if found is None:
+            return []
+        grid, field, cell = found
+        between = [centre_of(grid, int(iy), int(ix)) for iy, ix in field.way(cell)[1:-1]]
+        return [(a[0], a[1]), *((p.x, p.y) for p in between), (b[0], b[1])]
+
     def _walk(self, storey: int, a: Point, b: Point) -> float:
         """Return the shortest distance on one storey."""
+        found = self._field(storey, a, b)
+        return math.inf if found is None else float(found[1].metres[found[2]])
+
+    def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, Field, tuple[int, int]] | None:
+        """Return the plan of a storey, the ways on it from a, and the cell of b; None where no way leads there."""
         robot = self._require_robot()
         if not 0 <= storey < len(self._plans):
-            return math.inf
+            return None
         blocked = np.where(self._plans[storey].ids > 0, 100, 0)
         cells = np.kron(blocked, np.ones((round(CELL_M / _FINE_M),) * 2)).astype(np.int8)
         grid = GridMap(0, _FINE_M, (0.0, 0.0), cells, cells == 0)
         try:
-            field = distance_field(grid, Pose2(a[0], a[1], 0.0), robot.radius_m)
-            return float(field[index_of(grid, b[0], b[1])])
+            field, cell = walks(grid, Pose2(a[0], a[1], 0.0), robot.radius_m), index_of(grid, b[0], b[1])
         except BadPose:
-            return math.inf
+            return None
+        return (grid, field, cell) if math.isfinite(field.metres[cell]) else None
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""

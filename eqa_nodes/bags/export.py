@@ -6,40 +6,46 @@ What is written and read again is the same to the last bit: images (depth as 32F
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from eqa_nodes.bags.definitions import definition
 from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types import Frame, Intrinsics, Label
 from eqa_nodes.graph import TOPICS
 
 _CAMERA = "camera_color_optical_frame"
 
 
-def write_bag(frames: Iterable[Frame], folder: Path,
-              progress: Callable[[int], None] = lambda written: None) -> Counter[str]:
+def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], None] = lambda written: None,
+              labels: Mapping[int, Label] | None = None) -> Counter[str]:
     """Write frames as a bag, one at a time; return what it could not hold, by reason.
 
-    progress: told how many frames are written. The names that labels stand for are no part of a history and are left
-    out. Raises StorageError when the folder exists, there is no frame or the disk fails.
+    progress: told how many frames are written. labels: what the ids in label images are (privileged); the bag has them
+    as it has the label images. Raises StorageError when the folder exists, there is no frame or the disk fails,
+    ConfigError where there are labels and eqa_interfaces, which defines their message, is not installed.
     """
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
         raise StorageError("the history holds no frame that can be used: nothing was exported")
-    keys = ["tf", "camera_info", "color", "depth", *(["labels"] if first.labels is not None else [])]
+    table = labels if first.labels is not None and labels else {}
+    keys = ["tf", "camera_info", "color", "depth", *(["labels"] if first.labels is not None else []),
+            *(["label_table"] if table else [])]
     messages, lost = _Messages(), Counter[str]()
     topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos, messages.definition(TOPICS[key].type))
               for key in keys}
     with closing(BagWriter(folder, topics)) as writer:
+        if table:
+            writer.write(TOPICS["label_table"].name, first.stamp_ns, messages.label_table(table, first.stamp_ns))
         for i, frame in enumerate(chain((first,), reading), start=1):
             for key, cdr in messages.of(frame):
                 if key in keys:
@@ -57,7 +63,12 @@ class _Messages:
         self._store = get_typestore(Stores.ROS2_HUMBLE)
 
     def definition(self, type_name: str) -> str:
-        """Return a type's whole definition as bags carry it."""
+        """Return a type's whole definition as bags carry it. Raises ConfigError for one that is not installed."""
+        if type_name not in self._store.fielddefs:
+            text = definition(type_name)
+            known = self._store.fielddefs
+            self._store.register({n: t for n, t in get_types_from_msg(text, type_name).items() if n not in known})
+            return text
         text, _ = self._store.generate_msgdef(type_name, ros_version=2)
         return text
 
@@ -72,6 +83,13 @@ class _Messages:
         yield "depth", self._image(frame.depth_m, "32FC1", stamp)
         if frame.labels is not None:
             yield "labels", self._image(frame.labels, "16UC1", stamp)
+
+    def label_table(self, labels: Mapping[int, Label], stamp_ns: int) -> bytes:
+        """Return the serialized table of what the ids in label images are."""
+        of = [self._make("eqa_interfaces/msg/Label", instance_id=i, kind=label.kind, room=label.room,
+                         attributes=[f"{name}={value}" for name, value in sorted(label.attributes.items())])
+              for i, label in sorted(labels.items())]
+        return self._cdr("eqa_interfaces/msg/LabelArray", header=self._header(stamp_ns, ""), labels=of)
 
     def _cdr(self, type_name: str, **fields: Any) -> bytes:
         return bytes(self._store.serialize_cdr(self._make(type_name, **fields), type_name))

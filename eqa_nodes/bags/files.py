@@ -1,4 +1,5 @@
-"""Reads small files that nobody vouches for: nothing blocks, nothing is larger than a limit, every failure is named."""
+"""Decodes images and reads small files that nobody vouches for: nothing blocks or is larger than a limit, every failure
+is named."""
 
 from __future__ import annotations
 
@@ -47,11 +48,6 @@ def decode_image(data: bytes, what: object) -> Image.Image:
     return image
 
 
-def read_image(path: Path) -> np.ndarray:
-    """Return the pixels of an image as they are stored. Raises BadFrame."""
-    return np.array(decode_image(read_bounded(path), path))
-
-
 def rgb_pixels(data: bytes, what: object) -> np.ndarray:
     """Return (H, W, 3) uint8 of an encoded image. Raises BadFrame naming `what`, also for pixels of 16 bits."""
     image = decode_image(data, what)
@@ -65,12 +61,18 @@ def read_rgb(path: Path) -> np.ndarray:
     return rgb_pixels(read_bounded(path), path)
 
 
+def raw_depth(data: bytes, what: object) -> np.ndarray:
+    """Return (H, W) integers of an encoded image of 16 bits. Raises BadFrame naming `what`."""
+    raw = np.array(decode_image(data, what))
+    if raw.ndim != 2 or raw.dtype.itemsize < 2:
+        raise BadFrame(f"image {what} is {raw.shape} {raw.dtype}: a depth image has one channel of 16 bits (a JPEG has "
+                       "lost it: use PNG; of ROS topics record the one with /compressedDepth)")
+    return raw
+
+
 def read_raw_depth(path: Path) -> np.ndarray:
     """Return (H, W) integers of a 16-bit image. Raises BadFrame."""
-    raw = read_image(path)
-    if raw.ndim != 2 or raw.dtype == np.uint8:
-        raise BadFrame(f"{path} is {raw.shape} {raw.dtype}: a depth image has one channel of 16 bits")
-    return raw
+    return raw_depth(read_bounded(path), path)
 
 
 def read_matrix(path: Path) -> np.ndarray:

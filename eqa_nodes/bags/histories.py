@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from eqa_nodes.core.errors import BadFrame, BadPose, StorageError, unknown
+from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.types import Frame, Label
+
+if TYPE_CHECKING:
+    from eqa_nodes.bags.history import BagOptions
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedFrame:
+    """A frame and its place in the recording.
+
+    index: which of the recorded images it is, from 0, dropped ones counted; offset_ns: how far into the bag its colour
+    image was recorded (`ros2 bag play --start-offset` goes there), -1 where there is no bag.
+    """
+
+    index: int
+    offset_ns: int
+    frame: Frame
 
 
 class EpisodeHistory(Protocol):
     """What a robot or a person with a camera saw, with poses; each iteration reads it anew, a few frames at a time.
 
-    name: what the history is called; dropped: what the last iteration could not use, by reason.
+    name: what the history is called; dropped: what the last iteration could not use, by reason; labels: what the ids
+    in the frames' label images are, empty where nothing labels (privileged: only simulators know).
     """
 
     @property
@@ -40,6 +60,20 @@ class EpisodeHistory(Protocol):
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames in the order of their recording. Raises StorageError where nothing more can be read."""
 
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """Yield as an iteration does, each frame with its place in the recording."""
+
+
+class FramesAlone(ABC):
+    """Gives a history its iteration: the frames of `recorded` without their places."""
+
+    @abstractmethod
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """As in EpisodeHistory."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (recorded.frame for recorded in self.recorded())
+
 
 class Recording(Protocol):
     """Frames that are read by their index, in the map frame."""
@@ -51,8 +85,10 @@ class Recording(Protocol):
         """Return one frame. Raises BadFrame or BadPose when it cannot be used."""
 
 
-class RecordedHistory:
+class RecordedHistory(FramesAlone):
     """A recording as an episode history: frames that cannot be used are skipped and counted."""
+
+    labels: Mapping[int, Label] = MappingProxyType({})
 
     def __init__(self, name: str, recording: Recording) -> None:
         self.name, self.recording = name, recording
@@ -62,7 +98,8 @@ class RecordedHistory:
     def __len__(self) -> int:
         return len(self.recording)
 
-    def __iter__(self) -> Iterator[Frame]:
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """As in EpisodeHistory."""
         self.dropped = Counter()
         for i in range(len(self.recording)):
             try:
@@ -71,32 +108,15 @@ class RecordedHistory:
             except (BadFrame, BadPose) as error:
                 self.dropped[str(error)] += 1
             else:
-                yield frame
+                yield RecordedFrame(i, -1, frame)
 
 
-class _BagHistory:
-    """A bag's episode history under the common type."""
+def _bag(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
+    from eqa_nodes.bags.history import read_history
 
-    def __init__(self, path: Path) -> None:
-        from eqa_nodes.bags.history import read_history
-
-        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{path} is neither a folder nor a file")
-        self.name, self.bag = path.stem, read_history(path)
-
-    @property
-    def dropped(self) -> Counter[str]:
-        return self.bag.dropped
-
-    @property
-    def labels(self) -> Mapping[int, Label]:
-        return self.bag.labels
-
-    def __len__(self) -> int:
-        return self.bag.length
-
-    def __iter__(self) -> Iterator[Frame]:
-        return iter(self.bag)
+    if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+        raise StorageError(f"{path} is neither a folder nor a file")
+    return read_history(path, options=options)
 
 
 def _openeqa(path: Path) -> EpisodeHistory:
@@ -140,7 +160,7 @@ def _any(path: Path, pattern: str) -> bool:
 
 
 FORMATS: dict[str, _Format] = {
-    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", _is_bag, _BagHistory),
+    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", _is_bag, _bag),
     "openeqa": _Format("a folder with NNNNN-rgb.png", lambda p: _any(p, "*-rgb.png"), _openeqa),
     "redwood": _Format("a folder with color/, depth/ and trajectory.log",
                        lambda p: (p / "trajectory.log").is_file(), _redwood),
@@ -150,11 +170,11 @@ FORMATS: dict[str, _Format] = {
 }
 
 
-def open_history(path: Path, format: str = "") -> EpisodeHistory:  # noqa: A002
-    """Return the episode history that a path holds. format: one of FORMATS, empty = find out.
+def open_history(path: Path, format: str = "", options: BagOptions | None = None) -> EpisodeHistory:  # noqa: A002
+    """Return the episode history that a path holds. format: one of FORMATS, empty = find out; options: of a bag.
 
     Raises StorageError when the path is absent, fits no format or cannot be read as it; BadFrame when not even the
-    first frame can be used where the map frame comes from it.
+    first frame can be used where the map frame comes from it; ConfigError for options of a bag where there is none.
     """
     path = Path(path)
     if format and format not in FORMATS:
@@ -165,7 +185,11 @@ def open_history(path: Path, format: str = "") -> EpisodeHistory:  # noqa: A002
         found = FORMATS.get(format) or next((f for f in FORMATS.values() if f.fits(path)), None)
         if found is None:
             raise StorageError(f"{path} holds no episode history: looked for {_wanted()}")
-        return found.open(path)
+        if options is None:
+            return found.open(path)
+        if found.open is not _bag:
+            raise ConfigError(f"{path} is no bag: only bags have topics and frames to choose from, leave them out")
+        return _bag(path, options)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
 

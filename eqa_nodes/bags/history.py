@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from eqa_nodes import messages
 from eqa_nodes.bags import images, poses
+from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
 from eqa_nodes.bags.poses import Poses
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
 from eqa_nodes.bags.rectify import Distortion, Rectifier, distortion_of
@@ -38,20 +39,21 @@ class BagOptions(NamedTuple):
     tolerance_s: float = 0.02
 
 
-class EpisodeHistory:
+class BagHistory(FramesAlone):
     """The frames of a bag, read anew and lazily by each iteration: one pass, with few seconds of it in memory.
 
-    length: colour images in the bag, at least as many as there are frames; labels: what the ids in label images are
-    (empty where nothing labels); dropped: what the last iteration could not use, by reason.
+    Its length is the number of colour images; labels: what the ids in label images are (empty where nothing labels);
+    dropped: what the last iteration could not use, by reason.
     """
 
     def __init__(self, bag: Path, namespace: str = "", options: BagOptions | None = None) -> None:
         """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
         self.path, self._namespace, self._options = Path(bag), namespace, options or BagOptions()
+        self.name = self.path.stem
         self.dropped: Counter[str] = Counter()
         with self._opened() as opened:
             self._check_topics(opened)
-            self.length = opened.count("color")
+            self._length = opened.count("color")
             self._poses = Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
             self._lens = _Lens(opened)
             self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
@@ -59,15 +61,18 @@ class EpisodeHistory:
             for _, _, message in opened.read(("label_table",)):
                 self.labels = {**self.labels, **messages.label_table_of(message)}
 
-    def __iter__(self) -> Iterator[Frame]:
+    def __len__(self) -> int:
+        return self._length
+
+    def recorded(self) -> Iterator[RecordedFrame]:
         """Yield the frames in the order their colour images were recorded."""
         self.dropped = Counter()
         where = copy.deepcopy(self._poses)
         with self._opened() as opened:
             moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped)
-            for parts in moments:
+            for color, parts in moments:
                 try:
-                    yield self._frame(parts, where)
+                    yield RecordedFrame(color.index, color.log_ns - opened.start_ns, self._frame(parts, where))
                 except (BadFrame, BadPose) as error:
                     self.dropped[str(error)] += 1
         self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
@@ -136,11 +141,12 @@ class _Lens:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """An image or camera_info that waits."""
+    """An image or camera_info that waits. index: which of its kind it is."""
 
     stamp_ns: int
     log_ns: int
     message: Any
+    index: int
 
 
 class _Moments:
@@ -153,10 +159,12 @@ class _Moments:
         self._bag, self._where, self._parts, self._slop_ns, self._dropped = bag, where, parts, slop_ns, dropped
         self._held: dict[str, deque[_Held]] = {key: deque() for key in ("color", *parts, "camera_info")}
         self._bytes = 0
+        self._count = Counter[str]()
         every_image = 2 * bag.count("camera_info") > bag.count("color")  # else one was sent for many
         self._awaited = (*parts, "camera_info") if every_image else parts
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[tuple[_Held, dict[str, Any]]]:
+        """Yield the colour image with the messages of its moment."""
         self._hold(next(self._bag.read(("camera_info",))))  # images may come before it
         for recorded in self._bag.read((*self._held, *poses.KEYS)):
             if recorded.key in poses.KEYS:
@@ -168,10 +176,12 @@ class _Moments:
 
     def _hold(self, recorded: Recorded) -> None:
         message = recorded.message
-        self._held[recorded.key].append(_Held(messages.stamp_of(message), recorded.log_ns, message))
+        number = self._count[recorded.key]
+        self._held[recorded.key].append(_Held(messages.stamp_of(message), recorded.log_ns, message, number))
+        self._count[recorded.key] += 1
         self._bytes += _size(message)
 
-    def _complete(self, now_ns: int) -> Iterator[dict[str, Any]]:
+    def _complete(self, now_ns: int) -> Iterator[tuple[_Held, dict[str, Any]]]:
         """Yield what is complete, or has waited long enough."""
         colors = self._held["color"]
         while colors:
@@ -188,7 +198,8 @@ class _Moments:
                 self._held[key].remove(held)
                 self._bytes -= _size(held.message)
             info = min(self._held["camera_info"], key=lambda held: abs(held.stamp_ns - color.stamp_ns))
-            yield {"color": color.message, "camera_info": info.message, **{k: h.message for k, h in parts.items()}}
+            yield color, {"color": color.message, "camera_info": info.message,
+                          **{k: h.message for k, h in parts.items()}}
         self._forget(now_ns)
 
     def _ready(self, color: _Held) -> bool:
@@ -231,6 +242,6 @@ def _size(message: Any) -> int:
     return len(message.data) if hasattr(message, "data") else 0
 
 
-def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> EpisodeHistory:
+def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> BagHistory:
     """Return the episode history that a bag (folder, MCAP or sqlite3 file) holds. Raises StorageError."""
-    return EpisodeHistory(bag, namespace, options)
+    return BagHistory(bag, namespace, options)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from eqa_nodes import messages
+from eqa_nodes.bags.files import raw_depth, rgb_pixels
 from eqa_nodes.core.errors import BadFrame
 
-_MAX_PIXELS = 50_000_000  # more is no camera's: a small file may claim to hold gigabytes
 _DEPTH_HEADER = struct.Struct("<iff")  # format, then the two parameters of the inverse depth
 
 
@@ -20,7 +18,7 @@ def rgb_of(message: Any) -> np.ndarray:
     """Return (H, W, 3) uint8, RGB, of an Image or a CompressedImage (JPEG or PNG). Raises BadFrame."""
     if hasattr(message, "encoding"):
         return messages.rgb_of(message)
-    return _unpacked(bytes(message.data), "RGB")
+    return rgb_pixels(bytes(message.data), f"of format {message.format!r}")
 
 
 def depth_of(message: Any) -> np.ndarray:
@@ -32,18 +30,18 @@ def depth_of(message: Any) -> np.ndarray:
     if hasattr(message, "encoding"):
         return messages.depth_of(message)
     encoding, _, transport = (part.strip() for part in message.format.partition(";"))
-    data = bytes(message.data)
+    data, what = bytes(message.data), f"of format {message.format!r}"
     if "compressedDepth" not in transport:
-        return _millimetres(_unpacked(data))
+        return _millimetres(raw_depth(data, what))
     if "rvl" in transport:
         raise BadFrame(f"depth image is {message.format!r}: RVL is not supported, republish it as PNG or raw")
     if len(data) <= _DEPTH_HEADER.size:
         raise BadFrame(f"compressed depth image has {len(data)} bytes: no more than its header")
-    raw = _unpacked(data[_DEPTH_HEADER.size:])
+    raw = raw_depth(data[_DEPTH_HEADER.size:], what)
     if encoding != "32FC1":
         return _millimetres(raw)
     _, a, b = _DEPTH_HEADER.unpack_from(data)
-    return _inverse(_sixteen_bits(raw), a, b)
+    return _inverse(raw, a, b)
 
 
 def _inverse(raw: np.ndarray, a: float, b: float) -> np.ndarray:
@@ -54,24 +52,4 @@ def _inverse(raw: np.ndarray, a: float, b: float) -> np.ndarray:
 
 
 def _millimetres(raw: np.ndarray) -> np.ndarray:
-    return _sixteen_bits(raw).astype(np.float32) * np.float32(0.001)
-
-
-def _sixteen_bits(raw: np.ndarray) -> np.ndarray:
-    if raw.ndim != 2 or raw.dtype.itemsize < 2:
-        raise BadFrame(f"compressed depth image is {raw.shape} {raw.dtype}: depth has one channel of 16 bits "
-                       "(a JPEG has lost it: record the topic with /compressedDepth)")
-    return raw
-
-
-def _unpacked(data: bytes, mode: str = "") -> np.ndarray:
-    """Return the pixels of a JPEG or PNG file, converted to Pillow's mode where one is given. Raises BadFrame."""
-    try:
-        with Image.open(io.BytesIO(data), formats=("JPEG", "PNG")) as image:
-            if image.width * image.height > _MAX_PIXELS:
-                raise BadFrame(f"compressed image claims {image.width}x{image.height} pixels: that is no camera's")
-            return np.array(image.convert(mode) if mode else image)
-    except BadFrame:
-        raise
-    except Exception as error:  # a damaged file makes the decoders raise whatever they stumble over
-        raise BadFrame(f"compressed image of {len(data)} bytes cannot be read: {error}") from error
+    return raw.astype(np.float32) * np.float32(0.001)

@@ -50,6 +50,11 @@ class Bag:
         self.topics, self.unclear = guessed.topics, guessed.unclear
         self.keys = frozenset(self.topics)
 
+    @property
+    def start_ns(self) -> int:
+        """When the first message was recorded: offsets into the bag count from here."""
+        return int(self._reader.start_time)
+
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
         return self._counts[self.topics.get(key, "")]

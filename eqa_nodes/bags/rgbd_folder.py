@@ -17,18 +17,30 @@ PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
 _LEVEL = np.cos(np.radians(20.0))  # a first camera that is tilted less has one of the world's axes for its vertical
 
 
+def _millimetres(raw: np.ndarray) -> np.ndarray:
+    """Metres of millimetres: Redwood, ScanNet, most cameras."""
+    return raw / 1000.0
+
+
+def _tum(raw: np.ndarray) -> np.ndarray:
+    """Metres of steps of 0.2 mm (TUM RGB-D benchmark: 5000 a metre)."""
+    return raw / 5000.0
+
+
+def _sun(raw: np.ndarray) -> np.ndarray:
+    """Metres of millimetres whose 16 bits are rotated to the left by three (SUN RGB-D)."""
+    return ((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
+
+
 def _nyu(raw: np.ndarray) -> np.ndarray:
-    """Raw Kinect disparity in swapped bytes; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
+    """Metres of raw Kinect disparity in swapped bytes; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
     disparity = ((raw & 0xFF) << 8 | raw >> 8).astype(np.float64)
     return np.where(disparity < 1092.0, 351.3 / np.maximum(1092.5 - disparity, 0.5), 0.0)
 
 
+# raw: (H, W) uint32 as stored -> metres, 0 = no return.
 DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "mm": lambda raw: raw / 1000.0,
-    "tum": lambda raw: raw / 5000.0,
-    "sun": lambda raw: ((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0,  # bits rotated by three
-    "nyu": _nyu,
-}
+    "mm": _millimetres, "tum": _tum, "sun": _sun, "nyu": _nyu}
 
 
 def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from eqa_nodes.bench.samples import Sample, check_samples
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.bench.samples import ACTIVE, EM, Sample, about_history, check_samples
+from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
+
+if TYPE_CHECKING:
+    from sim_bridge.house.dataset import HouseQuestion
 
 DATA_VARIABLE = "EQA_DATA"
+_EVERY = 1_000_000  # more questions than a split has
 HOUSE_QUESTIONS = 500  # how many questions of the built-in houses are asked unless said otherwise
 FEWEST_HOUSES = 3  # that also a few questions come from
 
@@ -21,22 +26,28 @@ class _Options(NamedTuple):
     split: str
     limit: int
     seed: int
+    task: str
 
 
 def open_dataset(name: str, *, folder: str | Path | None = None, split: str = "", limit: int = 0,
-                 seed: int = 0) -> list[Sample]:
+                 seed: int = 0, task: str = ACTIVE) -> list[Sample]:
     """Return the samples of a data set, validated.
 
     folder: where the files of a published data set lie (default: the environment's EQA_DATA); split: 'train' or
     'test' of the house, the subset of OpenEQA; limit: the first so many, 0 = all (500 of the house); seed: decides
-    which houses come first. Raises ConfigError for an unknown name or split, a missing or broken file.
+    which houses come first. task: ACTIVE, or EM for questions about episode histories: of the house only those whose
+    targets its tour shows. Raises ConfigError for an unknown name, split or task, a missing or broken file.
     """
     reader = DATASETS.get(name)
     if reader is None:
         raise ConfigError(unknown("data set", name, DATASETS))
     if limit < 0:
         raise ConfigError(f"the limit of questions must be >= 0, got {limit}")
-    samples = reader(_Options(folder, split, limit, seed))
+    if task not in (ACTIVE, EM):
+        raise ConfigError(unknown("task", task, (ACTIVE, EM)))
+    samples = reader(_Options(folder, split, limit, seed, task))
+    if task == EM:
+        samples = [about_history(sample) for sample in samples]
     check_samples(samples)
     return samples[:limit] if limit else samples
 
@@ -46,16 +57,35 @@ def _house(options: _Options) -> list[Sample]:
 
     limit = options.limit or HOUSE_QUESTIONS
     per_house = min(len(CATEGORIES), math.ceil(limit / FEWEST_HOUSES))
-    questions = house_questions(options.split or "test", limit, options.seed, per_house=per_house)
+    em, split = options.task == EM, options.split or "test"
+    every = house_questions(split, _EVERY if em else limit, options.seed, include_seen=em, per_house=per_house)
+    questions = islice(_on_tour(every), limit) if em else every
     return [Sample(q.id, q.question, q.answer, tuple(q.alternatives), q.category, q.scene, q.start,
                    (q.target_view.x, q.target_view.y), q.l_steps, q.l_metres, needs_exploration=q.needs_exploration,
-                   metadata={"split": q.split, "targets": list(q.targets)}) for q in questions]
+                   metadata={"split": q.split, "targets": list(q.targets), **(
+                       {"episode_history": f"house-v0/{q.scene.replace(':', '-')}"} if em else {})}) for q in questions]
+
+
+def _on_tour(questions: Iterator[HouseQuestion]) -> Iterator[HouseQuestion]:
+    """Yield the questions whose targets the tour of their house shows; houses too small for a tour have none."""
+    from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
+    from sim_bridge.tours import house_tour, most_pixels
+
+    for question in questions:
+        try:
+            seen = most_pixels(house_tour(question.scene))
+        except SimulatorError:
+            continue
+        pixels = [seen.get(target, 0) for target in question.targets]
+        if min(pixels, default=0) >= SEEN_PIXELS and max(pixels) >= VIEW_PIXELS:
+            yield question
 
 
 def _openeqa(options: _Options) -> list[Sample]:
     from eqa_nodes.bench.published import read_openeqa
 
-    return read_openeqa(_folder(options, "openeqa"), options.split or "aeqa-184")
+    em = options.task == EM
+    return read_openeqa(_folder(options, "openeqa"), options.split or ("all" if em else "aeqa-184"), starts=not em)
 
 
 def _hm_eqa(options: _Options) -> list[Sample]:

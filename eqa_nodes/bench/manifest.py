@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 import eqa_nodes
-from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
 from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import ConfigError
 
 MANIFEST = "manifest.json"
-_SAME = ("dataset", "dataset_sha256", "seed", "model", "config")  # what a resumed run may not change
+_SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what a resumed run may not change
 
 
 @dataclass
@@ -48,10 +48,11 @@ class Manifest:
     earlier_commits: Sequence[str] = field(default_factory=list)
     judge: str = ""
     judge_sha256: str = ""
+    task: str = ACTIVE
 
 
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
-                   config: Mapping[str, object] | None = None) -> Manifest:
+                   config: Mapping[str, object] | None = None, task: str = ACTIVE) -> Manifest:
     """Write the manifest of a run that starts or goes on.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
@@ -59,7 +60,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
     commit, dirty = git_state()
     now = Manifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
                    eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
-                   platform.platform(), list(sys.argv), utc_now())
+                   platform.platform(), list(sys.argv), utc_now(), task=task)
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if getattr(before, name) != getattr(now, name)]

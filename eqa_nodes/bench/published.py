@@ -20,26 +20,27 @@ HABITAT = "habitat"
 _LETTERS = "ABCD"
 
 
-def read_openeqa(folder: Path, subset: str = "aeqa-184") -> list[Sample]:
+def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) -> list[Sample]:
     """Read OpenEQA: subset aeqa-184, aeqa-41 (with start poses), hm3d, scannet or all.
 
     Files: open-eqa-v0.json, and beside it aeqa_questions-{184,41}.json and openeqa-init-trajs.json where they are
-    needed. The reference length is that of the recorded history: metres along it, and frames - 1 as a stand-in for
-    timesteps. Raises ConfigError for a missing file, an unknown subset, or a record that does not fit.
+    needed: starts False leaves out where a robot would begin, and needs the first of these files only (of the subsets
+    of A-EQA also the second). The reference length is that of the recorded history: metres along it, and frames - 1 as
+    a stand-in for timesteps. Raises ConfigError for a missing file, an unknown subset, or a record that does not fit.
     """
     if subset not in ("aeqa-184", "aeqa-41", "hm3d", "scannet", "all"):
         raise ConfigError(f"unknown OpenEQA subset {subset!r}: known are aeqa-184, aeqa-41, all, hm3d, scannet")
     records = _load(folder / "open-eqa-v0.json")
     if subset.startswith("aeqa"):
-        starts = {str(r["question_id"]): r for r in _load(folder / f"aeqa_questions-{subset[5:]}.json")}
-        missing = sorted(starts.keys() - {str(r["question_id"]) for r in records})
+        chosen = {str(r["question_id"]): r for r in _load(folder / f"aeqa_questions-{subset[5:]}.json")}
+        missing = sorted(chosen.keys() - {str(r["question_id"]) for r in records})
         if missing:
             raise ConfigError(f"questions of {subset} that open-eqa-v0.json does not have: {missing[:3]}")
-        records = [{**r, **starts[str(r["question_id"])], "episode_history": r["episode_history"]}
-                   for r in records if str(r["question_id"]) in starts]
+        records = [{**r, **chosen[str(r["question_id"])], "episode_history": r["episode_history"]}
+                   for r in records if str(r["question_id"]) in chosen]
     elif subset != "all":
         records = [r for r in records if str(r["episode_history"]).startswith(subset)]
-    histories = {} if subset == "scannet" else _load(folder / "openeqa-init-trajs.json")
+    histories = {} if subset == "scannet" or not starts else _load(folder / "openeqa-init-trajs.json")
     return [_each(_openeqa, record, histories) for record in records]
 
 

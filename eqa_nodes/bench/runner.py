@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.predictions import Prediction, PredictionWriter
-from eqa_nodes.bench.samples import Sample, check_runnable, check_samples, write_samples
+from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
 from eqa_nodes.bench.traces import save_trace
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import EqaError, ErrorCode
@@ -76,29 +76,41 @@ class RunSummary(NamedTuple):
 def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
                   progress: Callable[[Progress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
                   model: str = "", config: Mapping[str, object] | None = None, blind: bool = True,
-                  retry_failed: bool = False) -> RunSummary:
+                  retry_failed: bool = False, task: str = ACTIVE,
+                  preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
     """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
 
     An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
-    the run goes on either way. retry_failed: ask failed questions again. Raises ConfigError for samples that cannot
-    be run or a directory that holds another run, StorageError when the directory cannot be written.
+    the run goes on either way. retry_failed: ask failed questions again. preflight: raises EqaError for a question
+    that cannot be answered, such as one whose history is missing: it has failed before any question is asked.
+    Raises ConfigError for samples that cannot be run or a directory that holds another run, StorageError when the
+    directory cannot be written.
     """
     check_samples(samples)
-    check_runnable(samples)
+    if task == ACTIVE:
+        check_runnable(samples)
     with PredictionWriter(out) as writer:
-        begin_manifest(out, dataset, samples, seed=seed, model=model, config=config)
+        begin_manifest(out, dataset, samples, seed=seed, model=model, config=config, task=task)
         write_samples(out / SAMPLES, samples)
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
         predictions = [have[s.id] for s in samples if s.id in have]
         resumed, dropped = len(predictions), writer.before.dropped
         if resumed or dropped:
             progress(Progress(resumed, len(samples), _count_failed(predictions), None, _resume_note(resumed, dropped)))
-        for index, sample in enumerate(samples):
-            if sample.id not in have:
-                predictions.append(_ask(sample, index, runner, out, blind))
-                writer.append(predictions[-1])
-                progress(Progress(len(predictions), len(samples), _count_failed(predictions), predictions[-1],
-                                  predictions[-1].note))
+
+        def ended(prediction: Prediction) -> None:
+            predictions.append(prediction)
+            writer.append(prediction)
+            progress(Progress(len(predictions), len(samples), _count_failed(predictions), prediction, prediction.note))
+
+        left = [(index, sample) for index, sample in enumerate(samples) if sample.id not in have]
+        impossible = {sample.id: error for _, sample in left if (error := _refusal(sample, preflight)) is not None}
+        for _, sample in left:
+            if sample.id in impossible:
+                ended(_failed(sample, impossible[sample.id], runner, blind))
+        for index, sample in left:
+            if sample.id not in impossible:
+                ended(_ask(sample, index, runner, out, blind))
     finish_manifest(out, finished=utc_now())
     return RunSummary(len(samples), len(samples) - resumed, resumed, _count_failed(predictions),
                       sum(bool(p.traceback) for p in predictions), dropped)
@@ -118,10 +130,22 @@ def _ask(sample: Sample, index: int, runner: EpisodeRunner, out: Path, blind: bo
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
-        return Prediction(sample.id, Answer(abstained=True, error=error.code, message=_message(error)),
-                          blind=_blind(sample, runner) if blind else None)
+        return _failed(sample, error, runner, blind)
     except Exception as error:
         return Prediction(sample.id, _internal(error), traceback=traceback.format_exc())
+
+
+def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> EqaError | None:
+    try:
+        preflight(sample)
+    except EqaError as error:
+        return error
+    return None
+
+
+def _failed(sample: Sample, error: EqaError, runner: EpisodeRunner, blind: bool) -> Prediction:
+    return Prediction(sample.id, Answer(abstained=True, error=error.code, message=_message(error)),
+                      blind=_blind(sample, runner) if blind else None)
 
 
 def _prediction(sample: Sample, index: int, result: EpisodeResult, blind: Answer | None, out: Path) -> Prediction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eqa_nodes.core.codec import decode, dumps, write_bytes
@@ -15,6 +15,7 @@ from eqa_nodes.core.types import Limits, Question
 
 _NO_LIMITS = Limits()
 RUNNABLE = ("house",)  # simulators that this version can open
+ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,25 @@ def check_runnable(samples: Iterable[Sample]) -> None:
             raise ConfigError(
                 f"question {sample.id!r} lies in the {sample.simulator} scene {sample.scene!r}, and the Habitat "
                 f"simulator is not built in yet: run a dataset of {', '.join(RUNNABLE)}")
+
+
+def about_history(sample: Sample) -> Sample:
+    """Return the question as EM-EQA asks it: nothing is driven, so no place or path is part of its truth.
+
+    Raises ConfigError when the data set names no episode history for it.
+    """
+    history_of(sample)
+    return replace(sample, start=None, target=None, reference_steps=None, reference_metres=None,
+                   needs_exploration=False)
+
+
+def history_of(sample: Sample) -> str:
+    """Return the name of the episode history that a question is about. Raises ConfigError when there is none."""
+    name = sample.metadata.get("episode_history")
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"question {sample.id!r} is about no episode history: the task {EM!r} needs the data set "
+                          "openeqa or house")
+    return name
 
 
 def dataset_hash(samples: Iterable[Sample]) -> str:

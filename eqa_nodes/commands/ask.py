@@ -1,4 +1,4 @@
-"""`eqa ask`: one question, to a graph of its own or to one that runs."""
+"""`eqa ask`: one question, to a graph of its own, to one that runs, or about an episode history."""
 
 from __future__ import annotations
 
@@ -6,34 +6,57 @@ import argparse
 import os
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 from rich.console import Console
 
+from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import limits_of, open_runner, run_folder
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.answering import check_question
-from eqa_nodes.core.types import Answer, Question
+from eqa_nodes.core.codec import write_bytes
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types import Answer, Evidence, Question
 
 
 def ask(arguments: argparse.Namespace) -> int:
     """Ask, show what happens, print the answer with its evidence and receipt; 1 when it ends in an error."""
     check_question(arguments.question)
+    if arguments.attach and (arguments.evidence or arguments.history):
+        raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
+                          "--evidence")
     console = Console()
     with console.status("starting") as status:
         def show(p: Progress) -> None:
             status.update(f"{p.phase}, {p.steps} steps, {p.metres:.1f} m. {p.reason}")
 
-        answer = _attached(arguments, show) if arguments.attach else _own_graph(arguments, show)
-    print_answer(console, answer)
-    return 1 if answer.error else 0
+        if arguments.attach:
+            result = EpisodeResult("question", _attached(arguments, show))
+        elif arguments.history:
+            result = _about_history(arguments, status.update)
+        else:
+            result = _own_graph(arguments, show)
+    print_answer(console, result.answer)
+    if arguments.evidence:
+        _write_evidence(console, result, arguments.evidence)
+    return 1 if result.answer.error else 0
 
 
-def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
+def _about_history(arguments: argparse.Namespace, say: Callable[[str], None]) -> EpisodeResult:
+    from eqa_nodes.commands.em import bag_options, open_history_runner
+    from eqa_nodes.from_history import file_source
+
+    source = file_source(arguments.history, arguments.format, bag_options(arguments))
+    with closing(open_history_runner(arguments, lambda sample: source, say)) as runner:
+        return runner.run(Sample("question", arguments.question, ""))
+
+
+def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> EpisodeResult:
     folder = run_folder(arguments)
     sample = Sample("question", arguments.question, "", scene=arguments.scene or "house:1000")
     with closing(open_runner(arguments, folder, show)) as runner:
-        return runner.run(sample).answer
+        return runner.run(sample)
 
 
 def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
@@ -57,8 +80,24 @@ def print_answer(console: Console, answer: Answer) -> None:
     console.print(f"[bold]{answer.text or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
     for e in answer.evidence:
         console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
-                      f"(view {e.keyframe_id}): {e.note}")
+                      f"({_place(e)}): {e.note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
                   f"{r.tokens_in + r.tokens_out} tokens{privileged}", style="dim")
+
+
+def _place(e: Evidence) -> str:
+    """Return where to find the image of a piece of evidence."""
+    if e.frame < 0:
+        return f"view {e.keyframe_id}"
+    return f"frame {e.frame}" + (f", {e.offset_ns / 1e9:.2f} s into the bag" if e.offset_ns >= 0 else "")
+
+
+def _write_evidence(console: Console, result: EpisodeResult, folder: Path) -> None:
+    """Write the images that prove the answer, named by their rank and place."""
+    images = {k.id: k.jpeg for k in result.trace.keyframes} if result.trace is not None else {}
+    for rank, e in enumerate(result.answer.evidence, start=1):
+        path = folder / (f"{rank}-frame-{e.frame:06d}.jpg" if e.frame >= 0 else f"{rank}-view-{e.keyframe_id:06d}.jpg")
+        write_bytes(path, images[e.keyframe_id])
+        console.print(f"  written: {path}", soft_wrap=True)

@@ -31,11 +31,12 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def remapping(words: Sequence[str]) -> dict[str, str]:
-    """Return role -> topic of words like depth:=/camera/depth/image. Raises ConfigError."""
-    for word in words:
-        if not all(word.partition(":=")):
+    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
+    parts = [word.partition(":=" if ":=" in word else "=") for word in words]
+    for word, part in zip(words, parts, strict=True):
+        if not all(part):
             raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
-    return {role: topic for role, _, topic in (word.partition(":=") for word in words)}
+    return {role: topic for role, _, topic in parts}
 
 
 def _print(report: BagReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges import open_judge
 from eqa_nodes.bench.report import write_report
+from eqa_nodes.bench.runner import EpisodeRunner, run_benchmark
 from eqa_nodes.bench.runner import Progress as Asked
-from eqa_nodes.bench.runner import run_benchmark
-from eqa_nodes.bench.samples import Sample, check_runnable
+from eqa_nodes.bench.samples import ACTIVE, EM, Sample, check_runnable
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.tables import rich_table
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
+from eqa_nodes.commands.em import benchmark_sources, check_histories, open_history_runner
 from eqa_nodes.core.agent import Progress as Searching
 from sim_bridge.truth import Truth
 
@@ -29,6 +31,7 @@ def demo(arguments: argparse.Namespace) -> int:
     """Run a few questions of the built-in houses, score them and write the report."""
     out = run_folder(arguments)
     arguments.dataset, arguments.data, arguments.split, arguments.retry_failed = "house", None, "test", False
+    arguments.task = ACTIVE
     code = _run(arguments, out)
     _score(out, "offline")
     _report(out)
@@ -59,24 +62,42 @@ def _run(arguments: argparse.Namespace, out: Path) -> int:
     console = Console()
     with console.status("choosing questions"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
-                               limit=arguments.questions, seed=arguments.seed)
-    check_runnable(samples)
-    with _Bar(console, samples) as bar:
-        bar.say(f"starting the chain ({arguments.through})")
-        with closing(open_runner(arguments, out, bar.searching)) as runner:
-            summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
-                                    model=arguments.answerer, config=_config(arguments, out),
-                                    retry_failed=arguments.retry_failed)
+                               limit=arguments.questions, seed=arguments.seed, task=arguments.task)
+        preflight = _preflight(console, arguments, samples)
+    with _Bar(console, samples) as bar, closing(_runner(arguments, out, bar)) as runner:
+        summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
+                                model=arguments.answerer, config=_config(arguments, out),
+                                retry_failed=arguments.retry_failed, task=arguments.task, preflight=preflight)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
     return summary.exit_code
+
+
+def _preflight(console: Console, arguments: argparse.Namespace, samples: list[Sample]) -> Callable[[Sample], object]:
+    """Return what finds fault with a question before any is asked. Raises ConfigError when none can be asked."""
+    if arguments.task != EM:
+        check_runnable(samples)
+        return lambda sample: None
+    arguments.source_of = benchmark_sources(arguments)
+    if line := check_histories(samples, arguments.source_of):
+        console.print(line, soft_wrap=True, markup=False, style="yellow")
+    source_of: Callable[[Sample], object] = arguments.source_of
+    return source_of
+
+
+def _runner(arguments: argparse.Namespace, out: Path, bar: _Bar) -> EpisodeRunner:
+    if arguments.task == EM:
+        return open_history_runner(arguments, arguments.source_of, bar.say)
+    bar.say(f"starting the chain ({arguments.through})")
+    return open_runner(arguments, out, bar.searching)
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
     """Return what decides the results of a run; where it is written does not."""
     nodes = {node: {name: value for name, value in values.items() if name != "folder"}
              for node, values in parameters_of(arguments, out).items()}
-    return {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
+    config = {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
+    return {**config, "frames": arguments.frames, "k": arguments.k} if arguments.task == EM else config
 
 
 def _score(out: Path, judge: str) -> None:

@@ -52,12 +52,17 @@ def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
     return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
 
 
-def _robot(image: str) -> Robot:
+def image_size(image: str) -> tuple[int, int]:
+    """Return width and height of words like 640x480. Raises ConfigError."""
     match = re.fullmatch(r"(\d+)x(\d+)", image)
     if not match or not all(16 <= int(side) <= 4096 for side in match.groups()):
         raise ConfigError(f"--image is {image!r}: expected WIDTHxHEIGHT in pixels, 16 to 4096, such as 640x480")
-    robot = Robot()
-    return replace(robot, camera=replace(robot.camera, width=int(match[1]), height=int(match[2])))
+    return int(match[1]), int(match[2])
+
+
+def _robot(image: str) -> Robot:
+    robot, (width, height) = Robot(), image_size(image)
+    return replace(robot, camera=replace(robot.camera, width=width, height=height))
 
 
 def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[[Progress], None]) -> EpisodeRunner:

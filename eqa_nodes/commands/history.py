@@ -1,4 +1,4 @@
-"""`eqa history`: what an episode history holds, and other forms of it."""
+"""`eqa history`: what an episode history holds, other forms of it, and new ones out of a simulator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -13,11 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from eqa_nodes.bags.histories import EpisodeHistory, open_history, survey
 from eqa_nodes.commands.bag import remapping
+from eqa_nodes.commands.chain import image_size
+from eqa_nodes.commands.em import bag_options
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types import Frame
 
 LIVE = "live"
-Export = Callable[[Iterable[Frame], Path, Callable[[int], None]], "Counter[str]"]
+Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], "Counter[str]"]
 
 
 def info(arguments: argparse.Namespace) -> int:
@@ -32,18 +35,48 @@ def info(arguments: argparse.Namespace) -> int:
                     f"{found.rate_hz:.1f} Hz")
     _print(console, f"path {found.path_m:.2f} m; x {x0:.2f} to {x1:.2f} m, y {y0:.2f} to {y1:.2f} m, z {z0:.2f} to "
                     f"{z1:.2f} m")
+    if history.labels:
+        _print(console, f"labels of {len(history.labels)} things, out of a simulator: answers that use them are "
+                        "privileged")
     _print_counts(console, "not used", history.dropped)
     return 0
 
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a history in another form."""
-    write = EXPORTS.get(arguments.to)
-    if write is None:
-        raise ConfigError(unknown("form of export", arguments.to, EXPORTS))
-    history = _opened(arguments)
+    _form(arguments.to)
+    return _write(_opened(arguments), arguments)
+
+
+def record(arguments: argparse.Namespace) -> int:
+    """Make a history in a simulator and write it."""
+    from sim_bridge.tours import RECIPES, TourHistory, plan_tour
+
+    _form(arguments.to)
+    recipe = RECIPES.get(arguments.kind)
+    if recipe is None:
+        raise ConfigError(unknown("kind of tour", arguments.kind, RECIPES))
+    if arguments.image:
+        width, height = image_size(arguments.image)
+        camera = replace(recipe.robot.camera, width=width, height=height)
+        recipe = replace(recipe, robot=replace(recipe.robot, camera=camera))
+    if arguments.min_metres is not None:
+        recipe = replace(recipe, min_m=arguments.min_metres)
+    tour = plan_tour(arguments.scene, recipe, arguments.seed)
+    _print(Console(), f"{arguments.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
+    return _write(TourHistory(tour), arguments)
+
+
+def _form(name: str) -> Export:
+    if name not in EXPORTS:
+        raise ConfigError(unknown("form of export", name, EXPORTS))
+    return EXPORTS[name]
+
+
+def _write(history: EpisodeHistory, arguments: argparse.Namespace) -> int:
+    """Write a history in the form that was asked for, and print what it could not keep."""
     with frames_bar(history) as show:
-        lost = write(history, arguments.out, show)
+        lost = _form(arguments.to)(history, arguments.out, show)
     console = Console()
     _print_counts(console, "not used", history.dropped)
     _print_counts(console, "not kept", lost)
@@ -55,7 +88,7 @@ def _opened(arguments: argparse.Namespace) -> EpisodeHistory:
     """Return the history of a path, or of a robot that runs."""
     kind, colon, namespace = str(arguments.path).partition(":")
     if kind != LIVE or not colon:
-        return open_history(arguments.path, arguments.format)
+        return open_history(arguments.path, arguments.format, bag_options(arguments))
     from eqa_nodes.ros.environment import ensure_ros
 
     ensure_ros()
@@ -77,16 +110,16 @@ def video(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _openeqa(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
+def _openeqa(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.openeqa_folder import write_openeqa
 
-    return write_openeqa(frames, out, progress)
+    return write_openeqa(history, out, progress)
 
 
-def _bag(frames: Iterable[Frame], out: Path, progress: Callable[[int], None]) -> Counter[str]:
+def _bag(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
     from eqa_nodes.bags.export import write_bag
 
-    return write_bag(frames, out, progress)
+    return write_bag(history, out, progress, history.labels)
 
 
 EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}

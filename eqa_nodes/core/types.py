@@ -330,12 +330,17 @@ class Situation(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What proves an answer: a remembered view, where and when it was taken."""
+    """What proves an answer: a remembered view, where and when it was taken.
+
+    frame: which image of a recording it is, from 0; offset_ns: how far into the bag; -1 where it is of none.
+    """
 
     keyframe_id: int
     stamp_ns: int
     pose: Pose2
     note: str = ""
+    frame: int = -1
+    offset_ns: int = -1
 
 
 @dataclass

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from threading import Thread
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes import messages
+from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types import Frame, Label
@@ -35,7 +37,7 @@ WAITING = 30  # frames that may wait for whoever reads; later ones are dropped a
 QUIET_S = 10.0  # a camera that shows nothing for as long is taken for switched off
 
 
-class LiveHistory:
+class LiveHistory(FramesAlone):
     """Listens while it is iterated over; a second iteration sees other frames. Its length is not known: 0.
 
     It takes in what the graph's own nodes take in: colour, depth and intrinsics of one stamp, and transforms from map
@@ -64,7 +66,7 @@ class LiveHistory:
     def __len__(self) -> int:
         return 0
 
-    def __iter__(self) -> Iterator[Frame]:
+    def recorded(self) -> Iterator[RecordedFrame]:
         """Yield the frames as they come. Raises StorageError when none comes at all."""
         self.dropped = Counter()
         with self._listening() as (arrived, node):
@@ -72,8 +74,10 @@ class LiveHistory:
             if frame is None:
                 raise StorageError(self._silence(node))
             end = time.monotonic() + (self._seconds or math.inf)
-            while frame is not None:
-                yield frame
+            for index in count():
+                if frame is None:
+                    return
+                yield RecordedFrame(index, -1, frame)
                 frame = _next(arrived, min(self._quiet_s, end - time.monotonic()))
 
     def _silence(self, node: Node) -> str:

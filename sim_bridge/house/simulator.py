@@ -154,11 +154,15 @@ class HouseSimulator:
     def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         """Privileged, scorer only: shortest drivable distance in metres; inf when there is none (and to other floors:
         a house has one, at height 0)."""
+        return path_length(self.shortest_path(a, b))
+
+    def shortest_path(self, a: tuple[float, ...], b: tuple[float, ...]) -> list[Point]:
+        """Privileged, scorer and generator only: the corners of the shortest drivable way, none where it is shut."""
         if self._world is None:
             raise SimulatorError("the simulator has no episode: call reset first")
         if max(abs(height_of(a)), abs(height_of(b))) > _ONE_FLOOR_M:
-            return math.inf
-        return self._world.geodesic((a[0], a[1]), (b[0], b[1]), self._robot)
+            return []
+        return self._world.shortest_path((a[0], a[1]), (b[0], b[1]), self._robot)
 
     def close(self) -> None:
         """Forget the world; a second call does nothing."""

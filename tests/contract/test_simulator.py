@@ -76,6 +76,21 @@ def test_every_label_has_a_meaning(bench: Bench, sim: Simulator) -> None:
     assert all(labels[i].instance == i and labels[i].kind for i in labels)
 
 
+def test_the_shortest_way_is_as_long_as_the_distance(bench: Bench, sim: Simulator) -> None:
+    sim.reset(episode(bench))
+    a = bench.start[:2]
+    ways = [(b, sim.shortest_path(a, b)) for b in ((a[0] + dx, a[1] + dy) for dx in (-1, 0, 2) for dy in (-1, 0, 1))]
+    assert sum(bool(way) for _, way in ways) > 3
+    for b, way in ways:
+        if way:
+            assert (way[0], way[-1]) == (pytest.approx(a), pytest.approx(b))
+            length = sum(math.dist(p, q) for p, q in pairwise(way))
+            assert length == pytest.approx(sim.geodesic(a, b), abs=0.25)
+        assert bool(way) == math.isfinite(sim.geodesic(a, b))
+    for off in ((1e4, 0.0), (math.nan, 0.0), (*a, 5.6)):
+        assert sim.shortest_path(a, off) == []
+
+
 def test_actions_move_as_the_robot_says(bench: Bench, sim: Simulator) -> None:
     sim.reset(episode(bench))
     forward = sim.act(Action.MOVE_FORWARD)

@@ -99,12 +99,12 @@ def noise_of(count: int) -> str:
     return np.random.default_rng(0).integers(33, 126, count).astype(np.uint8).tobytes().decode()
 
 
-def record_frames(cdr: Cdr, writer: BagWriter, count: int, base: str = "tf") -> None:
-    """Write `count` frames, a second apart, driving along x; base: how the pose is told, tf or odom."""
+def record_frames(cdr: Cdr, writer: BagWriter, count: int, base: str = "tf", first: int = 1) -> None:
+    """Write frames `first` to `count`, a second apart, driving along x; base: how the pose is told, tf or odom."""
     writer.write("/tf_static", SECOND, cdr("tf2_msgs/msg/TFMessage", transforms=[
         cdr.tf("base_link", "camera_link", SECOND, Transform((0.0, 0.0, 1.2), (0.0, 0.0, 0.0, 1.0))),
         cdr.tf("camera_link", CAMERA, SECOND, Transform((0.0, 0.0, 0.0), MOUNT.xyzw))]))
-    for i in range(1, count + 1):
+    for i in range(first, count + 1):
         stamp, f = i * SECOND, frame(i * SECOND, Pose2(0.3 * i, 0.0, 0.1), {1: (0, 0, 12, 12)})
         identity = Transform.identity()
         if base == "tf":

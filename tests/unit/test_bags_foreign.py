@@ -59,7 +59,7 @@ def frames_of(scene: Scene, folder: Path, storage: str = "mcap", **options: Any)
 def test_another_robots_bag_is_read_without_being_told_anything(scene: Scene, tmp_path: Path, storage: str) -> None:
     history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows(), storage))
     frames = list(history)
-    assert len(frames) == history.length == scene.count and not history.dropped
+    assert len(frames) == len(history) == scene.count and not history.dropped
     for i, frame in enumerate(frames):
         assert frame.stamp_ns == scene.stamp(i)
         assert np.array_equal(frame.rgb, scene.rgb(i)) and np.array_equal(frame.depth_m, scene.depth_m(i))

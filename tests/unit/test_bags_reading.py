@@ -36,7 +36,7 @@ def test_frames_come_back_as_they_were(cdr: Cdr, tmp_path: Path) -> None:
     writer.close()
     history = read_history(tmp_path / "bag")
     frames = list(history)
-    assert len(frames) == history.length == 5
+    assert len(frames) == len(history) == 5
     assert not history.dropped
     for i, read in enumerate(frames, start=1):
         wanted = frame(i * SECOND, Pose2(0.3 * i, 0.0, 0.1), {1: (0, 0, 12, 12)})

@@ -168,3 +168,36 @@ def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(StorageError, match="line 1"):
         read_samples(tmp_path / "s.jsonl")
+
+
+def test_questions_of_openeqa_about_histories_need_one_file(tmp_path: Path) -> None:
+    (tmp_path / "open-eqa-v0.json").symlink_to(shared_data("open-eqa-v0.json"))
+    asked = open_dataset("openeqa", folder=tmp_path, task="em")
+    assert len(asked) == 1636 and sum(bool(s.alternatives) for s in asked) == 263
+    histories = {str(s.metadata["episode_history"]) for s in asked}
+    assert (len(histories), sum(h.startswith("hm3d-v0/") for h in histories)) == (152, 63)
+    assert len(open_dataset("openeqa", folder=tmp_path, task="em", split="scannet")) == 1079
+    assert {(s.start, s.target, s.reference_steps, s.reference_metres, s.needs_exploration) for s in asked} == {
+        (None, None, None, None, False)}
+
+
+def test_other_tasks_are_named(tmp_path: Path) -> None:
+    (tmp_path / "express-bench-slim.json").write_text(json.dumps([express()]))
+    with pytest.raises(ConfigError, match="question '7' is about no episode history.*openeqa or house"):
+        open_dataset("express", folder=tmp_path, task="em")
+    with pytest.raises(ConfigError, match="unknown task 'mm': known are active, em"):
+        open_dataset("house", task="mm")
+
+
+def test_a_house_is_asked_about_what_its_tour_shows() -> None:
+    from sim_bridge.house.questions.grounding import SEEN_PIXELS
+    from sim_bridge.tours import house_tour, most_pixels
+
+    asked = open_dataset("house", split="train", limit=2, seed=1, task="em")
+    assert len({s.id for s in asked}) == 2
+    for sample in asked:
+        targets = sample.metadata["targets"]
+        seen = most_pixels(house_tour(sample.scene))
+        assert isinstance(targets, list) and targets and all(seen[target] >= SEEN_PIXELS for target in targets)
+        assert sample.metadata["episode_history"] == f"house-v0/{sample.scene.replace(':', '-')}"
+        assert sample.start is sample.target is sample.reference_steps is None

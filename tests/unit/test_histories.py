@@ -16,16 +16,17 @@ import pytest
 from eqa_nodes.bags.definitions import definition, type_hash
 from eqa_nodes.bags.export import _Messages, write_bag
 from eqa_nodes.bags.histories import FORMATS, RecordedHistory, open_history, survey
+from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
-from eqa_nodes.core.errors import BadPose, StorageError
+from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Frame
 from tests.data import shared_data
-from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of
-from tests.unit.frame_fixture import frame
+from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
+from tests.unit.frame_fixture import LABELS, frame
 from tests.unit.history_fixture import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
 
 
@@ -79,6 +80,10 @@ def test_every_kind_keeps_the_contract(made: tuple[str, Path]) -> None:
     next(half)
     assert [f.stamp_ns for f in history] == stamps  # another iteration begins anew
     assert [f.stamp_ns for f in open_history(path, name)] == stamps
+    places = [(r.index, r.offset_ns, r.frame.stamp_ns) for r in history.recorded()]
+    offsets = [stamp - stamps[0] for stamp in stamps] if name == "bag" else [-1, -1, -1]
+    assert places == list(zip(range(3), offsets, stamps, strict=True))
+    assert not history.labels
 
 
 def test_every_kind_is_exported_to_the_same_frames(made: tuple[str, Path], tmp_path: Path) -> None:
@@ -113,6 +118,56 @@ def test_a_real_sequence_goes_through_a_bag_and_a_folder_and_back(tmp_path: Path
         assert np.array_equal(a.rgb, b.rgb) and (a.stamp_ns, a.map_from_base) == (b.stamp_ns, b.map_from_base)
         assert np.abs(a.depth_m - b.depth_m).max() <= 10.0 / 65535 / 2 + 1e-6
         assert np.abs(a.map_from_camera() - b.map_from_camera()).max() < 1e-6
+
+
+@needs_messages
+def test_what_labels_stand_for_goes_into_a_bag_and_comes_back(tmp_path: Path) -> None:
+    labelled = [frame(i, boxes={1: (0, 0, 5, 5), 3: (9, 9, 20, 20)}) for i in (1, 2)]
+    assert not write_bag(labelled, tmp_path / "with", labels=LABELS)
+    bag = open_history(tmp_path / "with")
+    assert bag.labels == LABELS
+    for a, b in zip(bag, labelled, strict=True):
+        assert a.labels is not None and b.labels is not None and np.array_equal(a.labels, b.labels)
+    write_bag([frame(1)], tmp_path / "without", labels=LABELS)  # no image refers to them
+    assert not open_history(tmp_path / "without").labels
+    write_bag(bag, tmp_path / "again", labels=bag.labels)
+    assert open_history(tmp_path / "again").labels == LABELS
+
+
+def test_a_dropped_image_keeps_its_number(tmp_path: Path) -> None:
+    path = write_scannet(tmp_path / "scene", {0: looking(1, 0), 5: LOST, 9: looking(1, 2)})
+    assert [r.index for r in open_history(path).recorded()] == [0, 2]
+
+
+@needs_messages
+def test_a_dropped_image_of_a_bag_keeps_its_number_and_offset(tmp_path: Path) -> None:
+    cdr, writer = Cdr(), BagWriter(tmp_path / "tour", topics_of(*FRAME_TOPICS, "/question"))
+    writer.write("/question", SECOND // 2, cdr.text("where?"))  # the bag begins before its first image
+    record_frames(cdr, writer, 2)
+    stray = frame(5 * SECOND // 2)
+    writer.write("/camera/color/image_raw", stray.stamp_ns, cdr.image(stray.rgb, "rgb8", stray.stamp_ns))
+    record_frames(cdr, writer, 4, first=3)
+    writer.close()
+    history = open_history(tmp_path / "tour")
+    places = [(r.index, r.offset_ns, r.frame.stamp_ns) for r in history.recorded()]
+    assert places == [(0, SECOND // 2, SECOND), (1, 3 * SECOND // 2, 2 * SECOND), (3, 5 * SECOND // 2, 3 * SECOND),
+                      (4, 7 * SECOND // 2, 4 * SECOND)]
+    assert history.dropped == {"no depth": 1}
+
+
+def test_topics_can_be_named_for_bags_alone(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is no bag: only bags have topics"):
+        open_history(_openeqa(tmp_path), options=BagOptions({"depth": "/d"}))
+
+
+@needs_messages
+def test_the_command_reads_the_topics_that_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(_bag(tmp_path))
+    assert main(["history", "info", path, "--remap", "depth=/camera/depth/image_raw"]) == 0
+    assert main(["history", "info", path, "--remap", "depth:=/elsewhere"]) == 2
+    assert "has no topic '/elsewhere'" in capsys.readouterr().err
+    assert main(["history", "export", path, str(tmp_path / "out"), "--remap", "depth"]) == 2
+    assert "is no remapping" in capsys.readouterr().err
 
 
 def test_labels_go_into_a_bag_or_are_counted(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from PIL import Image
 
 from eqa_nodes.bags import images
 from eqa_nodes.bags.export import write_bag
+from eqa_nodes.bags.files import read_raw_depth
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.openeqa_folder import write_openeqa
-from eqa_nodes.bags.rgbd_folder import RgbdFolder, read_depth, read_trajectory
+from eqa_nodes.bags.rgbd_folder import DEPTH_FORMATS, RgbdFolder, read_depth, read_trajectory
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping import Mapper
@@ -147,6 +148,26 @@ def _image(encoding: str, pixels: np.ndarray, big: bool = False) -> Any:
 
 def _compressed(encoding: str, data: bytes) -> Any:
     return SimpleNamespace(format=f"{encoding}; compressedDepth png", data=data)
+@pytest.mark.parametrize(("depth_format", "raw", "metres"), [
+    ("mm", 1, 0.001), ("mm", 65535, 65.535), ("tum", 5000, 1.0), ("tum", 65535, 13.107),
+    ("sun", 1000 << 3, 1.0), ("sun", (8192 & 0x1FFF) << 3 | 8192 >> 13, 8.192),  # the top bits come round below
+    ("nyu", 0x3402, 351.3 / (1092.5 - 0x234)),  # bytes swapped: the disparity is 0x0234
+    ("nyu", 0xFF07, 0.0), ("mm", 0, 0.0), ("tum", 0, 0.0), ("sun", 0, 0.0)])  # 0x07ff: no return
+def test_depth_encodings_by_hand(depth_format: str, raw: int, metres: float) -> None:
+    assert DEPTH_FORMATS[depth_format](np.array([[raw]], np.uint32))[0, 0] == pytest.approx(metres)
+
+
+@pytest.mark.parametrize("name", ["NYU_depth.pgm", "SUN_depth.png", "TUM_depth.png"])
+def test_only_one_decoding_makes_a_room_of_a_frame(name: str) -> None:
+    raw = read_raw_depth(shared_data("rgbd-real/other_formats") / name).astype(np.uint32)
+
+    def is_room(metres: np.ndarray) -> bool:
+        both = (metres[:, 1:] > 0) & (metres[:, :-1] > 0)
+        step = float(np.mean(np.abs(np.diff(metres, axis=1))[both])) if both.any() else np.inf
+        seen = metres[metres > 0]
+        return bool(seen.size > 0.7 * metres.size and 1.5 < np.median(seen) < 4.0 and seen.max() < 15 and step < 0.05)
+
+    assert [f for f, decode in DEPTH_FORMATS.items() if is_room(decode(raw))] == [name[:3].lower()]
 
 
 def test_a_folder_that_does_not_fit_together_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Questions about what was recorded (EM-EQA): no robot moves, the answer comes from views of an episode history."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from eqa_nodes.answerers import make_answerer
+from eqa_nodes.bags.histories import EpisodeHistory, open_history
+from eqa_nodes.bags.history import BagOptions
+from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.codec import encode
+from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.history_views import Selection, Views, check_selection, open_views
+from eqa_nodes.settings import AnswererSettings
+
+if TYPE_CHECKING:
+    from sim_bridge.tours import Tour
+
+_OPEN = 2  # histories whose views are kept open: questions about one come together
+
+
+class Source(NamedTuple):
+    """Where a history comes from. identity: what decides its frames, as plain JSON."""
+
+    name: str
+    identity: Mapping[str, object]
+    open: Callable[[], EpisodeHistory]
+
+
+def file_source(path: Path, format: str = "", options: BagOptions | None = None) -> Source:  # noqa: A002
+    """Return a recording as a source. Raises StorageError where there is none, and as open_history does."""
+    path = Path(path)
+    history = open_history(path, format, options)
+    given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
+    identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given}
+    return Source(history.name, identity, lambda: history)
+
+
+def tour_source(tour: Tour) -> Source:
+    """Return a tour in a simulator as a source."""
+    from sim_bridge.tours import TourHistory
+
+    history = TourHistory(tour)
+    return Source(history.name, {"tour": encode(tour)}, lambda: history)
+
+
+def _fingerprint(path: Path) -> str:
+    """Return a hash of names, sizes and times of change of all files: of their content it would take too long."""
+    digest = hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            stat = file.stat()
+            digest.update(f"{file.relative_to(path)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error}") from error
+    return digest.hexdigest()
+
+
+class HistoryRunner:
+    """Answers questions from episode histories. Implements EpisodeRunner.
+
+    source_of: the history of a question; raises EqaError where there is none. listener: hears what goes on. Raises
+    ConfigError for a selection or an answerer that there is not.
+    """
+
+    def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: Selection,
+                 cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
+        check_selection(selection)
+        self._source_of, self._selection, self._cache = source_of, selection, cache
+        self._force_guess, self._listener = force_guess, listener
+        self._answerer = make_answerer(answerer.answerer, answerer.backend, selection.k)
+        self._views: OrderedDict[str, Views] = OrderedDict()
+        self._unreadable: dict[str, EqaError] = {}
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
+        check_question(sample.question)
+        views = self._opened(self._source_of(sample))
+        self._listener("answering")
+        began, question = time.monotonic(), sample.as_question(force_guess=self._force_guess)
+        items = views.items(question)
+        if items or self._force_guess:
+            answer = self._answerer.answer(question, items)
+        else:
+            answer = Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
+                            message="nothing was seen that bears on the question")
+        spots = views.kept.spots
+        evidence = tuple(e._replace(**spots[str(e.keyframe_id)]._asdict()) for e in answer.evidence)
+        answer = replace(answer, evidence=evidence,
+                         receipt=replace(answer.receipt, seconds=time.monotonic() - began))
+        trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=[item.keyframe for item in items],
+                             answer=answer, refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
+        return EpisodeResult(sample.id, answer, None, trace)
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self._answerer.answer(sample.as_question(force_guess=True), ())
+
+    def close(self) -> None:
+        """Release what is open."""
+        while self._views:
+            self._views.popitem()[1].close()
+
+    def _opened(self, source: Source) -> Views:
+        key = str(source.identity)
+        if key in self._unreadable:  # it is not read once more for each of its questions
+            raise self._unreadable[key]
+        if key not in self._views:
+            try:
+                self._views[key] = open_views(source.name, source.identity, source.open, self._selection, self._cache,
+                                              lambda read, total: self._listener(f"{source.name}: frame {read} of "
+                                                                                 f"{total}"))
+            except EqaError as error:
+                self._unreadable[key] = error
+                raise
+            if len(self._views) > _OPEN:
+                self._views.popitem(last=False)[1].close()
+        return self._views[key]

@@ -1,0 +1,237 @@
+"""Episode histories made in a simulator, as OpenEQA (supplement B.1) and EXPRESS-Bench (3.2) made theirs.
+
+A tour is planned with the simulator's shortest paths, which no robot knows, and driven by atomic actions; then it is a
+history like any other, rendered anew by each iteration. The same scene, recipe and seed give the same frames.
+
+OpenEQA: from one point to another on the same floor, more than 10 m of way and at least 1.1 times the straight line;
+every metre the agent looks round: it turns to one side, as far as the seed says but 180 degrees at most, and back.
+EXPRESS-Bench: from one point to another on the same floor in 10 to 100 atomic actions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
+from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.types import Action, Frame, Label
+from sim_bridge.registry import open_simulator
+from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step
+
+_BLIND = Camera(width=16, height=12, color=False)  # planning needs poses, not images
+_POINTS = 40  # places that a tour may begin or end at
+_TRIES = 600  # to find them, each up to this far from a known one:
+_STRIDE_M = 6.0
+_PAIRS = 300  # pairs of them that are measured
+_NEAR_M = 0.25  # an end is reached so near
+_AHEAD_M = 0.35  # aims at the corner of the way at least so far ahead
+_STILL_M = 0.01  # a move that got no farther met something
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a tour has to be like, and the robot that makes it; metres, degrees, atomic actions.
+
+    curved: least ratio of the way to the straight line; scan_every_m 0: it does not look round.
+    """
+
+    robot: Robot
+    min_m: float = 0.0
+    curved: float = 1.0
+    scan_every_m: float = 0.0
+    scan_deg: float = 180.0
+    min_steps: int = 1
+    max_steps: int = 2000
+
+
+RECIPES: dict[str, Recipe] = {
+    "openeqa": Recipe(Robot(turn_deg=15.0, camera=Camera(1920, 1080, height_m=1.0, tilt_down_deg=0.0)),
+                      min_m=10.0, curved=1.1, scan_every_m=1.0),
+    "express": Recipe(Robot(height_m=1.55, camera=Camera(512, 512, height_m=1.5, tilt_down_deg=0.0)),
+                      min_steps=10, max_steps=100),
+}
+
+
+@dataclass(frozen=True)
+class Tour:
+    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest way between its ends."""
+
+    scene: str
+    robot: Robot
+    actions: tuple[Action, ...]
+    poses: tuple[Pose2, ...]
+    way_m: float
+
+
+class TourHistory(FramesAlone):
+    """A tour as an episode history. Its frames have labels where the simulator knows them (privileged)."""
+
+    def __init__(self, tour: Tour) -> None:
+        self.tour, self.name = tour, tour.scene.replace(":", "-")
+        self.dropped: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self.tour.poses)
+
+    @cached_property
+    def labels(self) -> Mapping[int, Label]:
+        """What the ids in label images are."""
+        with closing(open_simulator(self.tour.scene)) as simulator:
+            simulator.reset(self._episode(_BLIND))
+            return dict(simulator.labels())
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """Yield the frames as they are rendered."""
+        with closing(open_simulator(self.tour.scene)) as simulator:
+            yield RecordedFrame(0, -1, simulator.reset(self._episode(self.tour.robot.camera)).frame)
+            for index, action in enumerate(self.tour.actions, start=1):
+                yield RecordedFrame(index, -1, simulator.act(action).frame)
+
+    def _episode(self, camera: Camera) -> Episode:
+        return Episode(self.tour.scene, self.name, self.tour.poses[0], robot=replace(self.tour.robot, camera=camera))
+
+
+def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
+    """Plan a tour of a scene. Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found."""
+    robot, rng = replace(recipe.robot, camera=_BLIND), np.random.default_rng(seed)
+    with closing(open_simulator(scene)) as simulator:
+        first = simulator.reset(Episode(scene, robot=robot)).frame
+        points = _spread_points(simulator, first, rng)
+        longest = steps = 0.0
+        for a, b in _pairs(len(points), rng):
+            way = _length(simulator.shortest_path(points[a], points[b]))
+            longest = max(longest, way if math.isfinite(way) else 0.0)
+            if not recipe.min_m < way < math.inf or way < recipe.curved * math.dist(points[a], points[b]):
+                continue
+            drive = _drive(simulator, scene, robot, (points[a], points[b]), recipe, rng)
+            if drive is not None and recipe.min_steps <= len(drive.actions) <= recipe.max_steps:
+                return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), way)
+            steps = max(steps, len(drive.actions) if drive is not None else 0)
+    raise SimulatorError(
+        f"scene {scene!r} has no such tour with seed {seed}: wanted is a way of more than {recipe.min_m:g} m, "
+        f"{recipe.curved:g} times the straight line or more, in {recipe.min_steps} to {recipe.max_steps} actions; the "
+        f"longest way between {len(points)} places is {longest:.1f} m, the longest drive had {steps:.0f} actions: try "
+        "another seed, a larger scene, or a smaller --min-metres")
+
+
+@lru_cache(maxsize=64)
+def house_tour(scene: str) -> Tour:
+    """Return the tour that the benchmark's questions of a house are about, OpenEQA's recipe. Raises as plan_tour."""
+    return plan_tour(scene, RECIPES["openeqa"])
+
+
+@lru_cache(maxsize=64)
+def most_pixels(tour: Tour) -> Mapping[int, int]:
+    """Privileged: of each instance, the pixels in the frame of the tour that shows it best, for images of 640x480."""
+    camera = replace(tour.robot.camera, width=160, height=120, color=False)
+    most: Counter[int] = Counter()
+    for frame in TourHistory(replace(tour, robot=replace(tour.robot, camera=camera))):
+        if frame.labels is not None:
+            most |= Counter(dict(enumerate(np.bincount(frame.labels.ravel()).tolist())))
+    return {i: n * 16 for i, n in most.items()}
+
+
+def _spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[tuple[float, float, float]]:
+    """Return places on the floor of the first frame that can be reached from there, each within a stride of another."""
+    x, y, z = first.map_from_base.xyz
+    points = [(x, y, z)]
+    for _ in range(_TRIES):
+        near, (dx, dy) = points[int(rng.integers(len(points)))], rng.uniform(-_STRIDE_M, _STRIDE_M, 2).tolist()
+        place = (near[0] + dx, near[1] + dy, z)
+        if simulator.shortest_path(near, place):
+            points.append(place)
+        if len(points) == _POINTS:
+            break
+    return points
+
+
+def _pairs(count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return pairs of different numbers in an order of the generator, _PAIRS at most."""
+    every = [(a, b) for a in range(count) for b in range(count) if a != b]
+    return [every[i] for i in rng.permutation(len(every))[:_PAIRS].tolist()]
+
+
+def _length(path: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
+
+
+def _drive(simulator: Simulator, scene: str, robot: Robot, ends: tuple[tuple[float, ...], tuple[float, ...]],
+           recipe: Recipe, rng: np.random.Generator) -> _Drive | None:
+    """Drive between two places, looking round on the way; None where the robot does not fit or does not get there."""
+    (x, y, _), goal = ends[0], ends[1]
+    corner = next(p for p in simulator.shortest_path(*ends)[1:] if math.dist(p, (x, y)) > 0)
+    try:
+        step = simulator.reset(Episode(scene, start=Pose2(x, y, math.atan2(corner[1] - y, corner[0] - x)),
+                                       robot=robot))
+    except BadPose:
+        return None
+    drive, scanned_m = _Drive(simulator, robot, step), 0.0
+    while math.dist((drive.pose.x, drive.pose.y), goal[:2]) > _NEAR_M:
+        if recipe.scan_every_m and drive.metres >= scanned_m:
+            drive.scan(int(rng.integers(1, math.floor(recipe.scan_deg / robot.turn_deg) + 1)), bool(rng.integers(2)))
+            scanned_m += recipe.scan_every_m
+        if len(drive.actions) > recipe.max_steps or not drive.advance(goal):
+            return None
+    return drive
+
+
+class _Drive:
+    """Atomic actions towards a goal, and the pose after each."""
+
+    def __init__(self, simulator: Simulator, robot: Robot, step: Step) -> None:
+        self._simulator, self._robot = simulator, robot
+        self._z = step.frame.map_from_base.xyz[2]
+        self.pose, self.metres = step.frame.pose, 0.0
+        self.actions: list[Action] = []
+        self.poses = [self.pose]
+
+    def advance(self, goal: tuple[float, ...]) -> bool:
+        """Turn to where the way leads and move; where something is in the way, past it. False where nothing moves."""
+        here = (self.pose.x, self.pose.y)
+        path = self._simulator.shortest_path((*here, self._z), goal)
+        if not path:
+            return False
+        ahead = next((p for p in path[1:] if math.dist(p, here) >= _AHEAD_M), path[-1])
+        turns = round(wrap(math.atan2(ahead[1] - here[1], ahead[0] - here[0]) - self.pose.yaw) / self._robot.turn_rad)
+        self._turn(turns)
+        return self._move() or any(self._sidestep(k) for k in range(1, round(120 / self._robot.turn_deg)))
+
+    def scan(self, turns: int, left: bool) -> None:
+        """Turn to one side and back."""
+        self._turn(turns if left else -turns)
+        self._turn(-turns if left else turns)
+
+    def _sidestep(self, k: int) -> bool:
+        """Try the headings k turns to the left and to the right of the present one, which is kept where both fail."""
+        self._turn(k)
+        if self._move():
+            return True
+        self._turn(-2 * k)
+        if self._move():
+            return True
+        self._turn(k)
+        return False
+
+    def _turn(self, turns: int) -> None:
+        for _ in range(abs(turns)):
+            self._act(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
+
+    def _move(self) -> bool:
+        before = self.metres
+        self._act(Action.MOVE_FORWARD)
+        return self.metres - before > _STILL_M
+
+    def _act(self, action: Action) -> None:
+        step = self._simulator.act(action)
+        self.pose, self.metres = step.frame.pose, step.metres
+        self.actions.append(action)
+        self.poses.append(self.pose)
