@@ -129,7 +129,7 @@ class _Maker:
     def take(self, store: MemoryStore) -> float:
         """Return the milliseconds that one more view takes."""
         i = len(store) + 1
-        frame, labels = _frame(i), {j: self._label() for j in range(1, 9)}
+        frame, labels = _frame(i), dict(enumerate(self._labels(1)[0], start=1))
         begin = time.perf_counter()
         kept = store.take(frame, labels)
         assert kept is not None
@@ -138,7 +138,8 @@ class _Maker:
         return elapsed
 
     def _batch(self, n: int, known: int) -> Iterator[tuple[Keyframe, View, np.ndarray]]:
-        keyframes = [self._keyframe(known + i + 1) for i in range(n)]
+        pixels = np.sort(self._rng.integers(200, 60_000, (n, 8)))[:, ::-1].tolist()
+        keyframes = [_keyframe(known + i, *view) for i, view in enumerate(zip(self._labels(n), pixels), start=1)]
         vectors = self.embedder.embed([k.caption for k in keyframes])
         self._note(vectors)
         for k, vector in zip(keyframes, vectors, strict=True):
@@ -149,15 +150,18 @@ class _Maker:
         self.vectors.append(packed(vectors).tobytes())
         self.made += len(vectors)
 
-    def _keyframe(self, i: int) -> Keyframe:
-        pixels = np.sort(self._rng.integers(200, 60_000, 8))[::-1].tolist()
-        seen = tuple(Sighting(self._label(), p, (0, 0, 9, 9), (1.0, 2.0, 0.5), (0.2, 0.2, 0.3)) for p in pixels)
-        return Keyframe(i, i * 10**9, _pose(i).transform(), PICTURE, seen, caption_of(seen), seen[0].label.room)
+    def _labels(self, n: int) -> list[list[Label]]:
+        """Return what n views show: eight things each."""
+        kinds = self._rng.choice(len(KINDS), (n, 8), p=self._share).tolist()
+        colours, rooms = (self._rng.integers(len(options), size=(n, 8)).tolist() for options in (_COLOURS, _ROOMS))
+        return [[Label(1, KINDS[k], _ROOMS[r], {"colour": _COLOURS[c], "support": "shelf", "relation": "on"})
+                 for k, c, r in zip(*view, strict=True)] for view in zip(kinds, colours, rooms, strict=True)]
 
-    def _label(self) -> Label:
-        kind = KINDS[int(self._rng.choice(len(KINDS), p=self._share))]
-        colour, room = (options[int(self._rng.integers(len(options)))] for options in (_COLOURS, _ROOMS))
-        return Label(1, kind, room, {"colour": colour, "support": "shelf", "relation": "on"})
+
+def _keyframe(i: int, labels: list[Label], pixels: list[int]) -> Keyframe:
+    seen = tuple(Sighting(label, p, (0, 0, 9, 9), (1.0, 2.0, 0.5), (0.2, 0.2, 0.3))
+                 for label, p in zip(labels, pixels, strict=True))
+    return Keyframe(i, i * 10**9, _pose(i).transform(), PICTURE, seen, caption_of(seen), seen[0].label.room)
 
 
 def _pose(i: int) -> Pose2:

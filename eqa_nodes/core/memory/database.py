@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 from eqa_nodes.core.errors import StorageError
 
 VERSION = 3
+# What decoding raises where the file's pages are whole and what stands in them is not.
+_DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, struct.error)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS maps (
@@ -105,6 +108,9 @@ class Database:
             remedy = ("use a Python whose sqlite3 has FTS5 (python.org, Debian and Ubuntu builds have it)"
                       if "fts5" in str(error) else "free space there, check the permissions, or name another file")
             raise StorageError(f"memory {self.path} could not be {what} ({error}): {remedy}") from error
+        except _DAMAGED as error:
+            raise StorageError(f"memory {self.path} is damaged ({type(error).__name__}: {error}): name another file, "
+                               "or restore a copy of this one") from error
 
     def used_bytes(self) -> int:
         """Return the size of what the file holds, free pages not counted."""
