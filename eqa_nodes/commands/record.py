@@ -82,6 +82,7 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
         finally:
             recording.close()
             session.counts, session.size, session.failed = recording.counts, recording.bag.size, recording.failed
+            session.reasons.update({f"{name} lost between the robot and here": n for name, n in tap.lost.items() if n})
             session.roles = {role: recording.stored(topic) for topic, role in roles.items()}
     return session
 
@@ -99,7 +100,8 @@ def _until_the_end(arguments: argparse.Namespace, tap: Any, recording: Recording
             if now - shown >= 1.0:
                 rates = ", ".join(f"{name} {(n - before[name]) / (now - shown):.1f} Hz"
                                   for name, n in sorted(tap.counts.items()))
-                live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, {recording.dropped.total()} dropped; "
+                live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, "
+                            f"{recording.dropped.total()} dropped, {tap.lost.total()} lost on the way; "
                             f"{rates or 'nothing came yet'} (Ctrl-C ends)", refresh=True)
                 before, shown = tap.counts.copy(), now
 
