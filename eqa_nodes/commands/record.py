@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import threading
 import time
@@ -63,10 +62,9 @@ class _Session(Listener):
 
 def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles: Mapping[str, str],
             config: RecordingConfig, console: Console) -> _Session:
-    from eqa_nodes.ros.environment import PROFILE, ensure_ros
+    from eqa_nodes.ros.environment import ensure_ros
 
-    ensure_ros()
-    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(PROFILE))
+    ensure_ros()  # the middleware stays as the user has set it: the graph's own profile hears this machine only
     from eqa_nodes.ros.tap import Tap
 
     session = _Session()
