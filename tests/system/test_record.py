@@ -157,25 +157,33 @@ def test_a_type_that_is_not_installed_is_named_with_its_package(
 
 
 FLOOD = """
-import sys, time, rclpy
+import select, sys, time, rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import UInt32
 rclpy.init()
 node = Node("flood", start_parameter_services=False)
 publisher = node.create_publisher(UInt32, "/flood", QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT))
-while not publisher.get_subscription_count():
-    time.sleep(0.01)
-for number in range(int(sys.stdin.readline())):
+number = 0
+while not select.select([sys.stdin], [], [], 0.05)[0]:
+    publisher.publish(UInt32(data=number))
+    number += 1
+for number in range(number, number + int(sys.stdin.readline())):
     publisher.publish(UInt32(data=number))
     time.sleep(0.001)
-print("done", flush=True)
+print(number, flush=True)
 sys.stdin.read()
 """
 
 
 def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody listens while 300 messages are published: what the middleware kept comes, the rest is told to be lost."""
+    numbers: list[int] = []
+
+    def slow(name: str, data: bytes) -> None:
+        numbers.append(int.from_bytes(data[4:8], "little"))
+        time.sleep(0.02)
+
     for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"):
         monkeypatch.setenv(name, environment[name])
     process = subprocess.Popen([sys.executable, "-c", FLOOD], env=environment, stdin=subprocess.PIPE,
@@ -183,15 +191,14 @@ def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkey
     assert process.stdout is not None and process.stdin is not None
     try:
         with tap_module.Tap() as tap:
-            tap.hear(tap.find(["/flood"], 20.0), lambda name, data: time.sleep(0.05))
-            tap.spin(1.5)  # until both sides know each other
+            tap.hear(tap.find(["/flood"], 20.0), slow)
+            _until(lambda: tap.spin(0.1) or bool(numbers))  # both sides know each other
             process.stdin.write("300\n")
             process.stdin.flush()
-            tap.spin(2.0)
-            assert process.stdout.readline() == "done\n"
-            tap.spin(3.0)
-            came, lost = tap.counts["/flood"], tap.lost["/flood"]
-        assert came + lost == 300 and lost > 150
+            last = int(process.stdout.readline())
+            _until(lambda: tap.spin(0.1) or numbers[-1] == last)
+            lost = tap.lost["/flood"]
+        assert len(numbers) + lost == last - numbers[0] + 1 and lost > 150
     finally:
         process.stdin.close()
         process.wait(20)
