@@ -172,7 +172,10 @@ for number in range(number, number + int(sys.stdin.readline())):
     publisher.publish(UInt32(data=number))
     time.sleep(0.001)
 print(number, flush=True)
-sys.stdin.read()
+while True:  # the last of a flood may be lost too: what comes after it tells
+    number += 1
+    publisher.publish(UInt32(data=number))
+    time.sleep(0.05)
 """
 
 
@@ -196,9 +199,9 @@ def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkey
             process.stdin.write("300\n")
             process.stdin.flush()
             last = int(process.stdout.readline())
-            _until(lambda: tap.spin(0.1) or numbers[-1] == last)
+            _until(lambda: tap.spin(0.1) or numbers[-1] > last)
             lost = tap.lost["/flood"]
-        assert len(numbers) + lost == last - numbers[0] + 1 and lost > 150
+        assert len(numbers) + lost == numbers[-1] - numbers[0] + 1 and lost > 150
     finally:
-        process.stdin.close()
+        process.kill()
         process.wait(20)
