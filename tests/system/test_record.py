@@ -184,8 +184,9 @@ def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkey
     numbers: list[int] = []
 
     def slow(name: str, data: bytes) -> None:
-        numbers.append(int.from_bytes(data[4:8], "little"))
-        time.sleep(0.02)
+        if name == "/flood":  # not a transform of the robot
+            numbers.append(int.from_bytes(data[4:8], "little"))
+            time.sleep(0.02)
 
     for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"):
         monkeypatch.setenv(name, environment[name])
