@@ -1,7 +1,7 @@
 """A robot that publishes as camera drivers do, in a process of its own: `python -m tests.robot`.
 
-Colour and depth are best effort, static transforms are latched. It says "publishing" when it begins, ends when its
-standard input closes, and says how many moments it published.
+Colour and depth are best effort, static transforms are latched. It says "publishing" when it begins and ends when
+its standard input closes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ COLOR, DEPTH, INFO, ODOM = "/cam/color/image_raw", "/cam/depth/image_raw", "/cam
 
 
 class Robot:
-    """Publishes noise of the given size; the depth is 2 m and that noise in millimetres, as 16UC1 or 32FC1."""
+    """Publishes ramps with noise; the depth begins at 2 m and grows by a millimetre a column, as 16UC1."""
 
-    def __init__(self, node: Node, width: int, height: int, encoding: str) -> None:
+    def __init__(self, node: Node) -> None:
+        width, height = 64, 48
         sensor = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._out: dict[str, Any] = {
@@ -44,9 +45,7 @@ class Robot:
         self._scenes = []
         for _ in range(8):
             rgb = (base + random.normal(20, 2, base.shape)).clip(0, 255).astype(np.uint8)
-            mm = (millimetres + random.normal(0, 4, (height, width))).astype(np.uint16)
-            self._scenes.append((rgb, mm if encoding == "16UC1" else mm.astype(np.float32) * np.float32(0.001)))
-        self._encoding = encoding
+            self._scenes.append((rgb, (millimetres + random.normal(0, 4, (height, width))).astype(np.uint16)))
         mount = convert.transform_msg(convert.BASE, convert.CAMERA, 1, camera_mount(1.2, 0.0))
         self._out["/tf_static"].publish(TFMessage(transforms=[mount]))
 
@@ -60,25 +59,22 @@ class Robot:
                 ("/tf", TFMessage(transforms=[convert.transform_msg(convert.MAP, convert.BASE, stamp, pose)])),
                 (ODOM, odometry), (INFO, convert.camera_info_msg(self._k, stamp)),
                 (COLOR, convert.image_msg(rgb, "rgb8", stamp)),
-                (DEPTH, convert.image_msg(depth, self._encoding, stamp))):
+                (DEPTH, convert.image_msg(depth, "16UC1", stamp))):
             self._out[name].publish(message)
 
 
 def main() -> None:
     """Publish until standard input closes."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--size", type=int, nargs=2, default=(64, 48))
     parser.add_argument("--hz", type=float, default=20.0)
-    parser.add_argument("--depth", default="16UC1")
     arguments = parser.parse_args()
     rclpy.init()
-    robot = Robot(Node("robot", start_parameter_services=False), *arguments.size, arguments.depth)
+    robot = Robot(Node("robot", start_parameter_services=False))
     print("publishing", flush=True)
     begin, number = time.monotonic(), 0
     while not select.select([sys.stdin], [], [], max(0.0, begin + number / arguments.hz - time.monotonic()))[0]:
         robot.show(number)
         number += 1
-    print(number, flush=True)
 
 
 if __name__ == "__main__":

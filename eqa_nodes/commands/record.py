@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import threading
 import time
@@ -63,10 +62,9 @@ class _Session(Listener):
 
 def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles: Mapping[str, str],
             config: RecordingConfig, console: Console) -> _Session:
-    from eqa_nodes.ros.environment import PROFILE, ensure_ros
+    from eqa_nodes.ros.environment import ensure_ros
 
-    ensure_ros()
-    os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(PROFILE))
+    ensure_ros()  # the middleware stays as the user has set it: the graph's own profile hears this machine only
     from eqa_nodes.ros.tap import Tap
 
     session = _Session()
@@ -82,6 +80,7 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
         finally:
             recording.close()
             session.counts, session.size, session.failed = recording.counts, recording.bag.size, recording.failed
+            session.reasons.update({f"{name} lost between the robot and here": n for name, n in tap.lost.items() if n})
             session.roles = {role: recording.stored(topic) for topic, role in roles.items()}
     return session
 
@@ -99,7 +98,8 @@ def _until_the_end(arguments: argparse.Namespace, tap: Any, recording: Recording
             if now - shown >= 1.0:
                 rates = ", ".join(f"{name} {(n - before[name]) / (now - shown):.1f} Hz"
                                   for name, n in sorted(tap.counts.items()))
-                live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, {recording.dropped.total()} dropped; "
+                live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, "
+                            f"{recording.dropped.total()} dropped, {tap.lost.total()} lost on the way; "
                             f"{rates or 'nothing came yet'} (Ctrl-C ends)", refresh=True)
                 before, shown = tap.counts.copy(), now
 

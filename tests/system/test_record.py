@@ -24,6 +24,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
+from eqa_nodes.ros.interfaces import interface
 from tests.robot import COLOR, DEPTH, INFO, ODOM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,7 +136,9 @@ def test_a_type_that_is_not_installed_is_named_with_its_package(
         environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The tap looks a type up as it was discovered; here std_msgs stands for a package that is not installed."""
     def absent(type_name: str) -> object:
-        raise ConfigError(f"no interface {type_name}")
+        if type_name.startswith("std_msgs/"):
+            raise ConfigError(f"no interface {type_name}")
+        return interface(type_name)
 
     process = subprocess.Popen([sys.executable, "-c", UNKNOWN], env=environment, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
@@ -150,4 +153,56 @@ def test_a_type_that_is_not_installed_is_named_with_its_package(
             tap.find(["/strange"], 10.0)
     finally:
         process.stdin.close()
+        process.wait(20)
+
+
+FLOOD = """
+import select, sys, time, rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import UInt32
+rclpy.init()
+node = Node("flood", start_parameter_services=False)
+publisher = node.create_publisher(UInt32, "/flood", QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT))
+number = 0
+while not select.select([sys.stdin], [], [], 0.05)[0]:
+    publisher.publish(UInt32(data=number))
+    number += 1
+for number in range(number, number + int(sys.stdin.readline())):
+    publisher.publish(UInt32(data=number))
+    time.sleep(0.001)
+print(number, flush=True)
+while True:  # the last of a flood may be lost too: what comes after it tells
+    number += 1
+    publisher.publish(UInt32(data=number))
+    time.sleep(0.05)
+"""
+
+
+def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens while 300 messages are published: what the middleware kept comes, the rest is told to be lost."""
+    numbers: list[int] = []
+
+    def slow(name: str, data: bytes) -> None:
+        if name == "/flood":  # not a transform of the robot
+            numbers.append(int.from_bytes(data[4:8], "little"))
+            time.sleep(0.02)
+
+    for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"):
+        monkeypatch.setenv(name, environment[name])
+    process = subprocess.Popen([sys.executable, "-c", FLOOD], env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        with tap_module.Tap() as tap:
+            tap.hear(tap.find(["/flood"], 20.0), slow)
+            _until(lambda: tap.spin(0.1) or bool(numbers))  # both sides know each other
+            process.stdin.write("300\n")
+            process.stdin.flush()
+            last = int(process.stdout.readline())
+            _until(lambda: tap.spin(0.1) or numbers[-1] > last)
+            lost = tap.lost["/flood"]
+        assert len(numbers) + lost == numbers[-1] - numbers[0] + 1 and lost > 150
+    finally:
+        process.kill()
         process.wait(20)

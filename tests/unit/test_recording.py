@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mcap.exceptions import McapError
-from mcap.reader import NonSeekingReader
+from mcap.reader import NonSeekingReader, make_reader
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.bags import recording as recording_module
@@ -89,6 +89,21 @@ def test_what_is_brought_is_in_the_bag(cdr: Cdr, tmp_path: Path, config: Recordi
 def _connections(bag: Path) -> list[Any]:
     with AnyReader([bag]) as reader:
         return list(reader.connections)
+
+
+def test_a_second_decoder_opens_compressed_images(cdr: Cdr, tmp_path: Path) -> None:
+    decoder = pytest.importorskip("mcap_ros2.decoder", reason="mcap-ros2-support, a second decoder, is not installed")
+    config = RecordingConfig(compression="zstd", color="jpeg", depth="png")
+    recording = Recording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
+    record_frames(cdr, _Writer(recording), 2)  # type: ignore[arg-type]
+    recording.close()
+    with (tmp_path / "bag" / "bag_0.mcap").open("rb") as stream:
+        reader = make_reader(stream, validate_crcs=True, decoder_factories=[decoder.DecoderFactory()])
+        found = {m.channel.topic: m.decoded_message for m in reader.iter_decoded_messages()}
+    color, depth = found[f"{COLOR}/compressed"], found[f"{DEPTH}/compressedDepth"]
+    assert (color.format, bytes(color.data[:3])) == ("rgb8; jpeg compressed bgr8", b"\xff\xd8\xff")
+    assert (depth.format, bytes(depth.data[12:16])) == ("16UC1; compressedDepth png", b"\x89PNG")
+    assert depth.header.stamp.sec == color.header.stamp.sec == 2
 
 
 class _Disk:

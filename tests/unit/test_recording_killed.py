@@ -145,9 +145,12 @@ def test_a_full_disk_ends_the_bag_by_name(tmp_path: Path, config: RecordingConfi
         reports.append(pipe.recv())
     child.kill()
     child.join(10.0)
-    assert "could not be written" in reports[-1] and "the bag ends with what was flushed" in reports[-1]
+    assert "could not be written" in reports[-1]
+    whole = "the bag ends with what was flushed" in reports[-1]  # else not even an end of 50 bytes had room
+    assert whole or f"then run `python -m eqa_nodes.bags.recover {tmp_path / 'bag'}`" in reports[-1]
     last = max(report for report in reports if isinstance(report, int)) // SECOND
-    _others_agree(tmp_path / "bag")
+    if whole:
+        _others_agree(tmp_path / "bag")
     assert recover(tmp_path / "bag") != 0  # there is room again, and so for the index
     assert recover(tmp_path / "bag") == -1
     assert len(list(read_history(tmp_path / "bag"))) >= last > 0
