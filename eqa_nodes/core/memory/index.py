@@ -13,11 +13,13 @@ import numba
 import numpy as np
 
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.embedding import signature
 
 ROW = np.dtype([("id", "<i8"), ("stamp_ns", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f4"), ("yaw", "<f4"),
                 ("root", "<i4"), ("described", "<i4"), ("signature", "<u8", (4,))])
 _CHUNK = 64  # keyframes, by id, of one row of the table `signatures`: what one insert rewrites
 _BITS = 256
+_SAMPLE = 256  # embeddings whose mean all are measured from: what captions have in common tells none from another
 _FAR = _BITS + 1
 
 
@@ -31,6 +33,8 @@ class Index:
         self._rows = np.empty(max(1024, self._n + self._n // 4), ROW)
         self._rows[:self._n] = stored
         self._ids = np.ascontiguousarray(self._rows["id"])  # searching a column of records would copy it
+        centre = db.value("SELECT value FROM facts WHERE name = 'centre'")
+        self._centre = None if centre is None else np.frombuffer(bytes.fromhex(centre), np.float32)
 
     @property
     def rows(self) -> np.ndarray:
@@ -41,6 +45,27 @@ class Index:
     def ids(self) -> np.ndarray:
         """Return the ids (n,) int64, rising."""
         return self._ids[:self._n]
+
+    def sign(self, vectors: np.ndarray) -> np.ndarray:
+        """Return signatures (n, 4) of embeddings (n, 256), by their signs around what is common to all."""
+        return signature(vectors if self._centre is None else vectors - self._centre)
+
+    def settle(self, db: Database) -> None:
+        """Once there are enough embeddings: choose what is common to all, for good, and sign anew what is there."""
+        if self._centre is not None or self._n < _SAMPLE:
+            return
+        found = db.execute("SELECT id, vector FROM briefs WHERE vector != x'' ORDER BY id").fetchall()
+        if len(found) < _SAMPLE:
+            return
+        vectors = np.frombuffer(b"".join(v for _, v in found), np.int8).reshape(len(found), -1).astype(np.float32)
+        vectors /= np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+        self._centre = vectors[:_SAMPLE].mean(axis=0)
+        ids, rows = np.array([i for i, _ in found], np.int64), self.rows.copy()
+        rows["signature"][self.at(ids)] = self.sign(vectors)
+        with db.transaction():
+            db.execute("INSERT INTO facts VALUES ('centre', ?)", (self._centre.tobytes().hex(),))
+            self.rewrite(db, rows, ids)
+        self.replace(rows)
 
     def write(self, db: Database, row: np.ndarray) -> None:
         """Put a row () with a new highest id into the file, inside a transaction; call `add` when that has ended."""
@@ -87,18 +112,21 @@ class Index:
         """Return the positions (m,) of ids that are there."""
         return np.searchsorted(self.ids, ids)
 
-    def nearest(self, signature: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-        """Return the ids of about `count` allowed rows whose signatures (4,) differ least; of equals the newest."""
+    def nearest(self, vector: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
+        """Return the ids of about `count` allowed rows whose signatures differ least from that of an embedding (256,).
+
+        Of equals the newest.
+        """
         rows = self.rows
-        found = _nearest(rows["signature"], np.ascontiguousarray(signature), allowed & (rows["described"] > 0), count)
+        found = _nearest(rows["signature"], self.sign(vector[None])[0], allowed & (rows["described"] > 0), count)
         return np.asarray(self.ids[found])
 
 
 def row_of(keyframe_id: int, stamp_ns: int, xyz: tuple[float, float, float], yaw: float, root: int,
-           described: bool, signature: np.ndarray) -> np.ndarray:
+           described: bool, signed: np.ndarray) -> np.ndarray:
     """Return one row () of dtype ROW. xyz: base in the root map, metres; yaw: of the camera's axis, radians."""
     values: tuple[Any, ...] = (keyframe_id, stamp_ns, *xyz, math.remainder(yaw, 2 * math.pi), root, described,
-                               tuple(signature.tolist()))
+                               tuple(signed.tolist()))
     return np.array(values, ROW)
 
 

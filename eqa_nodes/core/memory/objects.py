@@ -78,6 +78,8 @@ class Objects:
         self.known = {o.id: o for o in known}
         self._config, self._embedder = config, embedder
         self._vectors: dict[str, np.ndarray] = {}
+        self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # in `known`'s order
+        self._at = {o.id: i for i, o in enumerate(known)}
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> Looked:
         """Return what this look would change; nothing is changed until `take` gets it.
@@ -90,7 +92,7 @@ class Objects:
             known = pairs.get(i)
             looked.joined.append((s, self._joined(known, s, frame.stamp_ns) if known else _new(s, frame.stamp_ns)))
         matched = {known.id for known in pairs.values()}
-        rest = [o for o in self.known.values() if o.id not in matched and not o.gone_ns]
+        rest = [o for o in self._near(frame) if o.id not in matched and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
         return looked
@@ -98,14 +100,27 @@ class Objects:
     def take(self, looked: Looked) -> None:
         """Take over what a look changed (new objects have their ids by now)."""
         for o in (*(known for _, known in looked.joined), *looked.missed):
+            if o.id not in self._at:
+                self._at[o.id] = len(self._at)
+                if len(self._at) > len(self._boxes):
+                    self._boxes = np.concatenate([self._boxes, np.empty((max(64, len(self._boxes)), 2, 3))])
             self.known[o.id] = o
+            self._boxes[self._at[o.id]] = o.low, o.high
+
+    def _near(self, frame: Frame) -> list[Known]:
+        """Return the objects whose middle is in range before the camera, oldest first."""
+        m = frame.map_from_camera()
+        off = self._boxes[:len(self._at)].mean(axis=1) - m[:3, 3]
+        near = ((off * off).sum(axis=1) <= self._config.gone_range_m ** 2) & (off @ m[:3, 2] > 0)
+        known = list(self.known.values())
+        return [known[i] for i in np.flatnonzero(near)]
 
     def _pairs(self, seen: Sequence[Sighting]) -> dict[int, Known]:
         """Return sighting -> object, the best pairs first, each in one pair only."""
         known = list(self.known.values())
         if not known or not seen:
             return {}
-        low, high = (np.array([getattr(o, end) for o in known]) for end in ("low", "high"))
+        low, high = self._boxes[:len(known), 0], self._boxes[:len(known), 1]
         scored = []
         for i, s in enumerate(seen):
             share = _overlap(low, high, *_box(s), self._config.slack_m)

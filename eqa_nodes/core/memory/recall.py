@@ -18,7 +18,7 @@ import numpy as np
 
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines, signature
+from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps, point
 from eqa_nodes.core.memory.rows import TIERS, tier
@@ -26,10 +26,10 @@ from eqa_nodes.core.memory.times import Window, window_of
 from eqa_nodes.core.types import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
-_RERANKED = 200  # best matches whose sightings are looked at
+_RERANKED = 100  # best matches whose sightings are looked at
 _LISTED = 80  # candidates taken from each list where words are too common, and ranked in all
 _FILTERED = 20_000  # rows of a list that are looked through for those which the query's conditions let through
-_NEAREST = 250  # signatures whose vectors are compared exactly
+_NEAREST = 150  # signatures whose vectors are compared exactly
 _TERMS = 6  # the rarest words of a query count where words are too common
 _WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
 _K1, _B = 1.2, 0.75  # of BM25, as in FTS5
@@ -221,7 +221,7 @@ class Recaller:
         return self._columns("briefs", "vector, things", sorted({*near, *candidates}))
 
     def _near(self, vector: np.ndarray, allowed: np.ndarray) -> list[int]:
-        return self._index.nearest(signature(vector[None])[0], allowed, _NEAREST).tolist()
+        return self._index.nearest(vector, allowed, _NEAREST).tolist()
 
     def _alike(self, asked: _Asked, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
         """Return the cosines of the keyframes that mean nearly the same, the largest first."""

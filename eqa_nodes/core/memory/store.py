@@ -18,7 +18,7 @@ from eqa_nodes.core.keyframes import Cell, KeyframeConfig, Look, Novelty, View, 
 from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed, signature
+from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.maps import Maps, moved
@@ -132,6 +132,7 @@ class MemoryStore:
                 with self._db.transaction():
                     for keyframe, view, vector in taken:
                         self._index.add(self._insert(keyframe, view, vector[None]))
+                self._index.settle(self._db)
             finally:
                 self._load()
 
@@ -299,13 +300,14 @@ class MemoryStore:
         if row is not None and keyframe is not None and view is not None:
             self._index.add(row)
             self._novelty.add(view)
+            self._index.settle(self._db)
             self._last_id = keyframe.id
             self._keep_budget()
 
     def _insert(self, keyframe: Keyframe, view: View, vector: np.ndarray, described: bool = True) -> np.ndarray:
         """Write a keyframe, inside a transaction; return its row of the index."""
         row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz, math.atan2(view.axis[1], view.axis[0]),
-                     self._maps.root, described, signature(vector)[0])
+                     self._maps.root, described, self._index.sign(vector)[0])
         rows.insert(self._db, keyframe, view, self._maps, packed(vector)[0], self._embedder_name())
         self._index.write(self._db, row)
         return row
