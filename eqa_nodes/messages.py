@@ -69,7 +69,8 @@ def blacked_out(image: Any, hidden: np.ndarray) -> np.ndarray:
     """
     rows, dtype, channels = _rows_of(image)
     if hidden.shape != (image.height, image.width):
-        raise BadFrame(f"{image.width}x{image.height} image cannot be masked by one of {hidden.shape[::-1]} pixels")
+        raise BadFrame(f"{image.width}x{image.height} image cannot be hidden by a mask of "
+                       f"{hidden.shape[1]}x{hidden.shape[0]} pixels")
     kept = np.zeros((image.height, image.step), np.uint8)
     np.multiply(rows, np.repeat(~hidden, channels * dtype.itemsize, axis=1), out=kept[:, :rows.shape[1]])
     return kept.ravel()

@@ -83,7 +83,7 @@ class Masking:
         try:
             check_frame(frame)
             hidden = hidden_in(frame, labels, self._config)
-            kept = {key: without(image, hidden) for key, image in self._images[frame.stamp_ns].items()}
+            kept = {key: without(self._images[frame.stamp_ns][key], hidden) for key in IMAGES}
         except BadFrame as error:
             self._rejected(frame.stamp_ns, str(error))
             return
