@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -97,15 +97,22 @@ def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
         inset.move(frame)
         image.paste(view := inset.view(side), (image.width - side, 0), view)
     draw, font = ImageDraw.Draw(image, "RGBA"), ImageFont.load_default(max(8, min(image.size) // 32))
-    parts = (f"{number}   {frame.stamp_ns / 1e9:.3f} s   +{(frame.stamp_ns - begin_ns) / 1e9:.2f} s",
-             f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg")
-    text = "   ".join(parts)
-    if draw.textlength(text, font) > image.width - 8:
-        text = "\n".join(parts)
+    text = _wrapped((str(number), f"{frame.stamp_ns / 1e9:.3f} s", f"+{(frame.stamp_ns - begin_ns) / 1e9:.2f} s",
+                     f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg"),
+                    lambda line: draw.textlength(line, font) <= image.width - 8)
     box = draw.textbbox((4, image.height - 4), text, font=font, anchor="ld")
     draw.rectangle((0, box[1] - 3, box[2] + 4, image.height), fill=_BACK)
     draw.text((4, image.height - 4), text, fill=_TEXT, font=font, anchor="ld")
     return np.asarray(image)
+
+
+def _wrapped(parts: Sequence[str], fits: Callable[[str], bool]) -> str:
+    """Return the parts in as few lines as they fit into."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}   {part}"
+        lines[-1:] = [longer] if fits(longer) else [lines[-1], part]
+    return "\n".join(lines)
 
 
 class Inset:
@@ -151,5 +158,5 @@ class Inset:
         left, bottom = 0.06 * side, 0.95 * side
         width = max(1, side // 60)
         draw.line((left, bottom, left + metres * scale, bottom), fill=_TEXT, width=width)
-        draw.text((left, bottom - width - 1), f"{metres:g} m", fill=_TEXT, font=ImageFont.load_default(max(8, side // 12)),
-                  anchor="ls")
+        font = ImageFont.load_default(max(8, side // 12))
+        draw.text((left, bottom - width - 1), f"{metres:g} m", fill=_TEXT, font=font, anchor="ls")

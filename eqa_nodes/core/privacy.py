@@ -63,7 +63,8 @@ def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) 
     if config.kinds:
         if frame.labels is None:
             raise BadFrame("privacy.kinds hides things, and this observation has no labels that say where they are: "
-                           "have labels published and taken in (memory.labels), or hide by zones or image")
+                           "have labels published, and taken in by memory (labels: true of /**/memory), or hide by "
+                           "zones or image")
         hidden |= np.isin(frame.labels, _secret(labels, config))
     if config.zones:
         hidden |= _in_zones(frame, _rectangles(config.zones))

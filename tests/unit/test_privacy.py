@@ -65,7 +65,7 @@ def test_a_rectangle_of_the_image_hides_every_pixel_that_it_touches(left: float,
 
 def test_kinds_are_not_passed_over_where_nothing_is_labelled(tmp_path: Path) -> None:
     bare = replace(frame(10**9, boxes={1: (10, 10, 40, 40)}), labels=None)
-    with pytest.raises(BadFrame, match="privacy.kinds.*no labels.*memory.labels"):
+    with pytest.raises(BadFrame, match="privacy.kinds.*no labels.*labels: true"):
         masked(bare, {}, KINDS)
     store = MemoryStore(tmp_path / "memory.db", MemoryConfig(privacy=KINDS))
     with pytest.raises(BadFrame):
