@@ -53,6 +53,7 @@ def memory(p: argparse.ArgumentParser) -> None:
         verb.add_argument("file", type=Path, metavar="FILE", help="as the memory node wrote it (memory/NAME.sqlite)")
         verb.set_defaults(run=f"eqa_nodes.commands.memory:{verb.prog.split()[-1]}")
     things.add_argument("--about", metavar="TEXT", help='such as "red cups"')
+    things.add_argument("--save", type=Path, metavar="DIR", help="write the best picture of each there, as ID-KIND.jpg")
     recall.add_argument("text", help='such as "keys yesterday evening near the kitchen"')
     recall.add_argument("--save", type=Path, metavar="DIR", help="write their pictures there")
     for verb in (things, recall):
@@ -104,8 +105,20 @@ def record(p: argparse.ArgumentParser) -> None:
     p.add_argument("--split-s", type=float, default=0.0, metavar="N", help="a new file after so many seconds")
     p.add_argument("--compress", choices=("none", "lz4", "zstd", "jpeg", "png"), default="lz4",
                    help="none, lz4, zstd: all alike, exactly; jpeg, png: --color so, and --depth as PNG (default: lz4)")
+    p.add_argument("--mask-image", type=_shares, action="append", default=[], metavar="L,T,R,B",
+                   help="black out of all images before they are written: left, top, right, bottom as shares of width "
+                        "and height, such as 0,0.9,1,1; may be given more than once")
+    for masks in ("--mask-zones", "--mask-kinds"):  # refused with what to do instead
+        p.add_argument(masks, nargs="*", help=argparse.SUPPRESS)
     p.add_argument("--wait", type=float, default=10.0, metavar="S", help="for the topics to appear (default: 10)")
     p.set_defaults(run="eqa_nodes.commands.record:record")
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    numbers = tuple(map(float, text.split(",")))
+    if len(numbers) != 4:
+        raise argparse.ArgumentTypeError(f"{text!r} is not four numbers with commas between")
+    return numbers
 
 
 def bag(p: argparse.ArgumentParser) -> None:

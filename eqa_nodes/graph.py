@@ -139,7 +139,7 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
-                    "question", "answer"),
+                    "question", "answer", "labels", "label_table"),  # labels: to know what to mask, not recorded
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),

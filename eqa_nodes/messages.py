@@ -57,6 +57,27 @@ def stamp_of(message: Any) -> int:
 
 def pixels_of(image: Any) -> np.ndarray:
     """Return (H, W) or (H, W, channels) pixels of a sensor_msgs/Image. Raises BadFrame when encoding or size is off."""
+    rows, dtype, channels = _rows_of(image)
+    pixels = np.ascontiguousarray(rows).view(dtype).astype(dtype.newbyteorder("="), copy=False)
+    return pixels if channels == 1 else pixels.reshape(image.height, image.width, channels)
+
+
+def blacked_out(image: Any, hidden: np.ndarray) -> np.ndarray:
+    """Return the data of a sensor_msgs/Image with zeros where `hidden` says so, and in the padding of its rows.
+
+    hidden: (H, W) bool. Raises BadFrame when encoding or size is off.
+    """
+    rows, dtype, channels = _rows_of(image)
+    if hidden.shape != (image.height, image.width):
+        raise BadFrame(f"{image.width}x{image.height} image cannot be hidden by a mask of "
+                       f"{hidden.shape[1]}x{hidden.shape[0]} pixels")
+    kept = np.zeros((image.height, image.step), np.uint8)
+    np.multiply(rows, np.repeat(~hidden, channels * dtype.itemsize, axis=1), out=kept[:, :rows.shape[1]])
+    return kept.ravel()
+
+
+def _rows_of(image: Any) -> tuple[np.ndarray, np.dtype[Any], int]:
+    """Return the bytes of an image without its padding (height, row), the type of its values, and its channels."""
     if image.encoding not in _FORMATS:
         raise BadFrame(f"image encoding {image.encoding!r} is not one of {', '.join(sorted(_FORMATS))}")
     kind, channels = _FORMATS[image.encoding]
@@ -65,9 +86,7 @@ def pixels_of(image: Any) -> np.ndarray:
     if not 0 < row <= image.step or len(image.data) != image.step * image.height:
         raise BadFrame(f"{image.width}x{image.height} {image.encoding} image has {len(image.data)} bytes "
                        f"in steps of {image.step}")
-    rows = np.frombuffer(image.data, np.uint8).reshape(image.height, image.step)[:, :row]
-    pixels = np.ascontiguousarray(rows).view(dtype).astype(dtype.newbyteorder("="), copy=False)
-    return pixels if channels == 1 else pixels.reshape(image.height, image.width, channels)
+    return np.frombuffer(image.data, np.uint8).reshape(image.height, image.step)[:, :row], dtype, channels
 
 
 def rgb_of(image: Any) -> np.ndarray:

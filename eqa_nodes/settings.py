@@ -14,6 +14,7 @@ from eqa_nodes.core.config import MapperConfig, NavigatorConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
+from eqa_nodes.core.privacy import PrivacyConfig
 from eqa_nodes.graph import OBSERVERS
 from eqa_nodes.parameters import build, read_file
 from sim_bridge.simulator import Robot
@@ -82,6 +83,7 @@ class RecorderSettings:
     node: NodeSettings = NodeSettings()
     folder: str = "bags"  # one bag an episode
     bag: RecordingConfig = RecordingConfig()
+    privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
 
 
 @dataclass(frozen=True)
@@ -137,16 +139,28 @@ Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 
 
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
-    """Return a parameter file with overrides on top; all names and types are checked (ConfigError)."""
+    """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
+
+    So is that memory and recorder hide the same.
+    """
     result: Parameters = read_file(path, SETTINGS) if path is not None else {}
     for override in overrides:
         for node, values in override.items():
             result.setdefault(node, {}).update(values)
     for node in result:
         settings(node, result)
+    _check_privacy(result)
     return result
 
 
 def settings(node: str, parameters: Mapping[str, Mapping[str, Any]]) -> Any:
     """Return the settings of one node under these parameters."""
     return build(SETTINGS[node], parameters.get(node, {}), node)
+
+
+def _check_privacy(parameters: Parameters) -> None:
+    memory, recorder = settings("memory", parameters).memory.privacy, settings("recorder", parameters).privacy
+    if memory != recorder:
+        raise ConfigError(f"memory and recorder hide different things, and both keep images: memory.privacy is "
+                          f"{memory}, the recorder's privacy is {recorder}; give memory.privacy.* of /**/memory and "
+                          "privacy.* of /**/recorder the same values")

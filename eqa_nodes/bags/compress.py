@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from rosbags.typesys import Stores, get_typestore
 
 from eqa_nodes import messages
+from eqa_nodes.bags.cdr import IMAGE, decoded, encoded, store
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core.errors import BadFrame
 
-IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+COMPRESSED = "sensor_msgs/msg/CompressedImage"
 _DEPTH_HEADER = struct.pack("<iff", 0, 0.0, 0.0)  # without parameters: the values are what the encoding says
 _MOST_MM = 65535
 
@@ -30,7 +30,7 @@ class ImageEncoder:
 
     def __init__(self, config: RecordingConfig) -> None:
         self._config = config
-        self._store = get_typestore(Stores.ROS2_HUMBLE)
+        store()  # the robot drives while the definitions load: before the first image
 
     def suffix(self, role: str) -> str:
         """Return what is put behind a topic's name; "" where its images stay as they are."""
@@ -40,14 +40,11 @@ class ImageEncoder:
 
     def encode(self, role: str, cdr: bytes) -> bytes:
         """Return a serialized Image as a serialized CompressedImage. Raises BadFrame when its pixels are not known."""
-        try:
-            image: Any = self._store.deserialize_cdr(cdr, IMAGE)
-        except Exception as error:  # a damaged message makes the decoder raise whatever it stumbles over
-            raise BadFrame(f"image message of {len(cdr)} bytes cannot be read: {error}") from error
+        image = decoded(cdr, IMAGE)
         text, data = self._color(image) if role == "color" else self._depth(image)
-        made: Any = self._store.types[COMPRESSED]
+        made: Any = store().types[COMPRESSED]
         message = made(header=image.header, format=text, data=np.frombuffer(data, np.uint8))
-        return bytes(self._store.serialize_cdr(message, COMPRESSED))
+        return encoded(message, COMPRESSED)
 
     def _color(self, image: Any) -> tuple[str, bytes]:
         grey = image.encoding in ("mono8", "8UC1")

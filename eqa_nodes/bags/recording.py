@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eqa_nodes.bags.compress import COMPRESSED, IMAGE, ImageEncoder
+from eqa_nodes.bags.cdr import IMAGE
+from eqa_nodes.bags.compress import COMPRESSED, ImageEncoder
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.bags.writer import FLUSH_S, BagTopic, BagWriter
 from eqa_nodes.core.errors import BadFrame, StorageError

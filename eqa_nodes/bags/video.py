@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -17,8 +17,8 @@ from eqa_nodes.core.types import Frame
 
 _CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
 _TICKS = 90_000  # of a second, as in MPEG
-_SHARE = 0.3  # of the image's height: side of the inset
-_MARGIN = 0.12  # of the inset, around the path
+_SHARE = 0.3  # of the image's shorter side: side of the inset
+_WAY, _MIDDLE = 0.74, (0.5, 0.44)  # of the inset: side and middle of the square for the path, the scale bar is below it
 _PATH, _BACK, _ROBOT, _TEXT = (14, 165, 233), (255, 255, 255, 200), (225, 29, 72), (20, 20, 20)
 _BARS_M = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 _POINTS = 2000  # of the path that are drawn: beyond that every second one is left out
@@ -92,17 +92,27 @@ def _fitted(pixels: np.ndarray, stream: Any) -> np.ndarray:
 def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
     """Return (H, W, 3) uint8: the image with index, stamp, seconds since the begin, and the inset."""
     image = Image.fromarray(frame.rgb)
-    side = round(_SHARE * image.height)
+    side = round(_SHARE * min(image.size))
     if side >= 32:
         inset.move(frame)
         image.paste(view := inset.view(side), (image.width - side, 0), view)
-    draw, font = ImageDraw.Draw(image, "RGBA"), ImageFont.load_default(max(8, image.height // 32))
-    text = (f"{number}   {frame.stamp_ns / 1e9:.3f} s   +{(frame.stamp_ns - begin_ns) / 1e9:.2f} s   "
-            f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg")
-    box = draw.textbbox((4, image.height - 4), text, font=font, anchor="ls")
+    draw, font = ImageDraw.Draw(image, "RGBA"), ImageFont.load_default(max(8, min(image.size) // 32))
+    text = _wrapped((str(number), f"{frame.stamp_ns / 1e9:.3f} s", f"+{(frame.stamp_ns - begin_ns) / 1e9:.2f} s",
+                     f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg"),
+                    lambda line: draw.textlength(line, font) <= image.width - 8)
+    box = draw.textbbox((4, image.height - 4), text, font=font, anchor="ld")
     draw.rectangle((0, box[1] - 3, box[2] + 4, image.height), fill=_BACK)
-    draw.text((4, image.height - 4), text, fill=_TEXT, font=font, anchor="ls")
+    draw.text((4, image.height - 4), text, fill=_TEXT, font=font, anchor="ld")
     return np.asarray(image)
+
+
+def _wrapped(parts: Sequence[str], fits: Callable[[str], bool]) -> str:
+    """Return the parts in as few lines as they fit into."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}   {part}"
+        lines[-1:] = [longer] if fits(longer) else [lines[-1], part]
+    return "\n".join(lines)
 
 
 class Inset:
@@ -130,10 +140,10 @@ class Inset:
         draw, way = ImageDraw.Draw(view), np.array(self._way)
         low, high = way.min(axis=0), way.max(axis=0)
         metres = max(float((high - low).max()), 1.0)
-        scale = side * (1 - 2 * _MARGIN) / metres  # pixels a metre
-        at = (way - (low + high) / 2) * (scale, -scale) + side / 2
+        scale = side * _WAY / metres  # pixels a metre
+        at = (way - (low + high) / 2) * (scale, -scale) + np.multiply(_MIDDLE, side)
         if len(at) > 1:
-            draw.line([(float(x), float(y)) for x, y in at], fill=_PATH, width=max(1, side // 80))
+            draw.line([(float(x), float(y)) for x, y in at], fill=_PATH, width=max(1, side // 60))
         self._arrow(draw, at[-1], side)
         self._bar(draw, scale, side)
         return view
@@ -146,6 +156,7 @@ class Inset:
     def _bar(self, draw: ImageDraw.ImageDraw, scale: float, side: int) -> None:
         metres = max((m for m in _BARS_M if m * scale <= 0.5 * side), default=_BARS_M[0])
         left, bottom = 0.06 * side, 0.95 * side
-        draw.line((left, bottom, left + metres * scale, bottom), fill=_TEXT, width=max(1, side // 60))
-        draw.text((left, bottom - 2), f"{metres:g} m", fill=_TEXT, font=ImageFont.load_default(max(8, side // 12)),
-                  anchor="ls")
+        width = max(1, side // 60)
+        draw.line((left, bottom, left + metres * scale, bottom), fill=_TEXT, width=width)
+        font = ImageFont.load_default(max(8, side // 12))
+        draw.text((left, bottom - width - 1), f"{metres:g} m", fill=_TEXT, font=font, anchor="ls")

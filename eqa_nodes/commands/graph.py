@@ -9,14 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
-from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import SETTINGS
+from eqa_nodes.settings import merged
 
 
 def graph(arguments: argparse.Namespace) -> int:
     """Print the graph, or check a parameter file; a wrong file is a named error."""
     if arguments.check:
-        values = read_file(arguments.check, SETTINGS)
+        values = merged(arguments.check)
         print(f"{arguments.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
         return 0
     {"table": _table, "dot": _dot, "json": _json}[arguments.format]()

@@ -12,6 +12,7 @@ from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.changes import name_of, place_of
+from eqa_nodes.core.memory.crops import crop_of, file_name
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.memory.times import told
 from eqa_nodes.core.types import RecallQuery
@@ -32,7 +33,7 @@ def info(args: Namespace) -> int:
 
 
 def objects(args: Namespace) -> int:
-    """Print the things that are remembered."""
+    """Print the things that are remembered; --save writes the best picture of each."""
     store = MemoryStore(args.file, write=False)
     table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
     for o in store.objects(args.about or "", args.limit):
@@ -40,6 +41,9 @@ def objects(args: Namespace) -> int:
         state = "gone" if o.gone_ns else o.attributes.get("state", "")
         table.add_row(name_of(o), place_of(o), f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map",
                       f"{o.times} times", told(o.last_ns, store.newest_ns), state)
+        if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
+            args.save.mkdir(parents=True, exist_ok=True)
+            (args.save / file_name(o)).write_bytes(crop_of(view.jpeg, o.bbox))
     console.print(table)
     return 0
 

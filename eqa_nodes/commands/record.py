@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,12 +19,15 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
+from eqa_nodes.bags.cdr import IMAGE, decoded, without
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic
-from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
+from eqa_nodes.core.errors import BadFrame, ConfigError, EqaError, StorageError
+from eqa_nodes.core.privacy import PrivacyConfig, hidden_shares
 
 ROLES = ("color", "depth", "camera_info", "odom")
+_PICTURES = re.compile("Image|Video|Cloud|Packet|RGBD|Keyframe")  # in a type's name: it may show what is to be hidden
 _STEP_S = 0.25  # between two looks at the time, the size and Ctrl-C
 
 
@@ -32,6 +37,7 @@ def record(arguments: argparse.Namespace) -> int:
     names = list(dict.fromkeys([*roles, *map(_absolute, arguments.topics)]))
     if not names:
         raise ConfigError("nothing to record: name topics, or --color, --depth, --camera-info and --odom")
+    _shares(arguments)
     config = RecordingConfig(*_compression(arguments.compress), split_mb=arguments.split_mb, split_s=arguments.split_s)
     folder = arguments.out or Path("bags") / datetime.now().strftime("%Y%m%d-%H%M%S")
     console = Console(highlight=False)
@@ -72,10 +78,11 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
         with console.status(f"waiting for {', '.join(names)}"):
             heard = tap.find(names, arguments.wait)
         topics = {name: BagTopic(h.type, h.qos) for name, h in heard.items()}
+        hide = _hider(topics, _shares(arguments))
         images = {name: role for name, role in roles.items() if role in ("color", "depth")}
         recording = Recording(folder, topics, config, images, session)
         try:
-            tap.hear(heard, lambda name, data: recording.put(name, time.time_ns(), data))
+            tap.hear(heard, partial(_take, recording, hide, session))
             _until_the_end(arguments, tap, recording, ended, console)
         finally:
             recording.close()
@@ -83,6 +90,42 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
             session.reasons.update({f"{name} lost between the robot and here": n for name, n in tap.lost.items() if n})
             session.roles = {role: recording.stored(topic) for topic, role in roles.items()}
     return session
+
+
+def _take(recording: Recording, hide: Callable[[str, bytes], bytes], session: _Session, name: str, data: bytes) -> None:
+    try:
+        recording.put(name, time.time_ns(), hide(name, data))
+    except BadFrame as error:
+        session.refused(f"{name} not recorded: {error}")
+
+
+def _shares(arguments: argparse.Namespace) -> tuple[float, ...]:
+    """Return the rectangles of --mask-image. Raises ConfigError for a wrong one, and for masks that need the graph."""
+    if arguments.mask_zones or arguments.mask_kinds:
+        raise ConfigError("zones of the map and kinds of things are hidden by the recorder node (privacy.zones and "
+                          "privacy.kinds of /**/recorder), which knows poses and labels: eqa record has --mask-image")
+    return PrivacyConfig(image=tuple(share for mask in arguments.mask_image for share in mask)).image
+
+
+def _hider(topics: Mapping[str, BagTopic], image: tuple[float, ...]) -> Callable[[str, bytes], bytes]:
+    """Return what blacks rectangles out of images: topic, serialized message -> message. It raises BadFrame.
+
+    Raises ConfigError for a topic that may show what is to be hidden in another form.
+    """
+    if not image:
+        return lambda name, data: data
+    for name, topic in topics.items():
+        if topic.type != IMAGE and _PICTURES.search(topic.type):
+            raise ConfigError(f"topic {name} of type {topic.type} cannot be masked: leave it out, or record the "
+                              f"{IMAGE} that it is made of")
+
+    def hide(name: str, data: bytes) -> bytes:
+        if topics[name].type != IMAGE:
+            return data
+        picture = decoded(data, IMAGE)
+        return without(picture, hidden_shares(picture.height, picture.width, image))
+
+    return hide
 
 
 def _until_the_end(arguments: argparse.Namespace, tap: Any, recording: Recording, ended: threading.Event,

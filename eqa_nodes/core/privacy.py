@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types import Frame, Label
 
@@ -42,21 +42,46 @@ class PrivacyConfig:
 
 
 def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> tuple[Frame, Mapping[int, Label]]:
-    """Return frame and labels without what must not be kept; as they are when nothing is to be hidden."""
+    """Return frame and labels without what must not be kept; as they are when nothing is to be hidden.
+
+    Raises BadFrame as `hidden_in`.
+    """
     if not config.active:
         return frame, labels
-    height, width = frame.intrinsics.height, frame.intrinsics.width
-    hidden = np.zeros((height, width), bool)
-    for left, top, right, bottom in _rectangles(config.image):
-        hidden[int(top * height):int(np.ceil(bottom * height)), int(left * width):int(np.ceil(right * width))] = True
-    secret = {canonical(kind) for kind in config.kinds}
-    ids = [i for i, label in labels.items() if canonical(label.kind) in secret]
-    if ids and frame.labels is not None:
-        hidden |= np.isin(frame.labels, ids)
-    if config.zones:
-        hidden |= _in_zones(frame, _rectangles(config.zones))
+    hidden = hidden_in(frame, labels, config)
+    ids = _secret(labels, config)
     kept = {i: label for i, label in labels.items() if i not in ids}
     return (_without(frame, hidden), kept) if hidden.any() else (frame, kept)
+
+
+def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> np.ndarray:
+    """Return (H, W) bool: which pixels must not be kept.
+
+    Raises BadFrame where kinds of things are to be hidden and nothing says where they are.
+    """
+    hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
+    if config.kinds:
+        if frame.labels is None:
+            raise BadFrame("privacy.kinds hides things, and this observation has no labels that say where they are: "
+                           "have labels published, and taken in by memory (labels: true of /**/memory), or hide by "
+                           "zones or image")
+        hidden |= np.isin(frame.labels, _secret(labels, config))
+    if config.zones:
+        hidden |= _in_zones(frame, _rectangles(config.zones))
+    return hidden
+
+
+def hidden_shares(height: int, width: int, image: tuple[float, ...]) -> np.ndarray:
+    """Return (height, width) bool: which pixels lie in the rectangles of `PrivacyConfig.image`."""
+    hidden = np.zeros((height, width), bool)
+    for left, top, right, bottom in _rectangles(image):
+        hidden[int(top * height):int(np.ceil(bottom * height)), int(left * width):int(np.ceil(right * width))] = True
+    return hidden
+
+
+def _secret(labels: Mapping[int, Label], config: PrivacyConfig) -> list[int]:
+    kinds = {canonical(kind) for kind in config.kinds}
+    return [i for i, label in labels.items() if canonical(label.kind) in kinds]
 
 
 def _without(frame: Frame, hidden: np.ndarray) -> Frame:

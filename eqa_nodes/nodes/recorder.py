@@ -1,4 +1,7 @@
-"""Everything an episode history needs -> one rosbag2 MCAP bag an episode, as the bytes it came in or compressed."""
+"""Everything an episode history needs -> one rosbag2 MCAP bag an episode, as the bytes it came in or compressed.
+
+Images that hide something are masked before anything else is done with them.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,14 @@ from eqa_nodes import messages
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic, free_name
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.graph import NODES, TOPICS, TRANSFORMS
+from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import EpisodeNode
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
+_LABELS = ("labels", "label_table")
+RECORDED = tuple(key for key in NODES["recorder"].subscribes if key not in _LABELS)
 _UNFINISHED = 100  # observations that may lack a part: on a robot whose topics share no stamps all do
 
 
@@ -28,8 +34,13 @@ class RecorderNode(EpisodeNode):
         super().__init__("recorder", **kwargs)
         self._recording: Recording | None = None
         self._progress = _Progress(self)
-        for key in self.spec.subscribes:
+        privacy = self.config.privacy
+        self._masking = Masking(privacy, self._keep, self._refuse) if privacy.active else None
+        for key in RECORDED:
             self.hear(key, partial(self._record, key), raw=True)
+        if self._masking is not None and privacy.kinds:
+            self.hear("labels", self._see_labels)
+            self.hear("label_table", self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
         self._end()
@@ -37,8 +48,10 @@ class RecorderNode(EpisodeNode):
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
         folder = free_name(Path(self.config.folder) / episode.episode_id)
-        topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos) for key in self.spec.subscribes}
+        topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos) for key in RECORDED}
         self._progress = _Progress(self)
+        if self._masking is not None:
+            self._masking.begin()
         self._recording = Recording(folder, topics, self.config.bag,
                                     {TOPICS[role].name: role for role in ("color", "depth")}, self._progress)
 
@@ -49,25 +62,58 @@ class RecorderNode(EpisodeNode):
             self.get_logger().error(str(error))
         super().destroy_node()
 
+    def ask_again(self, stamp_ns: int) -> None:
+        """Mask an observation once more when it comes again: there was no room for an image."""
+        if self._masking is not None:
+            self._masking.ask_again(stamp_ns)
+
     def _end(self) -> None:
+        if self._masking is not None and self._recording is not None:
+            self._masking.end()
         recording, self._recording = self._recording, None
         if recording is not None:
             recording.close()
 
     def _record(self, key: str, data: bytes) -> None:
+        if self._masking is not None and key in TRANSFORMS:
+            for reason in self._masking.put_transforms(data, static=key == "tf_static"):
+                self.count(reason)
         if self._recording is None:
             return
-        part = key in OBSERVATION
-        stamp = messages.stamp_in(data) if part else self.last_ns
-        if part and (stamp < self.starts_ns or not self._progress.wanted(key, stamp)):
+        stamp = messages.stamp_in(data) if key in OBSERVATION else self.last_ns
+        if key in OBSERVATION and stamp < self.starts_ns:
             return
         self.last_ns = max(self.last_ns, stamp)
+        if self._masking is not None and key in PARTS:
+            self._mask(self._masking, key, stamp, data)
+        if self._masking is None or key not in IMAGES:
+            self._keep(key, stamp, data)
+
+    def _mask(self, masking: Masking, key: str, stamp: int, data: bytes) -> None:
+        if stamp < masking.done_ns:
+            self.count("observation from the past")
+        elif stamp > masking.done_ns or not self._progress.again(stamp):
+            masking.put(key, stamp, data)
+
+    def _keep(self, key: str, stamp: int, data: bytes) -> None:
+        """Record a message; a part of an observation only once."""
+        part = key in OBSERVATION
+        if self._recording is None or (part and not self._progress.wanted(key, stamp)):
+            return
         tag = (key, stamp) if part else None
         try:
-            self._recording.put(TOPICS[key].name, max(stamp, self.starts_ns), data, tag)
+            self._recording.put(TOPICS[key].name, stamp if part else max(stamp, self.starts_ns), data, tag)
         except StorageError as error:
             self.count(str(error))
             self._progress.dropped(tag)
+
+    def _see_labels(self, message: Any) -> None:
+        if self._masking is not None and self._recording is not None and messages.stamp_of(message) >= self.starts_ns:
+            self._masking.put("labels", messages.stamp_of(message), message)
+
+    def _refuse(self, stamp: int, reason: str) -> None:
+        self.count(f"images not recorded: {reason}")
+        self._progress.without_images(stamp)
 
 
 class _Progress(Listener):
@@ -92,6 +138,20 @@ class _Progress(Listener):
                 return new
         self._node.taken(stamp_ns)
         return False
+
+    def again(self, stamp_ns: int) -> bool:
+        """Say whether an observation is on the disk already; then it is acknowledged again."""
+        with self._lock:
+            there = stamp_ns == self._durable_ns
+        if there:
+            self._node.taken(stamp_ns)
+        return there
+
+    def without_images(self, stamp_ns: int) -> None:
+        """Hear that the images of an observation are refused for good: it is there when its other parts are."""
+        for key in IMAGES:
+            if self.wanted(key, stamp_ns):
+                self.written((key, stamp_ns))
 
     def written(self, tag: Any) -> bool:
         if tag is None:
@@ -122,6 +182,7 @@ class _Progress(Listener):
             key, stamp_ns = tag
             with self._lock:
                 self._parts.get(stamp_ns, {}).pop(key, None)
+            self._node.ask_again(stamp_ns)
 
     def refused(self, reason: str) -> None:
         self._node.count(reason)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import BadFrame, BadPose
+from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.tf_buffer import TfBuffer
@@ -45,6 +45,32 @@ class FrameAssembler:
         """Take in the table of labels."""
         self._table = (messages.ns_of(message.header.stamp), messages.label_table_of(message))
         self.retry()
+
+    def put_transforms(self, message: Any, static: bool) -> list[str]:
+        """Take in a tf2_msgs/TFMessage; return why any of it was refused."""
+        refused = []
+        for t in message.transforms:
+            parent, child, stamp = t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp)
+            try:
+                self._tf.put(parent, child, stamp, messages.transform_of(t), static)
+            except EqaError as error:
+                refused.append(str(error))
+        self.retry()
+        return refused
+
+    def lacking(self, stamp: int) -> str:
+        """Return what an observation waits for, such as "no transform"; "" when it waits for nothing."""
+        return self._missing(stamp) if stamp in self._waiting else ""
+
+    def give_up(self, stamp: int, reason: str = "") -> None:
+        """Drop an observation, counted by the reason or by what it lacks, and hand on what waited behind it."""
+        self._drop(stamp, reason or self._missing(stamp))
+        self.retry()
+
+    def finish(self) -> None:
+        """Drop all that lacks something, and hand on the rest."""
+        while self._waiting:
+            self.give_up(min(self._waiting))
 
     def clear(self) -> None:
         """Forget what is waiting (a new episode begins)."""
@@ -91,7 +117,7 @@ class FrameAssembler:
         return Frame(stamp, rgb, depth, intrinsics, map_from_base, base_from_camera, labels)
 
     def _drop(self, stamp: int, reason: str) -> None:
-        del self._waiting[stamp]
+        self._waiting.pop(stamp, None)
         self._count(stamp, reason)
 
     def _count(self, stamp: int, reason: str) -> None:

@@ -103,13 +103,8 @@ class ObserverNode(EpisodeNode):
         self.taken(stamp_ns)
 
     def _transforms(self, message: Any, static: bool) -> None:
-        for t in message.transforms:
-            parent, child, stamp = t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp)
-            try:
-                self.tf.put(parent, child, stamp, messages.transform_of(t), static)
-            except EqaError as error:
-                self.count(str(error))
-        self.frames.retry()
+        for reason in self.frames.put_transforms(message, static):
+            self.count(reason)
 
     def _frame(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         self.last_ns = frame.stamp_ns

@@ -19,13 +19,17 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
+from eqa_nodes.bags.cdr import IMAGE
 from eqa_nodes.bags.history import read_history
+from eqa_nodes.bags.writer import BagTopic
 from eqa_nodes.cli import main
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.commands import record
+from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface
 from tests.robot import COLOR, DEPTH, INFO, ODOM
+from tests.unit.bag_fixture import Cdr
 
 ROOT = Path(__file__).resolve().parents[2]
 HZ = 20.0
@@ -80,6 +84,43 @@ def test_a_robot_is_recorded(robot: dict[str, str], tmp_path: Path, compress: st
     assert qos["/tf_static"].durability.name == "TRANSIENT_LOCAL"
     assert {q.reliability.name for name, q in qos.items() if name.startswith("/cam/")} == {"BEST_EFFORT"}
     assert len(list((tmp_path / "bag").glob("*.mcap"))) == (1 if not split else 3)
+
+
+@pytest.mark.parametrize("compress", ["none", "png"])
+def test_what_is_masked_is_black_in_the_bag(robot: dict[str, str], tmp_path: Path, compress: str) -> None:
+    done = _record(robot, *ROLES, "--out", str(tmp_path / "bag"), "--seconds", "1", "--compress", compress,
+                   "--mask-image", "0,0,0.5,0.25", "--mask-image", "0.75,0.5,1,1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for frame in read_history(tmp_path / "bag"):
+        for hidden in (np.s_[:12, :32], np.s_[24:, 48:]):
+            assert not frame.rgb[hidden].any() and not frame.depth_m[hidden].any()
+        assert frame.rgb[24:, :48].all(axis=2).mean() > 0.99 and (frame.depth_m[12:24] > 1.9).all()
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (["--mask-image", "0,0,1"], "'0,0,1' is not four numbers with commas between"),
+    (["--mask-image", "0,0,2,1"], "shares of the image lie between 0 and 1"),
+    (["--mask-kinds", "person"], "hidden by the recorder node"), (["--mask-zones", "1,1,2,2"], "--mask-image")])
+def test_a_mask_that_cannot_be_is_refused(arguments: list[str], complaint: str, tmp_path: Path,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["record", COLOR, "--out", str(tmp_path / "bag"), *arguments])
+    except SystemExit as end:  # of the parser
+        code = int(str(end.code))
+    assert code == 2 and complaint in capsys.readouterr().err and not (tmp_path / "bag").exists()
+
+
+def test_pictures_in_another_form_are_refused_and_what_is_no_known_image_is_not_recorded() -> None:
+    topics = {"/c": BagTopic("sensor_msgs/msg/CompressedImage", "event"), "/i": BagTopic(IMAGE, "event")}
+    with pytest.raises(ConfigError, match="/c of type sensor_msgs/msg/CompressedImage cannot be masked"):
+        record._hider(topics, (0.0, 0.0, 1.0, 0.5))
+    assert record._hider(topics, ())("/c", b"anything") == b"anything"
+    del topics["/c"]
+    hide = record._hider(topics, (0.0, 0.0, 1.0, 0.5))
+    bayer = Cdr().image(np.ones((4, 4), np.uint8), "bayer_rggb8", 1)
+    for wrong in (bayer, bayer[:20]):
+        with pytest.raises(BadFrame):
+            hide("/i", wrong)
 
 
 def test_ctrl_c_closes_the_bag(robot: dict[str, str], tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_text_and_inset_are_over_the_image() -> None:
     assert changed[:72, -72:].all() and changed[-12:, :100].any() and not changed[80:200].any()
 
 
+@pytest.mark.parametrize("size", [(480, 640), (160, 120), (240, 426), (1920, 1080)])
+def test_the_text_ends_within_the_image_of_any_shape(size: tuple[int, int]) -> None:
+    white = np.full((size[1], size[0], 3), 255, np.uint8)
+    f = replace(next(_frames(1, size)), stamp_ns=1_700_000_000 * 10**9, rgb=white)
+    pixels = drawn(f, 10_000, f.stamp_ns - 1000 * 10**9, Inset())
+    text = pixels[-size[1] // 5:].max(axis=2) < 140
+    assert text.any() and not text[:, -2:].any()
+
+
 @pytest.mark.parametrize(("frames", "complaint"), [([], "no frame"), (None, "exists already")])
 def test_what_cannot_be_written_is_named(tmp_path: Path, frames: Any, complaint: str) -> None:
     if frames is None:

@@ -104,8 +104,7 @@ class MemoryStore:
         when it could not be written: then it is not remembered, and the next call may try again.
         """
         with self._lock:
-            self._check(frame)
-            frame, labels = masked(frame, labels, self._config.privacy)
+            frame, labels = self._checked(frame, labels)
             inward = self._maps.inward()
             if inward is not None:
                 frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
@@ -261,12 +260,14 @@ class MemoryStore:
     def _knows(self, item: str) -> bool:
         return self._db.value("SELECT 1 FROM content WHERE root = ? AND item = ?", (self._maps.root, item)) is not None
 
-    def _check(self, frame: Frame) -> None:
+    def _checked(self, frame: Frame, labels: Mapping[int, Label]) -> tuple[Frame, Mapping[int, Label]]:
+        """Return what of a frame may be kept."""
         try:
             check_frame(frame)
             if frame.stamp_ns < self._last_ns:
                 raise BadFrame(f"camera frame goes back in time: {frame.stamp_ns} ns after {self._last_ns} ns; "
                                "begin a new episode when the clock starts anew")
+            return masked(frame, labels, self._config.privacy)
         except BadFrame:
             self.refused += 1
             raise
