@@ -66,7 +66,7 @@ class MemoryNode(ObserverNode):
     def _recollect(self, request: Any, response: Any) -> Any:
         if self.failure is not None:
             raise self.failure
-        told = self._opened().recollect(request.question, max(0, self.last_ns))
+        told = self._opened().recollect(request.question, self._now_ns())
         if told is not None:
             response.found, response.text, response.confidence = True, told.text, told.confidence
             response.verify = told.verify
@@ -77,7 +77,7 @@ class MemoryNode(ObserverNode):
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = Selection(request.region, request.kind, near, messages.ns_of(request.after),
                               messages.ns_of(request.before), request.everything)
-        forgotten = self._opened().forget(within(selection, request.when, max(0, self.last_ns)))
+        forgotten = self._opened().forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
         return response
 
@@ -86,6 +86,10 @@ class MemoryNode(ObserverNode):
         """Say whether this episode was begun in the file: then this node was started again in its middle."""
         sessions = store.sessions()
         return bool(sessions) and sessions[-1][0] == episode_id
+
+    def _now_ns(self) -> int:
+        """Return the newest stamp: of this episode's last frame, before that of what is remembered."""
+        return self.last_ns if self.last_ns >= 0 else self._opened().newest_ns
 
     def _opened(self) -> MemoryStore:
         if self.store is None:

@@ -84,13 +84,12 @@ class Objects:
 
         min_pixels: a thing must have been expected to fill four times as many to count as missed.
         """
-        pairs = self._pairs(seen)
+        pairs, alike = self._pairs(seen)
         looked = Looked()
         for i, s in enumerate(seen):
             known = pairs.get(i)
             looked.joined.append((s, self._joined(known, s, frame.stamp_ns) if known else _new(s, frame.stamp_ns)))
-        matched = {known.id for known in pairs.values()}
-        rest = [o for o in self.known.values() if o.id not in matched and not o.gone_ns]
+        rest = [o for o in self.known.values() if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
         return looked
@@ -100,11 +99,14 @@ class Objects:
         for o in (*(known for _, known in looked.joined), *looked.missed):
             self.known[o.id] = o
 
-    def _pairs(self, seen: Sequence[Sighting]) -> dict[int, Known]:
-        """Return sighting -> object, the best pairs first, each in one pair only."""
+    def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, Known], set[int]]:
+        """Return sighting -> object, the best pairs first, each in one pair only; and what could have been paired.
+
+        Maps that were aligned later can hold one thing twice: seeing it is no look past the other.
+        """
         known = list(self.known.values())
         if not known or not seen:
-            return {}
+            return {}, set()
         low, high = (np.array([getattr(o, end) for o in known]) for end in ("low", "high"))
         scored = []
         for i, s in enumerate(seen):
@@ -119,7 +121,7 @@ class Objects:
             if i not in pairs and number not in taken:
                 pairs[i] = known[j]
                 taken.add(number)
-        return pairs
+        return pairs, {number for _, _, number, _ in scored}
 
     def _alike(self, known: Known, s: Sighting) -> float:
         """Return the cosine of the kinds' names, 0.25 more for the same colour, 0.25 less for another."""
