@@ -37,7 +37,7 @@ class EpisodeNode(EqaNode):
         raise NotImplementedError
 
     def not_before(self, episode: Any) -> int:
-        """Return the first stamp in ns that an episode may begin with; one that begins earlier is told so, not begun."""
+        """Return the first stamp in ns that an episode may begin with; an earlier one is told so and not begun."""
         return 0
 
     def again(self) -> None:

@@ -164,11 +164,19 @@ def test_long_ago_is_looked_at_again_by_driving(visited: tuple[Path, list[Keyfra
     folder, views = visited
     kind = kind_in(views)
     with home(folder, agent={"agent.stale_s": 2.0}, memory={"memory.keyframes.refresh_s": 2.0}) as robot:
-        began = robot.begin("sunday")
-        assert began - max(v.stamp_ns for v in views if any(s.label.kind == kind for s in v.sightings)) > 2 * 10**9
+        began = robot.begin("sunday", use_start=True, start=convert.pose_msg(_away_from(kind, views).transform()))
+        act = robot.client.services["act"]
+        for action in 3 * (act.Request.LOOK_UP, act.Request.LOOK_DOWN):
+            act.call(CALL_S, action=action)
         answer = robot.client.ask(LEFT._replace(text=LEFT.text.format(kind), may_explore=True))
     assert answer.error == ErrorCode.NONE and answer.receipt.steps > 0 and answer.text
     assert max(e.stamp_ns for e in answer.evidence) > began
+
+
+def _away_from(kind: str, views: list[Keyframe]) -> Pose2:
+    """Return the pose of a view that does not show a thing, nor do its neighbours."""
+    without = [all(s.label.kind != kind for s in v.sightings) for v in views]
+    return next(views[i].pose for i in range(1, len(views) - 1) if all(without[i - 1:i + 2]))
 
 
 def test_a_memory_node_that_is_killed_goes_on_in_its_session_and_map(tmp_path: Path) -> None:

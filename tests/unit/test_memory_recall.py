@@ -17,14 +17,15 @@ from tests.unit.frame_fixture import H, W, frame
 
 SECOND = 10**9
 VIEWS = 400
-KINDS = ("mug", "kettle", "table lamp", "floor lamp", "sofa", "armchair", "dining table", "coffee table", "desk", "vase",
-         "painting", "mirror", "towel", "laptop", "book", "pillow", "television", "refrigerator", "fruit bowl", "guitar")
+KINDS = ("mug", "kettle", "table lamp", "floor lamp", "sofa", "armchair", "dining table", "coffee table", "desk",
+         "vase", "painting", "mirror", "towel", "laptop", "book", "pillow", "television", "refrigerator", "fruit bowl",
+         "guitar")
 ROOMS = ("kitchen", "living room", "bedroom", "bathroom", "study")
 COLOURS = ("red", "blue", "green", "white", "black")
 QUESTIONS = ("Where is the mug?", "What colour is the kettle in the kitchen?", "Is the red table lamp on?",
              "Is there a blue sofa in the living room?", "lamp", "coffee table", "the green vase in the study",
-             "white towel", "Which book is in the bedroom?", "What is on the dining table?", "guitar", "black television",
-             "Do I have any fruit left?", "kitchen", "red things", "a laptop on the desk")
+             "white towel", "Which book is in the bedroom?", "What is on the dining table?", "guitar",
+             "black television", "Do I have any fruit left?", "kitchen", "red things", "a laptop on the desk")
 TENTH, SLACK, SHARE = 10, 0.2, 0.9
 
 
