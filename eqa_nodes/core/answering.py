@@ -64,7 +64,7 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 
 def answer_of(told: Recollection) -> Answer:
     """Return what memory itself says as an answer."""
-    return Answer(told.text, told.confidence, evidence=told.evidence)
+    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
 
 
 class BlindAnswerer:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from eqa_nodes.core.answering import RECOLLECTED_FROM, answer_of, check_question
+from eqa_nodes.core.answering import answer_of, check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
@@ -146,8 +146,8 @@ class Search:
 
     def _recollected(self, told: Recollection) -> Answer:
         """Answer from memory alone; where that says where something is now, and long ago, look there first."""
-        self.privileged = RECOLLECTED_FROM
         self.answered = answer_of(told)  # what is left when the drive fails
+        self.privileged = self.answered.receipt.privileged
         if told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached():
             self._look_again(told.evidence[0])
             self.answered = answer_of(self.ports.memory.recollect(self.question.text) or told)

@@ -36,7 +36,7 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
     where an earlier session knew such a thing: what only this one has seen, the answerer judges from its views.
     """
-    asked = " ".join(question.lower().strip(" ?!.").split())
+    asked = _plain(question)
     if match := _first(_WHEN, asked):
         return _when(store, match["thing"], now_ns)
     if match := _first(_WHERE, asked):
@@ -44,6 +44,16 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     if match := _CHANGED.match(asked):
         return _changed(store, match["rest"], now_ns)
     return None
+
+
+def about_past(question: str) -> bool:
+    """Say whether a question is one that `recollect` may answer."""
+    asked = _plain(question)
+    return bool(_first((*_WHEN, *_WHERE), asked) or _CHANGED.match(asked))
+
+
+def _plain(question: str) -> str:
+    return " ".join(question.lower().strip(" ?!.").split())
 
 
 def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
