@@ -93,7 +93,7 @@ class Search:
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
         self.ended = ""  # why exploration ended by itself
-        self.privileged: tuple[str, ...] = ()  # what an answer of memory itself rests on
+        self.privileged: tuple[str, ...] = ()  # what an answer of memory itself rests on: the answerer has no part in it
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""
@@ -331,7 +331,7 @@ class Search:
         before, now = self.spent_before, self.ports.answerer.spent()
         return Receipt(steps - self.at_start.steps, metres - self.at_start.metres, time.monotonic() - self.started,
                        now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
-                       tuple(dict.fromkeys((*now.privileged, *self.privileged))))
+                       self.privileged or now.privileged)
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
         self._count_travelled()

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from eqa_nodes import messages
+from eqa_nodes.cli import main
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
@@ -94,7 +95,9 @@ def kind_in(views: list[Keyframe]) -> str:
     return min(last, key=lambda kind: (last[kind], kind))
 
 
-def test_the_next_graph_tells_what_the_last_one_saw(visited: tuple[Path, list[Keyframe]]) -> None:
+def test_the_next_graph_tells_what_the_last_one_saw(visited: tuple[Path, list[Keyframe]],
+                                                    monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
     folder, views = visited
     kind, by_id = kind_in(views), {v.id: v for v in views}
     newest = max(v.stamp_ns for v in by_id.values())
@@ -108,6 +111,10 @@ def test_the_next_graph_tells_what_the_last_one_saw(visited: tuple[Path, list[Ke
         answer = second.client.ask(WHEN._replace(text=WHEN.text.format(kind)))
         left = second.client.ask(LEFT._replace(text=LEFT.text.format(kind)))
         shown = {v.id: v for v in second.views(text=kind, limit=50)}
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(second.runner.graph.domain))
+        words = [WHEN.text.format(kind), "--attach", "--keep-memory", "--scene", SCENE]
+        assert main(["ask", *words]) == 0  # in an episode of its own
+        assert "0 steps" in (printed := capsys.readouterr().out) and f"{kind}, last seen" in " ".join(printed.split())
     assert response.found and response.text == answer.text and "s after the start" in answer.text
     assert (answer.error, answer.receipt.steps, answer.receipt.calls) == (ErrorCode.NONE, 0, 0)
     assert "labels" in answer.receipt.privileged

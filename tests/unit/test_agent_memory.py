@@ -84,12 +84,13 @@ def test_an_answer_of_memory_says_that_it_rests_on_labels() -> None:
     assert Home(told=[WHEN]).put(Question("When did you last see the kettle?")).receipt.privileged == ("labels",)
     assert Home(shows={1: 0.8}).put(LEFT).receipt.privileged == ()  # nothing came from memory's things
     told = _Labelled(told=[WHEN]).put(Question("When did you last see the kettle?"))
-    assert told.receipt.privileged == ("labels",)  # once
+    assert told.receipt.privileged == ("labels",)  # the answerer was not asked
+    assert _Labelled(shows={1: 0.8}).put(LEFT).receipt.privileged == ("LabelAnswerer",)
 
 
 class _Labelled(Home):
     def spent(self) -> Receipt:
-        return Receipt(privileged=("labels",))
+        return Receipt(privileged=("LabelAnswerer",))
 
 
 @pytest.mark.parametrize("now", [
