@@ -93,7 +93,7 @@ class Search:
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
         self.ended = ""  # why exploration ended by itself
-        self.privileged: tuple[str, ...] = ()  # what an answer of memory itself rests on: the answerer has no part in it
+        self.privileged: tuple[str, ...] = ()  # what an answer of memory alone rests on
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""

@@ -270,6 +270,21 @@ def test_what_is_private_is_blacked_out_before_it_is_stored(tmp_path: Path) -> N
     store.close()
 
 
+def test_a_zone_is_the_same_place_in_every_aligned_map(tmp_path: Path) -> None:
+    """The kettle stands in the zone, the desk 10 m away: whichever map the robot drives in."""
+    zone = MemoryConfig(privacy=PrivacyConfig(zones=(1.5, -1.0, 2.5, 1.0)))
+    store = MemoryStore(tmp_path / "memory.db", zone)
+    store.reset("first", map_name="home")
+    store.take(frame(NOON, Pose2(10.0, 0.0, 0.0), boxes={4: (20, 16, 32, 30)}), LABELS)
+    store.reset("second", keep=True, map_name="other")
+    store.align("other", "home", Transform((-10.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    origin = frame(NOON + HOUR, Pose2(10.0, 0.0, 0.0), boxes={1: (20, 16, 32, 30)})  # of home
+    seen = store.take(origin, LABELS)
+    assert seen is not None and seen.sightings == ()
+    assert [o.kind for o in store.objects()] == ["desk"]
+    store.close()
+
+
 def test_masks_of_kinds_image_and_zones() -> None:
     f = frame(1, boxes={1: (10, 10, 40, 40), 2: (40, 10, 60, 40)})
     same, labels = masked(f, LABELS, PrivacyConfig())

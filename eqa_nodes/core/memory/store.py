@@ -104,10 +104,10 @@ class MemoryStore:
         """
         with self._lock:
             self._check(frame)
-            frame, labels = masked(frame, labels, self._config.privacy)
             inward = self._maps.inward()
             if inward is not None:
                 frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
+            frame, labels = masked(frame, labels, self._config.privacy)  # zones are of the root map
             self._maps.saw(frame.stamp_ns)
             counts = instances(frame, labels, self._config.perception)
             seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
