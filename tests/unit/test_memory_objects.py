@@ -97,6 +97,16 @@ def test_what_is_hidden_or_out_of_view_is_not_gone(store: MemoryStore) -> None:
     assert store.objects()[0].gone_ns == 0
 
 
+def test_what_hung_on_a_wall_is_gone_seen_from_its_side_and_not_from_behind(store: MemoryStore) -> None:
+    _look(store, 0, KETTLE)
+    for i in range(1, 20):
+        _look(store, i, {}, depth=1.88)  # the other face of the wall that it hangs on
+    assert store.objects()[0].gone_ns == 0
+    for i in range(20, 25):
+        _look(store, i, {}, depth=2.02)  # the bare wall
+    assert store.objects()[0].gone_ns == NOON + 24 * SECOND
+
+
 def test_a_place_without_depth_says_nothing(store: MemoryStore) -> None:
     _look(store, 0, KETTLE)
     for i in range(1, 20):

@@ -18,6 +18,7 @@ from eqa_nodes.core.types import Frame, Sighting
 
 Point = tuple[float, float, float]
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
+_TOUCH_M = 0.05  # less than a wall is thick
 
 
 @dataclass(frozen=True)
@@ -200,5 +201,5 @@ def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: Object
     u, v = (np.where(inside, i, 0).astype(int) for i in (u, v))
     depth = frame.depth_m[v, u]
     through = (depth > z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
-    hidden = (~(depth >= z - c.gone_slack_m - (high - low).max(axis=1)[:, None] / 2)).mean(axis=1)  # NaN and 0 hide too
+    hidden = (~(depth >= z - _TOUCH_M)).mean(axis=1)  # also by what it hangs on, seen from behind; NaN and 0 hide too
     return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]
