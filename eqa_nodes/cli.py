@@ -77,6 +77,8 @@ def _ask(p: argparse.ArgumentParser) -> None:
     p.add_argument("--scene", default="house:1000", help="where (default: house:1000)")
     p.add_argument("--attach", action="store_true",
                    help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
+    p.add_argument("--keep-memory", action="store_true",
+                   help="with --attach: what that graph remembers stays when the episode begins")
     p.add_argument("--no-explore", dest="explore", action="store_false", help="answer from memory only")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
     p.add_argument("--evidence", type=Path, metavar="DIR", help="write the images that prove the answer there")

@@ -18,9 +18,10 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answering import check_question
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Receipt
-from eqa_nodes.history_views import Selection, Views, check_selection, open_views
+from eqa_nodes.core.types import Answer, Keyframe, Question, Receipt
+from eqa_nodes.history_views import RecalledViews, Selection, Views, check_selection, open_views
 from eqa_nodes.settings import AnswererSettings
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class HistoryRunner:
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
-        self._force_guess, self._listener = force_guess, listener
+        self._force_guess, self._listener, self._blind = force_guess, listener, answerer.answerer == "blind"
         self._answerer = make_answerer(answerer.answerer, answerer.backend, selection.k)
         self._views: OrderedDict[str, Views] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
@@ -85,21 +86,23 @@ class HistoryRunner:
     def run(self, sample: Sample) -> EpisodeResult:
         """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
         check_question(sample.question)
-        views = self._opened(self._source_of(sample))
-        self._listener("answering")
-        began, question = time.monotonic(), sample.as_question(force_guess=self._force_guess)
-        items = views.items(question)
-        if items or self._force_guess:
-            answer = self._answerer.answer(question, items)
+        source, question = self._source_of(sample), sample.as_question(force_guess=self._force_guess)
+        past = self._opened(source, "recalled") if self._is_past(question) else None
+        began = time.monotonic()
+        told = past.recollect(question) if isinstance(past, RecalledViews) else None
+        if past is not None and told is not None:
+            views, (answer, shown) = past, told
         else:
-            answer = Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
-                            message="nothing was seen that bears on the question")
+            views = self._opened(source, self._selection.frames)
+            self._listener("answering")
+            began = time.monotonic()
+            answer, shown = self._answered(question, views)
         spots = views.kept.spots
         evidence = tuple(e._replace(**spots[str(e.keyframe_id)]._asdict()) for e in answer.evidence)
         answer = replace(answer, evidence=evidence,
                          receipt=replace(answer.receipt, seconds=time.monotonic() - began))
-        trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=[item.keyframe for item in items],
-                             answer=answer, refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
+        trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
+                              refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
         return EpisodeResult(sample.id, answer, None, trace)
 
     def blind(self, sample: Sample) -> Answer:
@@ -111,13 +114,25 @@ class HistoryRunner:
         while self._views:
             self._views.popitem()[1].close()
 
-    def _opened(self, source: Source) -> Views:
-        key = str(source.identity)
+    def _is_past(self, question: Question) -> bool:
+        """Say whether a memory of the history is asked first: it knows things from labels alone, and is not blind."""
+        return self._selection.labels and not (self._blind or question.choices) and about_past(question.text)
+
+    def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
+        items = views.items(question)
+        if items or self._force_guess:
+            return self._answerer.answer(question, items), [item.keyframe for item in items]
+        return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
+                      message="nothing was seen that bears on the question"), []
+
+    def _opened(self, source: Source, frames: str) -> Views:
+        key = f"{frames} of {source.identity}"
         if key in self._unreadable:  # it is not read once more for each of its questions
             raise self._unreadable[key]
         if key not in self._views:
             try:
-                self._views[key] = open_views(source.name, source.identity, source.open, self._selection, self._cache,
+                self._views[key] = open_views(source.name, source.identity, source.open,
+                                              self._selection._replace(frames=frames), self._cache,
                                               lambda read, total: self._listener(f"{source.name}: frame {read} of "
                                                                                  f"{total}"))
             except EqaError as error:

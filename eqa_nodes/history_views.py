@@ -19,15 +19,17 @@ import numpy as np
 
 import eqa_nodes
 from eqa_nodes.bags.histories import EpisodeHistory, RecordedFrame
+from eqa_nodes.core.answering import answer_of
 from eqa_nodes.core.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import jpeg_of
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.perception import caption_of, region_of, sightings
 from eqa_nodes.core.places import places_of
 from eqa_nodes.core.privacy import masked
-from eqa_nodes.core.types import Frame, Keyframe, Label, MemoryObject, Question, Recalled, RecallQuery
+from eqa_nodes.core.types import Answer, Frame, Keyframe, Label, MemoryObject, Question, Recalled, RecallQuery
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
@@ -115,6 +117,14 @@ class _Remembered:
         self.kept, self.k = kept, selection.k
         self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
 
+    def recollect(self, question: Question) -> tuple[Answer, list[Keyframe]] | None:
+        """Return what memory itself says to a question about the past, with the views that prove it."""
+        told = self.store.recollect(question.text)
+        if told is None:
+            return None
+        proof = [self.store.keyframe(e.keyframe_id) for e in told.evidence]
+        return answer_of(told), [view for view in proof if view is not None]
+
     def close(self) -> None:
         """Close the memory."""
         self.store.close()
@@ -176,7 +186,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     check_selection(selection)
     policy = POLICIES[selection.frames]
     made_by = selection if policy is UniformViews else selection._replace(k=0, frames=_MEMORY)  # serves every question
-    key = {"history": identity, "selection": made_by, "version": eqa_nodes.__version__}
+    key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()

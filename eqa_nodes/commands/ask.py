@@ -69,7 +69,7 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
                         force_guess=arguments.force_guess)
     with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}) as client:
         if arguments.scene:
-            client.reset(arguments.scene, "question", None, 0)
+            client.reset(arguments.scene, "question", None, 0, arguments.keep_memory)
         return client.ask(question, lambda feedback: show(progress_of(feedback)))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
+from contextlib import closing
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.codec import write_bytes
+from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.changes import name_of, place_of
@@ -22,77 +25,87 @@ console = Console()
 
 def info(args: Namespace) -> int:
     """Print what is in the file."""
-    store = MemoryStore(args.file, write=False)
-    for name, value in store.info().items():
-        console.print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
-    table = Table("session", "map", "place")
-    for session, map_name, place in store.sessions():
-        table.add_row(session or "(unnamed)", map_name, str(place))
-    console.print(table)
+    with _opened(args) as store:
+        for name, value in store.info().items():
+            console.print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+        table = Table("session", "map", "place")
+        for session, map_name, place in store.sessions():
+            table.add_row(session or "(unnamed)", map_name, str(place))
+        console.print(table)
     return 0
 
 
 def objects(args: Namespace) -> int:
     """Print the things that are remembered; --save writes the best picture of each."""
-    store = MemoryStore(args.file, write=False)
-    table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
-    for o in store.objects(args.about or "", args.limit):
-        x, y, z = o.centre
-        state = "gone" if o.gone_ns else o.attributes.get("state", "")
-        table.add_row(name_of(o), place_of(o), f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map",
-                      f"{o.times} times", told(o.last_ns, store.newest_ns), state)
-        if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
-            args.save.mkdir(parents=True, exist_ok=True)
-            (args.save / file_name(o)).write_bytes(crop_of(view.jpeg, o.bbox))
-    console.print(table)
+    with _opened(args) as store:
+        table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
+        for o in store.objects(args.about or "", args.limit):
+            x, y, z = o.centre
+            state = "gone" if o.gone_ns else o.attributes.get("state", "")
+            table.add_row(name_of(o), place_of(o), f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map",
+                          f"{o.times} times", told(o.last_ns, store.newest_ns), state)
+            if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
+                _save(args.save / file_name(o), crop_of(view.jpeg, o.bbox))
+        console.print(table)
     return 0
 
 
 def recall(args: Namespace) -> int:
     """Print the views that a text means, with the reasons; --save writes their pictures."""
-    store = MemoryStore(args.file, write=False)
-    near = tuple(args.near) if args.near else None
-    table = Table("view", "score", "why", "when", "where", "shows")
-    for view, score, why in store.recall(RecallQuery(args.text, args.limit, near=near)):
-        table.add_row(str(view.id), f"{score:.2f}", why, told(view.stamp_ns, store.newest_ns),
-                      f"{view.pose.x:.2f}, {view.pose.y:.2f} {view.region}".strip(), view.caption[:60])
-        if args.save:
-            args.save.mkdir(parents=True, exist_ok=True)
-            (args.save / f"view-{view.id}.jpg").write_bytes(view.jpeg)
-    console.print(table)
+    with _opened(args) as store:
+        near = tuple(args.near) if args.near else None
+        table = Table("view", "score", "why", "when", "where", "shows")
+        for view, score, why in store.recall(RecallQuery(args.text, args.limit, near=near)):
+            table.add_row(str(view.id), f"{score:.2f}", why, told(view.stamp_ns, store.newest_ns),
+                          f"{view.pose.x:.2f}, {view.pose.y:.2f} {view.region}".strip(), view.caption[:60])
+            if args.save:
+                _save(args.save / f"view-{view.id}.jpg", view.jpeg)
+        console.print(table)
     return 0
 
 
 def ask(args: Namespace) -> int:
     """Print what memory itself says about the past."""
-    store = MemoryStore(args.file, write=False)
-    said = store.recollect(args.question)
-    if said is None:
-        raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and \"What "
-                          "changed since ...?\", about things that it has seen; eqa ask asks the robot")
-    console.print(f"{said.text}  ({said.confidence:.0%} sure)")
-    for proof in said.evidence:
-        console.print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at ({proof.pose.x:.2f}, "
-                      f"{proof.pose.y:.2f}): {proof.note}")
+    with _opened(args) as store:
+        said = store.recollect(args.question)
+        if said is None:
+            raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and "
+                              "\"What changed since ...?\", about things that it has seen; eqa ask asks the robot")
+        console.print(f"{said.text}  ({said.confidence:.0%} sure)")
+        for proof in said.evidence:
+            console.print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at "
+                          f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {proof.note}")
     return 0
 
 
 def forget(args: Namespace) -> int:
     """Delete for good."""
-    store = MemoryStore(args.file)
     near = tuple(args.near) if args.near else None
     selection = Selection(args.region or "", args.kind or "", near, everything=args.everything)
-    keyframes, things = store.forget(within(selection, args.when or "", store.newest_ns))
-    store.close()
+    with _opened(args, write=True) as store:
+        keyframes, things = store.forget(within(selection, args.when or "", store.newest_ns))
     console.print(f"forgot {keyframes} views and {things} things. Bags are files of their own: delete those as well")
     return 0
 
 
 def align(args: Namespace) -> int:
     """Say where one map lies in another."""
-    store = MemoryStore(args.file)
     x, y, degrees = args.pose
-    store.align(args.map, args.known, Pose2(x, y, math.radians(degrees)).transform())
-    store.close()
+    with _opened(args, write=True) as store:
+        store.align(args.map, args.known, Pose2(x, y, math.radians(degrees)).transform())
     console.print(f"{args.map} lies in {args.known} at ({x:g}, {y:g}) m, turned by {degrees:g} degrees")
     return 0
+
+
+def _save(path: Path, jpeg: bytes) -> None:
+    try:
+        write_bytes(path, jpeg)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written ({error}): name another folder") from error
+
+
+def _opened(args: Namespace, write: bool = False) -> closing[MemoryStore]:
+    """Open the file; one that is not there is not made. Raises StorageError."""
+    if not args.file.is_file():
+        raise StorageError(f"there is no memory {args.file}: name the file that the memory node wrote")
+    return closing(MemoryStore(args.file, write=write))

@@ -9,10 +9,21 @@ from dataclasses import replace
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types import Answer, Evidence, Keyframe, Question, RankedRegion, Recalled, Receipt, ViewAssessment
+from eqa_nodes.core.types import (
+    Answer,
+    Evidence,
+    Keyframe,
+    Question,
+    RankedRegion,
+    Recalled,
+    Receipt,
+    Recollection,
+    ViewAssessment,
+)
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
+RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels alone
 _LETTERED = re.compile(r"\s*\(?([A-Za-z])(?:[).:]|\s*$)")
 
 
@@ -49,6 +60,11 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
     """Return evidence that points to the views, each once, MAX_EVIDENCE at most."""
     unique = {view.id: view for view in views}
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in list(unique.values())[:MAX_EVIDENCE])
+
+
+def answer_of(told: Recollection) -> Answer:
+    """Return what memory itself says as an answer."""
+    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
 
 
 class BlindAnswerer:

@@ -16,8 +16,9 @@ from eqa_nodes.core.types import Frame, Label
 class PrivacyConfig:
     """What is blacked out: colour, depth and labels alike.
 
-    kinds: of labelled things ("person", "monitor"). zones: rectangles of the map, four numbers each (x_min, y_min,
-    x_max, y_max, metres): what lies in them, and any pixel without depth, which may. image: rectangles of the image,
+    kinds: of labelled things ("person", "monitor"). zones: rectangles of the map (of aligned ones that in which the
+    others lie), four numbers each (x_min, y_min, x_max, y_max, metres): what lies in them, and any pixel without depth,
+    which may. image: rectangles of the image,
     four shares of its width and height each (left, top, right, bottom, 0..1).
     """
 

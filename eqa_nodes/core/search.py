@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.answering import answer_of, check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
@@ -49,7 +49,9 @@ class AgentConfig:
     assess_while_driving: bool = False  # judge views on the way, and stop where one promises an answer (live only)
     look_s: float = 0.5  # how often to ask for new views meanwhile, wall clock
     max_failed_legs: int = 5  # drives in a row that did not move the robot
-    stale_s: float = 4 * 3600.0  # what was seen longer ago is looked at again where that is allowed
+    # what was seen longer ago is looked at again where that is allowed; at least memory.keyframes.refresh_s, or that
+    # look shows memory nothing new
+    stale_s: float = 4 * 3600.0
 
 
 class Progress(NamedTuple):
@@ -91,6 +93,7 @@ class Search:
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
         self.ended = ""  # why exploration ended by itself
+        self.privileged: tuple[str, ...] = ()  # what an answer of memory alone rests on
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""
@@ -143,10 +146,12 @@ class Search:
 
     def _recollected(self, told: Recollection) -> Answer:
         """Answer from memory alone; where that says where something is now, and long ago, look there first."""
+        self.answered = answer_of(told)  # what is left when the drive fails
+        self.privileged = self.answered.receipt.privileged
         if told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached():
             self._look_again(told.evidence[0])
-            told = self.ports.memory.recollect(self.question.text) or told
-        return Answer(told.text, told.confidence, evidence=told.evidence)
+            self.answered = answer_of(self.ports.memory.recollect(self.question.text) or told)
+        return self._worth_saying(self.answered)
 
     def _remembered_answers(self) -> bool:
         """Say whether memory answers; what it saw long ago has to be seen again."""
@@ -156,7 +161,7 @@ class Search:
             self._take(views, self.ports.answerer.assess(self.question, views))
         if not items or not self._enough(remembered := self._answer_from(items)):
             return False
-        if not self._stale(remembered.evidence):
+        if not self._stale(remembered.evidence) or self._limit_reached():
             return True
         self._look_again(remembered.evidence[0])
         views = self.ports.memory.since(0)[-self.config.recall_limit:]
@@ -326,7 +331,7 @@ class Search:
         before, now = self.spent_before, self.ports.answerer.spent()
         return Receipt(steps - self.at_start.steps, metres - self.at_start.metres, time.monotonic() - self.started,
                        now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
-                       now.privileged)
+                       self.privileged or now.privileged)
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
         self._count_travelled()

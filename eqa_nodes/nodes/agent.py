@@ -11,10 +11,11 @@ from std_msgs.msg import String
 
 from eqa_nodes.core.agent import Agent, Progress
 from eqa_nodes.core.codec import dumps
-from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.errors import ErrorCode, SimulatorError
 from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types import Answer, Limits, Question
 from eqa_nodes.graph import ACTIONS
+from eqa_nodes.messages import stamp_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, run_node
@@ -81,18 +82,29 @@ class AgentNode(EqaNode):
         handle.publish_feedback(feedback)
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Begin an episode: the simulator first (it gives the stamp), then who observes, then the first observation."""
+        """Begin an episode: the simulator first (it gives the stamp), who observes, the first observation."""
         with self._busy:
             deadline = self.config.node.call_deadline_s
             request.episode.header = convert.header(self.odometry.newest_ns)
-            begun = self._remote["reset_simulator"].call(deadline, episode=request.episode)
-            for key in self._resets:
-                self._remote[key].call(deadline, episode=begun.episode)
-            self.send("episode", begun.episode)
+            response.episode = self._begun(request.episode, deadline)
+            self.send("episode", response.episode)
             act = self._remote["act"]
             act.call(self.config.observe_deadline_s, action=act.Request.OBSERVE)
-        response.episode = begun.episode
         return response
+
+    def _begun(self, asked: Any, deadline_s: float) -> Any:
+        """Return the episode as begun; it begins once more, later, where memory has seen stamps as late as its own."""
+        for _ in range(2):
+            begun = self._remote["reset_simulator"].call(deadline_s, episode=asked).episode
+            for key in self._resets:
+                told = self._remote[key].call(deadline_s, episode=begun).episode
+                if stamp_of(told) > stamp_of(begun):
+                    asked.header = told.header
+                    break
+            else:
+                return begun
+        raise SimulatorError(f"the episode begins at {stamp_of(begun) / 1e9:.3f} s, and memory has seen "
+                             f"{stamp_of(told) / 1e9:.3f} s: begin it without keep_memory")
 
 
 def _question(goal: Any) -> Question:

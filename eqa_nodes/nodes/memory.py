@@ -10,6 +10,7 @@ from eqa_nodes import messages
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection, within
+from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
@@ -33,15 +34,23 @@ class MemoryNode(ObserverNode):
         if self.store is not None and not episode.keep_memory:
             self.store.close()
             self.store = None
-        if episode.episode_id and self.store is None:
-            name = self.config.file or f"{episode.episode_id}.sqlite"
-            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
+        self._open(episode.episode_id)
         if self.store is None or (late and self._goes_on(self.store, episode.episode_id)):
             return
         self.store.reset(episode.episode_id, late or episode.keep_memory, episode.map_name)
         if episode.known_map:
             self.store.align(episode.map_name or episode.episode_id, episode.known_map,
                              messages.pose_of(episode.known_from_map))
+
+    def not_before(self, episode: Any) -> int:
+        """Return what comes after all that is remembered, where that stays and the episode's clock is a simulator's.
+
+        That begins anew with each process; "last seen" needs one that goes on. A calendar's stamps stay as they are.
+        """
+        if not episode.keep_memory or messages.stamp_of(episode) >= WALL_NS:
+            return 0
+        self._open(episode.episode_id)
+        return self.store.newest_ns + 1 if self.store is not None and len(self.store) else 0
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         store = self._opened()
@@ -52,6 +61,11 @@ class MemoryNode(ObserverNode):
             raise
         if keyframe is not None:
             self.send("keyframes", convert.keyframe_msg(keyframe))
+
+    def _open(self, episode_id: str) -> None:
+        if episode_id and self.store is None:
+            name = self.config.file or f"{episode_id}.sqlite"
+            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
 
     def _recall(self, request: Any, response: Any) -> Any:
         if self.failure is not None:
@@ -66,7 +80,7 @@ class MemoryNode(ObserverNode):
     def _recollect(self, request: Any, response: Any) -> Any:
         if self.failure is not None:
             raise self.failure
-        told = self._opened().recollect(request.question, max(0, self.last_ns))
+        told = self._opened().recollect(request.question, self._now_ns())
         if told is not None:
             response.found, response.text, response.confidence = True, told.text, told.confidence
             response.verify = told.verify
@@ -77,7 +91,7 @@ class MemoryNode(ObserverNode):
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = Selection(request.region, request.kind, near, messages.ns_of(request.after),
                               messages.ns_of(request.before), request.everything)
-        forgotten = self._opened().forget(within(selection, request.when, max(0, self.last_ns)))
+        forgotten = self._opened().forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
         return response
 
@@ -86,6 +100,10 @@ class MemoryNode(ObserverNode):
         """Say whether this episode was begun in the file: then this node was started again in its middle."""
         sessions = store.sessions()
         return bool(sessions) and sessions[-1][0] == episode_id
+
+    def _now_ns(self) -> int:
+        """Return the newest stamp: of this episode's last frame, before that of what is remembered."""
+        return self.last_ns if self.last_ns >= 0 else self._opened().newest_ns
 
     def _opened(self) -> MemoryStore:
         if self.store is None:

@@ -36,6 +36,10 @@ class EpisodeNode(EqaNode):
         """Begin an episode (eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
         raise NotImplementedError
 
+    def not_before(self, episode: Any) -> int:
+        """Return the first stamp in ns that an episode may begin with; an earlier one is told so and not begun."""
+        return 0
+
     def again(self) -> None:
         """Publish once more what was derived from the last observation (it was asked for again)."""
 
@@ -44,8 +48,12 @@ class EpisodeNode(EqaNode):
         self._taken.publish(convert.header(stamp_ns, self.get_name()))
 
     def _reset(self, request: Any, response: Any) -> Any:
-        self._begin(request.episode, late=False)
         response.episode = request.episode
+        first_ns = self.not_before(request.episode)
+        if messages.stamp_of(request.episode) < first_ns:
+            response.episode.header = convert.header(first_ns)
+        else:
+            self._begin(request.episode, late=False)
         return response
 
     def _late(self, episode: Any) -> None:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -110,6 +111,67 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     assert sum(isinstance(part, bytes) for part in message.parts) == 20
     assert (answer.text, answer.receipt.calls, answer.receipt.privileged) == ("a table", 1, ())
     assert [e.frame for e in answer.evidence] == [len(open_history(bag)) - 1]  # the last of those even in time
+
+
+def _seen_last(tour: TourHistory) -> str:
+    """A kind of thing that the tour loses sight of: the memory of that is older than the history's end."""
+    last = {tour.labels[i].kind: r.frame.stamp_ns for r in tour.recorded() if r.frame.labels is not None
+            for i in np.flatnonzero(np.bincount(r.frame.labels.ravel()) > 200).tolist() if i in tour.labels}
+    return min(sorted(set(last) - {"stairs", "wall", "door", "window"}), key=lambda kind: last[kind])
+
+
+@pytest.fixture(scope="module")
+def house() -> TourHistory:
+    planned = plan_tour("house:3", RECIPES["express"], 1)
+    return TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(160, 120, height_m=1.5))))
+
+
+@pytest.mark.parametrize("frames", ["uniform", "recalled", "objects"])
+def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, house: TourHistory,
+                                                                tmp_path: Path) -> None:
+    folder = tmp_path / "tour"
+    write_bag(house, folder, labels=house.labels)
+    runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(), Selection(frames, 12, labels=True),
+                           tmp_path / "cache")
+    kind = _seen_last(house)
+    result = runner.run(Sample("q", f"When did you last see the {kind}?", ""))
+    answer = result.answer
+    assert "s after the start" in answer.text and not answer.abstained
+    assert (answer.receipt.calls, answer.receipt.privileged) == (0, ("labels",))
+    original = {r.index: r for r in open_history(folder).recorded()}
+    for e in answer.evidence:
+        r = original[e.frame]
+        assert (e.stamp_ns, e.offset_ns, e.pose) == (r.frame.stamp_ns, r.offset_ns, r.frame.pose)
+        assert any(house.labels[i].kind == kind for i in np.unique(r.frame.labels).tolist() if i in house.labels)
+    assert result.trace is not None
+    assert [k.id for k in result.trace.keyframes] == [e.keyframe_id for e in answer.evidence]
+    other = runner.run(Sample("q", f"Is there a {kind}?", "yes")).answer
+    assert other.receipt.privileged == ("LabelAnswerer",)  # a question about what is there is the answerer's
+    never = runner.run(Sample("q", "When did you last see the helicopter?", "")).answer
+    assert never.receipt.privileged == ("LabelAnswerer",)
+    runner.close()
+
+
+@pytest.mark.parametrize("answerer", ["label", "blind"])
+def test_memory_is_not_asked_where_it_must_not_be(answerer: str, bag: Path, tour: TourHistory, tmp_path: Path) -> None:
+    """With options to choose from, and where answers are to be blind; without labels it knows no things."""
+    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer=answerer),
+                           Selection("uniform", 12, labels=True), tmp_path)
+    choices = ("today", "never") if answerer == "label" else ()
+    sample = Sample("q", f"When did you last see the {seen_on(tour)}?", "today", choices=choices)
+    assert runner.run(sample).answer.receipt.privileged != ("labels",)
+    assert [folder.name.count("tour") for folder in tmp_path.iterdir()] == [1]  # no memory was made beside the views
+    runner.close()
+
+
+def test_when_something_was_seen_last_on_the_command_line(house: TourHistory, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    write_bag(house, tmp_path / "tour", labels=house.labels)
+    words = ["ask", f"When did you last see the {_seen_last(house)}?", "--history", str(tmp_path / "tour")]
+    assert main([*words, "--evidence", str(tmp_path / "proof")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "s after the start" in printed and "s into the bag)" in printed and "privileged: labels" in printed
+    assert sorted((tmp_path / "proof").iterdir())
 
 
 def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> None:

@@ -111,6 +111,60 @@ def test_a_better_alignment_replaces_the_first(store: MemoryStore) -> None:
         store.align("attic", "home", Transform.identity())
 
 
+    with pytest.raises(StorageError, match="'home' cannot lie in itself"):
+        store.align("home", "home", TURNED)
+
+
+def test_a_better_alignment_moves_the_things_that_this_map_alone_has_seen(store: MemoryStore) -> None:
+    store.take(frame(NOON, boxes={1: (10, 10, 40, 40)}), LABELS)
+    store.reset("second", keep=True)
+    store.take(frame(NOON + HOUR, boxes={4: (10, 10, 40, 40)}), LABELS)
+    home = {o.kind: o.centre for o in store.objects()}
+    for metres in (3.0, 4.0):
+        store.align("second", "home", Transform((metres, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    store.reset("third", keep=True, map_name="home")
+    kettle, desk = (next(o.centre for o in store.objects() if o.kind == kind) for kind in ("kettle", "desk"))
+    assert kettle == home["kettle"] and desk == pytest.approx((home["desk"][0] + 4.0, *home["desk"][1:]))
+
+
+def test_one_thing_that_two_maps_know_is_not_missed_where_it_is_seen(store: MemoryStore) -> None:
+    kettle = {1: (20, 16, 32, 30)}
+    store.take(frame(NOON, boxes=kettle), LABELS)
+    store.reset("second", keep=True)
+    store.take(frame(NOON + HOUR, boxes=kettle), LABELS)
+    store.align("second", "home", Transform.identity())
+    for i in range(1, 20):
+        store.take(frame(NOON + HOUR + i * SECOND, boxes=kettle), LABELS)
+    assert [o.gone_ns for o in store.objects("kettle")] == [0, 0]
+
+
+def test_a_place_to_forget_is_one_of_the_running_map(store: MemoryStore) -> None:
+    store.take(frame(NOON, Pose2(1.0, 0.0, 0.0), {1: (10, 10, 40, 40)}), LABELS)
+    store.reset("second", keep=True)
+    store.take(frame(NOON + HOUR, Pose2(5.0, 5.0, 0.0), {4: (10, 10, 40, 40)}), LABELS)
+    store.align("second", "home", TURNED)
+    assert store.forget(Selection(near=(5.0, 5.0, 0.5))) == (1, 1)
+    assert [o.kind for o in store.objects()] == ["kettle"]
+
+
+def test_a_view_of_an_unknown_place_stays_in_its_own_frame(store: MemoryStore) -> None:
+    there = store.take(frame(NOON, Pose2(1.0, 0.0, 0.0), {1: (10, 10, 40, 40)}), LABELS)
+    store.reset("second", keep=True, map_name="barn")
+    store.reset("third", keep=True, map_name="stable")
+    store.align("stable", "barn", TURNED)
+    assert there is not None and store.keyframe(there.id) == there
+
+
+def test_the_newest_stamp_is_that_of_the_last_look(store: MemoryStore) -> None:
+    for second in range(5):
+        store.take(frame(NOON + second * SECOND, boxes={1: (10, 10, 40, 40)}), LABELS)
+    assert len(store) == 1
+    store.close()
+    again = MemoryStore(store.path)
+    assert again.newest_ns == NOON + 4 * SECOND and again.session_began_ns == NOON
+    again.close()
+
+
 def test_a_restart_goes_on(store: MemoryStore) -> None:
     first = _tour(store, NOON)
     store.close()
@@ -213,6 +267,21 @@ def test_what_is_private_is_blacked_out_before_it_is_stored(tmp_path: Path) -> N
     assert keyframe is not None
     assert [s.label.kind for s in keyframe.sightings] == ["counter"]
     assert b"kettle" not in _bytes_of(store)
+    store.close()
+
+
+def test_a_zone_is_the_same_place_in_every_aligned_map(tmp_path: Path) -> None:
+    """The kettle stands in the zone, the desk 10 m away: whichever map the robot drives in."""
+    zone = MemoryConfig(privacy=PrivacyConfig(zones=(1.5, -1.0, 2.5, 1.0)))
+    store = MemoryStore(tmp_path / "memory.db", zone)
+    store.reset("first", map_name="home")
+    store.take(frame(NOON, Pose2(10.0, 0.0, 0.0), boxes={4: (20, 16, 32, 30)}), LABELS)
+    store.reset("second", keep=True, map_name="other")
+    store.align("other", "home", Transform((-10.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    origin = frame(NOON + HOUR, Pose2(10.0, 0.0, 0.0), boxes={1: (20, 16, 32, 30)})  # of home
+    seen = store.take(origin, LABELS)
+    assert seen is not None and seen.sightings == ()
+    assert [o.kind for o in store.objects()] == ["desk"]
     store.close()
 
 

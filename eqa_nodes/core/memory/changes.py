@@ -35,13 +35,16 @@ class _Sight(NamedTuple):
 
 
 def changes(db: Database, where: Maps, objects: list[MemoryObject], since_ns: int) -> list[Change]:
-    """Return what changed since a stamp, among objects of the running session's map: moved, state, gone, new."""
+    """Return what changed since a stamp, among objects of the running session's map: moved, state, gone, new.
+
+    What was first seen later is compared with how it was then.
+    """
     found: dict[str, list[Change]] = {"moved": [], "state": [], "gone": [], "new": []}
-    gone = [o for o in objects if o.here and o.gone_ns >= since_ns and o.gone_ns and o.first_ns < since_ns]
+    gone = [o for o in objects if o.here and o.gone_ns >= since_ns and o.gone_ns]
     new = [o for o in objects if o.here and o.first_ns >= since_ns and o.times >= _MIN_TIMES and not o.gone_ns]
     for o in gone:
-        before, after = _sight(db, o.id, since_ns, before=True), _looked_at(db, where, o.gone_ns)
-        moved_to = next((n for n in new if _same(o, n)), None)
+        before, after = _sight(db, o.id, max(since_ns, o.first_ns + 1)), _looked_at(db, where, o.gone_ns)
+        moved_to = next((n for n in new if _same(o, n) and n.first_ns > o.last_ns), None)
         if moved_to is not None:
             new.remove(moved_to)
             found["moved"].append(Change("moved", moved_to, before.keyframe if before else 0, moved_to.keyframe_id,
@@ -51,8 +54,9 @@ def changes(db: Database, where: Maps, objects: list[MemoryObject], since_ns: in
     for o in new:
         if _was_there(db, where, o.room, since_ns):
             found["new"].append(Change("new", o, 0, o.keyframe_id, "", place_of(o)))
-    for o in (o for o in objects if o.here and o.first_ns < since_ns <= o.last_ns and not o.gone_ns):
-        before, after_sight = _sight(db, o.id, since_ns, before=True), _sight(db, o.id, since_ns, before=False)
+    for o in (o for o in objects if o.here and since_ns <= o.last_ns and not o.gone_ns):
+        before = _sight(db, o.id, max(since_ns, o.first_ns + 1))
+        after_sight = _sight(db, o.id, o.last_ns + 1)
         if before is None or after_sight is None:
             continue
         was, now = ({k: v for k, v in sight.attributes.items() if k in _TELLING} for sight in (before, after_sight))
@@ -81,11 +85,10 @@ def _same(a: MemoryObject, b: MemoryObject) -> bool:
     return canonical(name_of(a)) == canonical(name_of(b))
 
 
-def _sight(db: Database, number: int, stamp_ns: int, before: bool) -> _Sight | None:
-    """Return the last keyframe that shows an object before a stamp, or the last of all if that is not older."""
-    row = db.execute(f"SELECT keyframe, attributes, stamp_ns FROM seen JOIN keyframes ON keyframes.id = keyframe "
-                     f"WHERE object = ? {'AND stamp_ns < ?' if before else 'AND stamp_ns >= ?'} "
-                     "ORDER BY keyframe DESC LIMIT 1", (number, stamp_ns)).fetchone()
+def _sight(db: Database, number: int, before_ns: int) -> _Sight | None:
+    """Return the last keyframe that shows an object before a stamp, None without one."""
+    row = db.execute("SELECT keyframe, attributes FROM seen JOIN keyframes ON keyframes.id = keyframe "
+                     "WHERE object = ? AND stamp_ns < ? ORDER BY keyframe DESC LIMIT 1", (number, before_ns)).fetchone()
     return None if row is None else _Sight(row[0], json.loads(row[1]))
 
 

@@ -17,14 +17,15 @@ from typing import Any
 
 from eqa_nodes.core.errors import StorageError
 
-VERSION = 3
+VERSION = 4
 # What decoding raises where the file's pages are whole and what stands in them is not.
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, struct.error)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS maps (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, root INTEGER NOT NULL, root_from_map BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS sessions (number INTEGER PRIMARY KEY, id TEXT NOT NULL, map INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, map INTEGER NOT NULL, began_ns INTEGER);
 CREATE TABLE IF NOT EXISTS keyframes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, root INTEGER NOT NULL, stamp_ns INTEGER NOT NULL,
     cell INTEGER NOT NULL, map_from_base BLOB NOT NULL, camera BLOB NOT NULL, thumb BLOB NOT NULL,

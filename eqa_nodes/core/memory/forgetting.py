@@ -120,10 +120,13 @@ def realign(db: Database, index: Index, where: Maps, name: str, known: str, know
     table = index.rows.copy()
     for i in ids:
         _move(db, table, i, target, by)
+    for number, box in db.execute(  # what other maps in that place have seen too stays where they saw it
+            f"SELECT id, box FROM objects WHERE root = ? AND id NOT IN (SELECT object FROM seen JOIN keyframes "
+            f"ON keyframes.id = keyframe WHERE keyframes.root = objects.root AND NOT ({condition}))",
+            (root, *values)).fetchall():
+        db.execute("UPDATE objects SET root = ?, box = ? WHERE id = ?",
+                   (target, rows.pack_box(*maps.box(by, *rows.unpack_box(box))), number))
     if root != target:
-        for number, box in db.execute("SELECT id, box FROM objects WHERE root = ?", (root,)).fetchall():
-            db.execute("UPDATE objects SET root = ?, box = ? WHERE id = ?",
-                       (target, rows.pack_box(*maps.box(by, *rows.unpack_box(box))), number))
         db.execute("INSERT OR IGNORE INTO content SELECT ?, item FROM content WHERE root = ?", (target, root))
         db.execute("DELETE FROM content WHERE root = ?", (root,))
     index.rewrite(db, table, np.array(ids, np.int64))

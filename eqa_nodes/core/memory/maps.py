@@ -19,22 +19,26 @@ _SAME = Transform.identity()
 
 
 class Maps:
-    """The maps of a memory, and that of the running session. root: of the running session's map."""
+    """The maps of a memory, and that of the running session.
+
+    root: of the running session's map; began_ns: stamp of its first frame, None before that.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.session = self.root = 0
         self.root_from_map = _SAME
+        self.began_ns: int | None = None
         self.load()
 
     def load(self) -> None:
         """Take the newest session from the file."""
-        row = self._db.execute("SELECT sessions.number, root, root_from_map FROM sessions JOIN maps "
+        row = self._db.execute("SELECT sessions.number, root, root_from_map, began_ns FROM sessions JOIN maps "
                                "ON maps.number = sessions.map ORDER BY sessions.number DESC LIMIT 1").fetchone()
         if row is None:
-            self.session, self.root, self.root_from_map = 0, 0, _SAME
+            self.session, self.root, self.root_from_map, self.began_ns = 0, 0, _SAME, None
         else:
-            self.session, self.root, self.root_from_map = row[0], row[1], unpack(row[2])
+            self.session, self.root, self.root_from_map, self.began_ns = row[0], row[1], unpack(row[2]), row[3]
 
     def begin(self, session_id: str, map_name: str) -> None:
         """Note a new session, inside a transaction; a map without a name is a new one, known to no other."""
@@ -44,6 +48,13 @@ class Maps:
             self._db.execute("INSERT INTO maps VALUES (?, ?, ?, ?)", (number, map_name, number, pack(_SAME)))
         self._db.execute("INSERT INTO sessions (id, map) VALUES (?, ?)", (session_id, number))
 
+    def saw(self, stamp_ns: int) -> None:
+        """Note the first frame of the running session: it may show nothing new, and yet time counts from it."""
+        if self.began_ns is None:
+            with self._db.transaction():
+                self._db.execute("UPDATE sessions SET began_ns = ? WHERE number = ?", (stamp_ns, self.session))
+            self.began_ns = stamp_ns
+
     def aligned(self, name: str, known: str, known_from_map: Transform) -> tuple[int, int, Transform]:
         """Note, inside a transaction, where a map lies in another one.
 
@@ -51,6 +62,8 @@ class Maps:
         in the first must be moved into the second (equal roots: within it). Raises StorageError for an unknown name.
         """
         number, root, root_from_map = self._find(name)
+        if self._find(known)[0] == number:
+            raise StorageError(f"the map {name!r} cannot lie in itself: name another one that is known")
         _, target, target_from_known = self._find(known)
         target_from_map = compose(target_from_known, known_from_map)
         target_from_root = compose(target_from_map, inverse(root_from_map))
@@ -77,6 +90,14 @@ class Maps:
     def inward(self) -> Transform | None:
         """Return the transform of what comes in; None: it stays as it is."""
         return None if self.root_from_map == _SAME else self.root_from_map
+
+    def circle(self, near: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+        """Return a circle (x, y, radius, metres) of the running session's map as one of the root's."""
+        inward = self.inward()
+        if near is None or inward is None:
+            return near
+        x, y, _ = point(inward, (near[0], near[1], 0.0))
+        return x, y, near[2]
 
     def outward(self) -> Transform | None:
         """Return the transform of what goes out; None: it stays as it is."""

@@ -18,6 +18,7 @@ from eqa_nodes.core.types import Frame, Sighting
 
 Point = tuple[float, float, float]
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
+_TOUCH_M = 0.05  # less than a wall is thick
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,12 @@ class Objects:
 
         min_pixels: a thing must have been expected to fill four times as many to count as missed.
         """
-        pairs = self._pairs(seen)
+        pairs, alike = self._pairs(seen)
         looked = Looked()
         for i, s in enumerate(seen):
             known = pairs.get(i)
             looked.joined.append((s, self._joined(known, s, frame.stamp_ns) if known else _new(s, frame.stamp_ns)))
-        matched = {known.id for known in pairs.values()}
-        rest = [o for o in self._near(frame) if o.id not in matched and not o.gone_ns]
+        rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
         return looked
@@ -115,11 +115,14 @@ class Objects:
         known = list(self.known.values())
         return [known[i] for i in np.flatnonzero(near)]
 
-    def _pairs(self, seen: Sequence[Sighting]) -> dict[int, Known]:
-        """Return sighting -> object, the best pairs first, each in one pair only."""
+    def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, Known], set[int]]:
+        """Return sighting -> object, the best pairs first, each in one pair only; and what could have been paired.
+
+        Maps that were aligned later can hold one thing twice: seeing it is no look past the other.
+        """
         known = list(self.known.values())
         if not known or not seen:
-            return {}
+            return {}, set()
         low, high = self._boxes[:len(known), 0], self._boxes[:len(known), 1]
         scored = []
         for i, s in enumerate(seen):
@@ -134,7 +137,7 @@ class Objects:
             if i not in pairs and number not in taken:
                 pairs[i] = known[j]
                 taken.add(number)
-        return pairs
+        return pairs, {number for _, _, number, _ in scored}
 
     def _alike(self, known: Known, s: Sighting) -> float:
         """Return the cosine of the kinds' names, 0.25 more for the same colour, 0.25 less for another."""
@@ -213,5 +216,5 @@ def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: Object
     u, v = (np.where(inside, i, 0).astype(int) for i in (u, v))
     depth = frame.depth_m[v, u]
     through = (depth > z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
-    hidden = (~(depth >= z - c.gone_slack_m - (high - low).max(axis=1)[:, None] / 2)).mean(axis=1)  # NaN and 0 hide too
+    hidden = (~(depth >= z - _TOUCH_M)).mean(axis=1)  # also by what it hangs on, seen from behind; NaN and 0 hide too
     return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]

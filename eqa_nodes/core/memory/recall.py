@@ -20,7 +20,7 @@ from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines
 from eqa_nodes.core.memory.index import Index
-from eqa_nodes.core.memory.maps import Maps, point
+from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.times import Window, window_of
 from eqa_nodes.core.types import MemoryObject, RecallQuery
@@ -113,11 +113,7 @@ class Recaller:
         if text and not (query.after_ns or query.before_ns):
             window, text = window_of(text, now)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
-        near = query.near
-        inward = self._maps.inward()
-        if near is not None and inward is not None:
-            x, y, _ = point(inward, (near[0], near[1], 0.0))
-            near = (x, y, near[2])
+        near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
         terms = tuple(word for word in content_words(text) if word not in _IDLE)
         return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text))

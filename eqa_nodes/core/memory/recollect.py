@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eqa_nodes.core.answering import MAX_EVIDENCE
-from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.language import COLOURS, canonical, content_words
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.times import told, window_of
 from eqa_nodes.core.types import Evidence, MemoryObject, Recollection
@@ -18,7 +18,8 @@ _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
 _WHEN = tuple(re.compile(form) for form in (
     rf"^when (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
     rf"^when (?:did|have) (?:you|we|i|anyone) (?:see|seen) {_THING} last$",
-    rf"^when (?:was|were) (?:the last time (?:that )?(?:you|we|i|anyone) saw )?{_THING}(?: last seen)?$"))
+    rf"^when was the last time (?:that )?(?:you|we|i|anyone) saw {_THING}$",
+    rf"^when (?:was|were) {_THING} (?:last seen|seen last)$"))
 _WHERE = tuple(re.compile(form) for form in (
     rf"^where (?:did|have) (?:i|we) (?:last )?(?:leave|left|put|forget|lose|lost) {_THING}(?: last)?$",
     rf"^where (?:did|have) (?:you|we|i|anyone) last (?:see|seen) {_THING}$",
@@ -33,9 +34,9 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     """Return what memory says to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
 
     None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
-    of things that were seen before this session began: what is seen in this one, the answerer judges from its views.
+    where an earlier session knew such a thing: what only this one has seen, the answerer judges from its views.
     """
-    asked = " ".join(question.lower().strip(" ?!.").split())
+    asked = _plain(question)
     if match := _first(_WHEN, asked):
         return _when(store, match["thing"], now_ns)
     if match := _first(_WHERE, asked):
@@ -45,44 +46,54 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     return None
 
 
+def about_past(question: str) -> bool:
+    """Say whether a question is one that `recollect` may answer."""
+    asked = _plain(question)
+    return bool(_first((*_WHEN, *_WHERE), asked) or _CHANGED.match(asked))
+
+
+def _plain(question: str) -> str:
+    return " ".join(question.lower().strip(" ?!.").split())
+
+
 def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
     return next((match for form in forms if (match := form.match(text))), None)
 
 
 def _when(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
-    found = _best(store, thing)
-    if found is None:
+    fitting, sure = _fitting(store, thing)
+    if not fitting:
         return None
-    o, sure = found
+    o = fitting[-1]
     text = ", ".join(filter(None, (told(o.last_ns, now_ns), place_of(o))))
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns))
 
 
 def _where(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
-    found = _best(store, thing)
-    if found is None or found[0].first_ns >= store.session_began_ns:
+    fitting, sure = _fitting(store, thing)
+    if not any(store.known_before(o.id) for o in fitting):
         return None
-    o, sure = found
+    o = fitting[-1]
     text = f"{place_of(o) or 'where the picture shows it'} ({told(o.last_ns, now_ns)})"
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify=o.here and not o.gone_ns)
 
 
-def _best(store: MemoryStore, thing: str) -> tuple[MemoryObject, float] | None:
-    """Return the object that was meant, of several that fit alike the one seen last, and how sure that is."""
+def _fitting(store: MemoryStore, thing: str) -> tuple[list[MemoryObject], float]:
+    """Return the objects that may be meant, the one seen last at the end, and how sure that one is.
+
+    By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
+    """
     _, text = window_of(thing, store.newest_ns)
-    found = store.objects(text)
-    if not found:
-        return None
     wanted = set(content_words(text))
+    found = [o for o in store.objects(text) if _colour_fits(o, wanted)]
     kinds = [o for o in found if set(canonical(o.kind).split()) <= wanted]
-    fitting = [o for o in kinds if set(content_words(name_of(o))) & wanted >= _colours(wanted, found)]
-    o = max(fitting or kinds or found[:1], key=lambda each: (each.last_ns, each.id))
-    return o, _BY_MEANING if not kinds else _ONCE if o.times < 2 else _SURE
+    fitting = sorted(kinds or found[:1], key=lambda o: (o.last_ns, o.id))
+    return fitting, _BY_MEANING if not kinds else _ONCE if fitting[-1].times < 2 else _SURE
 
 
-def _colours(wanted: set[str], found: list[MemoryObject]) -> set[str]:
-    """Return the colours that were asked for."""
-    return wanted & {canonical(o.attributes["colour"]) for o in found if "colour" in o.attributes}
+def _colour_fits(o: MemoryObject, wanted: set[str]) -> bool:
+    colours = (wanted - set(canonical(o.kind).split())).intersection(COLOURS)
+    return not colours or "colour" not in o.attributes or canonical(o.attributes["colour"]) in colours
 
 
 def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
@@ -105,11 +116,9 @@ def _views(store: MemoryStore, ids: dict[int, None], note: str) -> tuple[Evidenc
 def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
     """Return what changed since the time that is named, else since this session began."""
     window, left = window_of(rest, now_ns)
-    since = store.session_began_ns
-    if window is not None:
-        since = window.after_ns
-    elif content_words(left):
-        return None  # "what changed in politics": not a question about time
+    since = window.after_ns if window is not None else store.session_began_ns
+    if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
+        return None  # "what changed in politics" is no question about time; without things nobody knows
     changes = store.changes(since)
     begin = told(since, now_ns)
     if not changes:

@@ -58,7 +58,6 @@ class MemoryConfig:
 
 
 
-
 class MemoryStore:
     """Keyframes and objects of a place. Calls may come from several threads; one process writes at a time.
 
@@ -105,9 +104,7 @@ class MemoryStore:
         """
         with self._lock:
             frame, labels = self._checked(frame, labels)
-            inward = self._maps.inward()
-            if inward is not None:
-                frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
+            self._maps.saw(frame.stamp_ns)
             counts = instances(frame, labels, self._config.perception)
             seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
             look = Look(frame, [labels[i] for i in counts], seen)
@@ -156,10 +153,12 @@ class MemoryStore:
             return [self._get(i) for i, in found.fetchall()]
 
     def keyframe(self, keyframe_id: int) -> Keyframe | None:
-        """Return one keyframe, None when it is not remembered (any more)."""
+        """Return one keyframe, None when it is not remembered (any more); of an unknown place: in its own frame."""
         with self._lock, self._db.storage("read"):
-            there = self._db.value("SELECT 1 FROM keyframes WHERE id = ?", (keyframe_id,))
-            return self._get(keyframe_id) if there else None
+            root = self._db.value("SELECT root FROM keyframes WHERE id = ?", (keyframe_id,))
+            if root is None:
+                return None
+            return self._get(keyframe_id) if root == self._maps.root else rows.keyframe(self._db, keyframe_id)
 
     def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
         """Return remembered objects: all, or those that a text is about, the likest first. limit 0: all of them."""
@@ -167,7 +166,7 @@ class MemoryStore:
             found = rows.objects(self._db, self._maps)
             if text:
                 found = self.recaller.about(text, found)
-            return found[:limit] if limit else found
+            return found[:limit] if limit > 0 else found
 
     def last_view(self, object_id: int) -> int:
         """Return the id of the newest keyframe that shows an object, 0 without one."""
@@ -187,16 +186,22 @@ class MemoryStore:
         with self._lock, self._db.storage("read"):
             return recollect(self, question, now_ns or self.newest_ns)
 
-    @property
-    def session_began_ns(self) -> int:
-        """Return the stamp of the running session's first keyframe, 0 without one."""
+    def known_before(self, object_id: int) -> bool:
+        """Say whether an earlier session has seen an object."""
         with self._lock, self._db.storage("read"):
-            began = self._db.value("SELECT min(stamp_ns) FROM keyframes WHERE session = ?", (self._maps.session,))
-            return int(began or 0)
+            first = self._db.value("SELECT min(session) FROM seen JOIN keyframes ON keyframes.id = keyframe "
+                                   "WHERE object = ?", (object_id,))
+            return first is not None and int(first) < self._maps.session
+
+    @property
+    def session_began_ns(self) -> int | None:
+        """Return the stamp of the running session's first frame, None before it."""
+        return self._maps.began_ns
 
     def forget(self, selection: Selection) -> Forgotten:
         """Delete what is selected, and what is known from it alone, for good: its bytes are in no file afterwards."""
         with self._lock:
+            selection = selection._replace(near=self._maps.circle(selection.near))
             with self._db.transaction():
                 forgotten = forget(self._db, self._index, self._maps.root, selection)
             self._load()
@@ -231,8 +236,10 @@ class MemoryStore:
 
     @property
     def newest_ns(self) -> int:
-        """Return the newest stamp that is remembered."""
-        return int(self._index.rows["stamp_ns"].max(initial=self._last_ns))
+        """Return the newest stamp that is remembered, of views or of looks at things."""
+        with self._lock, self._db.storage("read"):
+            looked = self._db.value("SELECT max(max(last_ns, gone_ns)) FROM objects") or 0
+            return int(self._index.rows["stamp_ns"].max(initial=max(self._last_ns, int(looked))))
 
     def __len__(self) -> int:
         return len(self._index.rows)
@@ -261,12 +268,15 @@ class MemoryStore:
         return self._db.value("SELECT 1 FROM content WHERE root = ? AND item = ?", (self._maps.root, item)) is not None
 
     def _checked(self, frame: Frame, labels: Mapping[int, Label]) -> tuple[Frame, Mapping[int, Label]]:
-        """Return what of a frame may be kept."""
+        """Return what of a frame may be kept, in the frame of the root map, which privacy's zones are of too."""
         try:
             check_frame(frame)
             if frame.stamp_ns < self._last_ns:
                 raise BadFrame(f"camera frame goes back in time: {frame.stamp_ns} ns after {self._last_ns} ns; "
                                "begin a new episode when the clock starts anew")
+            inward = self._maps.inward()
+            if inward is not None:
+                frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
             return masked(frame, labels, self._config.privacy)
         except BadFrame:
             self.refused += 1

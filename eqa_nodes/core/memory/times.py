@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
 _SECOND = 10**9
-_WALL_NS = 10**18  # stamps from 2001 on are those of a calendar; a simulator's clock begins at 0
+WALL_NS = 10**18  # stamps from 2001 on are those of a calendar; a simulator's clock begins at 0
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -45,7 +45,7 @@ def window_of(text: str, now_ns: int) -> tuple[Window | None, str]:
 
 def told(stamp_ns: int, now_ns: int) -> str:
     """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; of a simulator: "12.5 s"."""
-    if stamp_ns < _WALL_NS:
+    if stamp_ns < WALL_NS:
         return f"{stamp_ns / _SECOND:.1f} s after the start, {_ago(now_ns - stamp_ns)}"
     then, now = _local(stamp_ns), _local(now_ns)
     days = (now.date() - then.date()).days
@@ -73,7 +73,7 @@ def _window(begin: datetime, end: datetime) -> Window:
 
 
 def _day(now_ns: int, back: int, part: str | None) -> Window | None:
-    if now_ns < _WALL_NS:
+    if now_ns < WALL_NS:
         return None
     midnight = datetime.combine(_local(now_ns).date() - timedelta(days=back), time())
     first, last = _PARTS[part] if part else (0, 24)
@@ -90,7 +90,7 @@ def _part_of_today(match: re.Match[str], now_ns: int) -> Window | None:
 
 
 def _weekday(match: re.Match[str], now_ns: int) -> Window | None:
-    if now_ns < _WALL_NS:
+    if now_ns < WALL_NS:
         return None
     back = (_local(now_ns).weekday() - _DAYS.index(match[1])) % 7 or 7
     return _day(now_ns, back, match[2])
@@ -107,7 +107,7 @@ def _within(match: re.Match[str], now_ns: int) -> Window:
 
 
 def _week(match: re.Match[str], now_ns: int) -> Window | None:
-    if now_ns < _WALL_NS:
+    if now_ns < WALL_NS:
         return None
     monday = datetime.combine(_local(now_ns).date(), time()) - timedelta(days=_local(now_ns).weekday())
     begin = monday - timedelta(days=7 if match[1] == "last" else 0)
@@ -115,7 +115,7 @@ def _week(match: re.Match[str], now_ns: int) -> Window | None:
 
 
 def _clock(match: re.Match[str], now_ns: int) -> Window | None:
-    if now_ns < _WALL_NS:
+    if now_ns < WALL_NS:
         return None
     hour, minute = int(match[2]), int(match[3] or 0)
     hour += 12 if match[4] == "pm" and hour < 12 else 0
