@@ -44,7 +44,7 @@ class MemorySettings:
     node: NodeSettings = NodeSettings()
     memory: MemoryConfig = MemoryConfig()
     folder: str = "memory"
-    file: str = ""  # in that folder; empty = one file an episode
+    file: str = ""  # in that folder, for all episodes, and none empties it; empty = one file an episode
     labels: bool = False  # take in a simulator's labels (privileged)
 
 

@@ -31,13 +31,13 @@ class MemoryNode(ObserverNode):
     def begin(self, episode: Any, late: bool) -> None:
         self.frames.clear()
         self.failure = None
-        if self.store is not None and not episode.keep_memory:
+        if self.store is not None and not self._keeps(episode):
             self.store.close()
             self.store = None
         self._open(episode.episode_id)
         if self.store is None or (late and self._goes_on(self.store, episode.episode_id)):
             return
-        self.store.reset(episode.episode_id, late or episode.keep_memory, episode.map_name)
+        self.store.reset(episode.episode_id, late or self._keeps(episode), episode.map_name)
         if episode.known_map:
             self.store.align(episode.map_name or episode.episode_id, episode.known_map,
                              messages.pose_of(episode.known_from_map))
@@ -47,10 +47,14 @@ class MemoryNode(ObserverNode):
 
         That begins anew with each process; "last seen" needs one that goes on. A calendar's stamps stay as they are.
         """
-        if not episode.keep_memory or messages.stamp_of(episode) >= WALL_NS:
+        if not self._keeps(episode) or messages.stamp_of(episode) >= WALL_NS:
             return 0
         self._open(episode.episode_id)
         return self.store.newest_ns + 1 if self.store is not None and len(self.store) else 0
+
+    def _keeps(self, episode: Any) -> bool:
+        """Say whether what was remembered stays: always in a file that is for all episodes."""
+        return bool(episode.keep_memory or self.config.file)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         store = self._opened()

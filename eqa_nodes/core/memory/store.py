@@ -77,7 +77,7 @@ class MemoryStore:
         self._db = Database(self.path, write)
         with self._db.storage("read"):
             self._maps = Maps(self._db)
-            self._load()
+        self._load()
 
     def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
         """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.
@@ -251,21 +251,25 @@ class MemoryStore:
 
     def _load(self) -> None:
         """Take from the file what recall and the next frame need."""
-        root = self._maps.root
-        self._index = Index(self._db)
-        self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
-        self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
-        self.recaller = Recaller(self._db, self._index, self._maps, self._embedder)
-        self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
-        self._last_ns = int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ?",
-                                           (self._maps.session,)) or 0)
-        self._looked_ns = -1 << 62
+        with self._db.storage("read"):
+            root = self._maps.root
+            self._index = Index(self._db)
+            self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
+            self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
+            self.recaller = Recaller(self._db, self._index, self._maps, self._embedder)
+            self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
+            self._last_ns = int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ?",
+                                               (self._maps.session,)) or 0)
+            self._looked_ns = -1 << 62
 
     def _views_of(self, cell: Cell) -> list[View]:
-        return rows.views(self._db, self._maps.root, cell)
+        with self._db.storage("read"):
+            return rows.views(self._db, self._maps.root, cell)
 
     def _knows(self, item: str) -> bool:
-        return self._db.value("SELECT 1 FROM content WHERE root = ? AND item = ?", (self._maps.root, item)) is not None
+        with self._db.storage("read"):
+            return self._db.value("SELECT 1 FROM content WHERE root = ? AND item = ?",
+                                  (self._maps.root, item)) is not None
 
     def _checked(self, frame: Frame, labels: Mapping[int, Label]) -> tuple[Frame, Mapping[int, Label]]:
         """Return what of a frame may be kept, in the frame of the root map, which privacy's zones are of too."""
