@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from eqa_nodes.core.account import Account
 from eqa_nodes.core.answering import answer_of, check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
 from eqa_nodes.core.geometry import Pose2
@@ -26,9 +26,7 @@ from eqa_nodes.core.types import (
     RankedRegion,
     Recalled,
     RecallQuery,
-    Receipt,
     Recollection,
-    Travelled,
     ViewAssessment,
 )
 
@@ -83,9 +81,7 @@ class Search:
                  listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
         self.ports, self.config, self.stop, self.question = ports, config, stop, question
         self._listener, self._canceled = listener, canceled
-        self.started = time.monotonic()
-        self.at_start = self.so_far = Travelled(0, 0.0)
-        self.spent_before = ports.answerer.spent()
+        self.account = Account(ports.odometry, ports.answerer)
         self.views: dict[int, Keyframe] = {}
         self.assessed: dict[int, ViewAssessment] = {}
         self.answered: Answer | None = None
@@ -99,16 +95,13 @@ class Search:
         """Return the answer, whatever happens on the way."""
         try:
             check_question(self.question.text)
-            self.at_start = self.so_far = self.ports.odometry.travelled()
+            self.account.begin()
             answer = self._search()
-            self._count_travelled()
+            self.account.update()
         except EqaError as error:
             answer = self._failed(error.code, str(error))
-        answer.receipt = self._receipt()
+        answer.receipt = self.account.receipt(self.privileged)
         return answer
-
-    def _count_travelled(self) -> None:
-        self.so_far = self.ports.odometry.travelled()
 
     def _search(self) -> Answer:
         """Memory first, then look and explore until it is enough or a limit is reached."""
@@ -320,23 +313,10 @@ class Search:
     def _limit_reached(self) -> bool:
         if self._canceled():
             raise Canceled("canceled by the caller")
-        self._count_travelled()
-        limits, so_far = self.question.limits, self._receipt()
-        pairs = ((limits.steps, so_far.steps), (limits.metres, so_far.metres), (limits.seconds, so_far.seconds),
-                 (limits.calls, so_far.calls))
-        return any(limit and spent >= limit for limit, spent in pairs)
-
-    def _receipt(self) -> Receipt:
-        steps, metres = self.so_far
-        before, now = self.spent_before, self.ports.answerer.spent()
-        return Receipt(steps - self.at_start.steps, metres - self.at_start.metres, time.monotonic() - self.started,
-                       now.calls - before.calls, now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
-                       self.privileged or now.privileged)
+        return self.account.reached(self.question.limits)
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
-        self._count_travelled()
-        steps, metres = self.so_far
         best = max((a.enough for a in self.assessed.values()), default=0.0)
-        self._listener(Progress(phase, steps - self.at_start.steps, metres - self.at_start.metres, best, decision,
-                                decision.reason if decision else "", weighed))
+        self._listener(Progress(phase, *self.account.update(), best, decision, decision.reason if decision else "",
+                                weighed))
 

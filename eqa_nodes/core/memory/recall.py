@@ -18,10 +18,11 @@ import numpy as np
 
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines
+from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
+from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
 from eqa_nodes.core.memory.times import Window, window_of
 from eqa_nodes.core.types import MemoryObject, RecallQuery
 
@@ -31,8 +32,6 @@ _LISTED = 80  # candidates taken from each list where words are too common, and 
 _FILTERED = 20_000  # rows of a list that are looked through for those which the query's conditions let through
 _NEAREST = 150  # signatures whose vectors are compared exactly
 _TERMS = 6  # the rarest words of a query count where words are too common
-_WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
-_K1, _B = 1.2, 0.75  # of BM25, as in FTS5
 _IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
 _ALIKE = 0.35  # cosine from which texts mean nearly the same, and count
 _BESIDE_M = 4.0  # so near to the middle of a room's views is "near" that room
@@ -40,14 +39,6 @@ _BESIDE_M = 4.0  # so near to the middle of a room's views is "near" that room
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
-
-
-class Match(NamedTuple):
-    """A keyframe that was found."""
-
-    id: int
-    score: float
-    why: str
 
 
 class _Asked(NamedTuple):
@@ -78,12 +69,12 @@ class Recaller:
             return self._by_place(asked)[:query.limit]
         found = self._by_text(asked)
         if asked.window is not None and asked.window.last and found:
-            found = _newest_first(found)
+            found = newest_first(found)
         found = found[:query.limit]
         rows = self._index.rows
         rest = self._index.ids[asked.allowed & (rows["described"] == 0)]
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
-                        for i in _spread(rest, query.limit - len(found))]
+                        for i in spread(rest, query.limit - len(found))]
 
     def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects that a text is about, the likest first: by words, or by meaning of their kind."""
@@ -105,7 +96,7 @@ class Recaller:
     def nearest(self, vector: np.ndarray, count: int) -> list[int]:
         """Return the ids of the keyframes whose embeddings are nearest to a unit vector, the nearest first."""
         near = self._near(vector, np.ones(len(self._index.rows), bool))
-        return list(_cosines(vector, self._columns("briefs", "vector", near)))[:count]
+        return list(likeness(vector, self._columns("briefs", "vector", near)))[:count]
 
     def _understood(self, query: RecallQuery) -> _Asked:
         rows, window, text = self._index.rows, None, query.text
@@ -150,7 +141,7 @@ class Recaller:
             score, whys = by_words.get(i, 0.0), []
             if i in by_words:
                 whys.append(f"words {score:.2f}")
-            share, thing = max(_fits(json.loads(seen), terms), default=(0.0, ""))
+            share, thing = max(fits(json.loads(seen), terms), default=(0.0, ""))
             if share > 0:
                 score += _IN_VIEW * share
                 whys.append(f"{thing} in view {_IN_VIEW * share:.2f}")
@@ -167,9 +158,9 @@ class Recaller:
 
     def _exact(self, asked: _Asked) -> dict[int, float]:
         """Return every keyframe that holds a word, with its BM25."""
-        weights = ", ".join(map(str, _WEIGHTS))
+        weights = ", ".join(map(str, WEIGHTS))
         found = self._db.execute(f"SELECT rowid, -bm25(words, {weights}) FROM words WHERE words MATCH ?",
-                                 (_any_of(asked.terms),)).fetchall()
+                                 (any_of(asked.terms),)).fetchall()
         ids = np.array([i for i, _ in found], np.int64)
         ok = asked.allowed[self._index.at(ids)] if len(ids) else ()
         return {i: score for (i, score), let in zip(found, ok) if let}
@@ -194,9 +185,9 @@ class Recaller:
                     if count >= _LISTED:
                         break
         if not rough:
-            rough.update(dict.fromkeys(self._listed("words", _any_of(terms), asked.allowed, _RERANKED), 1.0))
+            rough.update(dict.fromkeys(self._listed("words", any_of(terms), asked.allowed, _RERANKED), 1.0))
         best = sorted(rough, key=lambda i: (-rough[i], i))[:max(_LISTED, asked.limit)]
-        return _bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
+        return bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
 
     def _listed(self, table: str, match: str, allowed: np.ndarray, count: int) -> list[int]:
         """Return the newest keyframes that match and are allowed."""
@@ -223,7 +214,7 @@ class Recaller:
         """Return the cosines of the keyframes that mean nearly the same, the largest first."""
         if asked.vector is None:
             return {}
-        alike = [(i, c) for i, c in _cosines(asked.vector, briefs).items() if c >= _ALIKE]
+        alike = [(i, c) for i, c in likeness(asked.vector, briefs).items() if c >= _ALIKE]
         return dict(alike[:max(_LISTED // 2, asked.limit)])
 
     def _by_place(self, asked: _Asked) -> list[Match]:
@@ -231,7 +222,7 @@ class Recaller:
         if asked.near is None and asked.beside is None:
             why = f", {asked.window.phrase}" if asked.window else ""
             why = f"1 of {len(ids)} views, spread in time{why}"
-            return [Match(int(i), 0.0, why) for i in _spread(ids, asked.limit)]
+            return [Match(int(i), 0.0, why) for i in spread(ids, asked.limit)]
         found = [self._placed(Match(i, 0.0, ""), asked) for i in ids.tolist()]
         return sorted(found, key=lambda match: (-match.score, match.id))
 
@@ -264,59 +255,3 @@ class Recaller:
             found.update({row[0]: tuple(row[1:]) for row in self._db.execute(
                 f"SELECT {key}, {columns} FROM {table} WHERE {key} IN ({','.join('?' * len(part))})", part)})
         return {i: found[i] for i in ids if i in found}
-
-
-def _cosines(vector: np.ndarray, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
-    """Return the cosine of each keyframe that has a vector (first of its brief) with a unit vector, largest first."""
-    described = [i for i, brief in briefs.items() if brief[0]]
-    stored = np.frombuffer(b"".join(briefs[i][0] for i in described), np.int8).reshape(-1, DIMENSIONS)
-    cosine = zip(described, cosines(stored, vector).round(6).tolist(), strict=True)
-    return dict(sorted(cosine, key=lambda pair: (-pair[1], pair[0])))
-
-
-def _bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -> dict[int, float]:
-    """Return BM25 (Robertson and Zaragoza 2009, weighted columns) of keyframes' words. weight: idf by word."""
-    split = {i: [column.split() for column in texts] for i, texts in columns.items()}
-    length = {i: sum(map(len, lists)) for i, lists in split.items()}
-    mean = max(1.0, sum(length.values()) / max(1, len(length)))
-    scores = {}
-    for i, lists in split.items():
-        damping = _K1 * (1 - _B + _B * length[i] / mean)
-        counts = {t: sum(w * words.count(t) for w, words in zip(_WEIGHTS, lists, strict=True)) for t in weight}
-        scores[i] = sum(weight[t] * n * (_K1 + 1) / (n + damping) for t, n in counts.items())
-    return scores
-
-
-def _fits(things: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
-    """Yield for each thing in view that is named: how well it fits times how much it fills (0..1), and its kind.
-
-    A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
-    share of the labelled pixels, so that a thing twice as near counts twice.
-    """
-    labelled = sum([pixels for _, _, pixels in things])
-    for kind, room, pixels in things:
-        words = kind.split()
-        if terms.isdisjoint(words):
-            continue
-        rooms = room.split()
-        fit = sum(word in terms for word in words) / len(words)
-        named = bool(rooms) and all(word in terms for word in rooms)
-        yield fit * (1.0 if named else 0.5) * math.sqrt(pixels / labelled), kind
-
-
-def _any_of(terms: Iterable[str]) -> str:
-    return " OR ".join(f'"{t}"' for t in terms)
-
-
-def _newest_first(found: list[Match]) -> list[Match]:
-    """Return the matches at least half as good as the best, newest first, then the rest."""
-    good = [m for m in found if m.score >= found[0].score / 2]
-    return [m._replace(why=f"{m.why}, newest first") for m in sorted(good, key=lambda m: -m.id)] + found[len(good):]
-
-
-def _spread(ids: np.ndarray, limit: int) -> list[int]:
-    """Return at most `limit` ids, evenly spaced, the first and the last among them."""
-    n = len(ids)
-    if n <= limit:
-        return [int(i) for i in ids]
-    return [int(ids[i * (n - 1) // max(1, limit - 1)]) for i in range(limit)]

@@ -1,0 +1,79 @@
+"""The parts of a score, and the order that scores make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.memory.embedding import DIMENSIONS, cosines
+
+WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
+_K1, _B = 1.2, 0.75  # of BM25, as in FTS5
+
+
+class Match(NamedTuple):
+    """A keyframe that was found."""
+
+    id: int
+    score: float
+    why: str
+
+
+def likeness(vector: np.ndarray, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
+    """Return the cosine of each keyframe that has a vector (first of its brief) with a unit vector, largest first."""
+    described = [i for i, brief in briefs.items() if brief[0]]
+    stored = np.frombuffer(b"".join(briefs[i][0] for i in described), np.int8).reshape(-1, DIMENSIONS)
+    cosine = zip(described, cosines(stored, vector).round(6).tolist(), strict=True)
+    return dict(sorted(cosine, key=lambda pair: (-pair[1], pair[0])))
+
+
+def bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -> dict[int, float]:
+    """Return BM25 (Robertson and Zaragoza 2009, weighted columns) of keyframes' words. weight: idf by word."""
+    split = {i: [column.split() for column in texts] for i, texts in columns.items()}
+    length = {i: sum(map(len, lists)) for i, lists in split.items()}
+    mean = max(1.0, sum(length.values()) / max(1, len(length)))
+    scores = {}
+    for i, lists in split.items():
+        damping = _K1 * (1 - _B + _B * length[i] / mean)
+        counts = {t: sum(w * words.count(t) for w, words in zip(WEIGHTS, lists, strict=True)) for t in weight}
+        scores[i] = sum(weight[t] * n * (_K1 + 1) / (n + damping) for t, n in counts.items())
+    return scores
+
+
+def fits(things: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
+    """Yield for each thing in view that is named: how well it fits times how much it fills (0..1), and its kind.
+
+    A thing fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
+    share of the labelled pixels, so that a thing twice as near counts twice.
+    """
+    labelled = sum([pixels for _, _, pixels in things])
+    for kind, room, pixels in things:
+        words = kind.split()
+        if terms.isdisjoint(words):
+            continue
+        rooms = room.split()
+        fit = sum(word in terms for word in words) / len(words)
+        named = bool(rooms) and all(word in terms for word in rooms)
+        yield fit * (1.0 if named else 0.5) * math.sqrt(pixels / labelled), kind
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """Return the full-text query for any of some words."""
+    return " OR ".join(f'"{t}"' for t in terms)
+
+
+def newest_first(found: list[Match]) -> list[Match]:
+    """Return the matches at least half as good as the best, newest first, then the rest."""
+    good = [m for m in found if m.score >= found[0].score / 2]
+    return [m._replace(why=f"{m.why}, newest first") for m in sorted(good, key=lambda m: -m.id)] + found[len(good):]
+
+
+def spread(ids: np.ndarray, limit: int) -> list[int]:
+    """Return at most `limit` ids, evenly spaced, the first and the last among them."""
+    n = len(ids)
+    if n <= limit:
+        return [int(i) for i in ids]
+    return [int(ids[i * (n - 1) // max(1, limit - 1)]) for i in range(limit)]
