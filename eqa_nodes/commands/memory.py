@@ -43,7 +43,7 @@ def objects(args: Namespace) -> int:
             x, y, z = o.centre
             state = "gone" if o.gone_ns else o.attributes.get("state", "")
             table.add_row(name_of(o), place_of(o), f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map",
-                          f"{o.times} times", told(o.last_ns, store.newest_ns), state)
+                          "once" if o.times == 1 else f"{o.times} times", told(o.last_ns, store.newest_ns), state)
             if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
                 _save(args.save / file_name(o), crop_of(view.jpeg, o.bbox))
         console.print(table)
