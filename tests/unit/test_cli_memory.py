@@ -63,7 +63,7 @@ def test_info_counts_and_lists_the_sessions(home: Path, capsys: pytest.CaptureFi
 
 def test_objects_are_listed_with_their_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = said(capsys, "objects", home, "--about", "red kettles")
-    assert "red kettle │ in the kitchen, on the counter │ 2.00, " in printed and "1 times │ yesterday at " in printed
+    assert "red kettle │ in the kitchen, on the counter │ 2.00, " in printed and "once │ yesterday at " in printed
     assert "desk" not in printed
     everything = said(capsys, "objects", home)
     assert "desk" in everything and "in another map" in everything
