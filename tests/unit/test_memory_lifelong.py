@@ -323,6 +323,9 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(store: MemoryStore) -> N
     child.join(10)
     reader = MemoryStore(store.path, write=False)
     assert len(reader.recall(RecallQuery("kettle"))) == 1
+    store.take(frame(NOON + SECOND, Pose2(3.0, 0.0, 0.0), {4: (10, 10, 40, 40), 1: (40, 10, 60, 40)}), LABELS)
+    assert len(reader.recall(RecallQuery("kettle"))) == len(reader.objects()) == 1  # as it was when opened
+    assert len(store.recall(RecallQuery("kettle"))) == 2
     reader.close()
     with pytest.raises(StorageError, match="there is no memory"):
         MemoryStore(store.path.with_name("absent.db"), write=False)

@@ -135,12 +135,15 @@ class Database:
         target = str(self.path) if self._write else f"{self.path.absolute().as_uri()}?mode=ro"
         self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=10.0,
                                    uri=not self._write)
+        if not self._write:
+            self.execute("BEGIN")  # until it is closed: what is read at different times is of one moment
         version = self.value("PRAGMA user_version")
         if version not in ((0, VERSION) if self._write else (VERSION,)):
             self._db.close()
             raise StorageError(f"memory {self.path} has format {version}, this version reads {VERSION}: "
                                "name another file")
         if not self._write:
+            self.value("SELECT count(*) FROM facts")  # the moment is that of the first table read
             return
         self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
         self.execute("PRAGMA journal_mode = WAL")
