@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from eqa_nodes.core.memory.database import Database
@@ -17,10 +16,9 @@ from eqa_nodes.core.memory.embedding import signature
 
 ROW = np.dtype([("id", "<i8"), ("stamp_ns", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f4"), ("yaw", "<f4"),
                 ("root", "<i4"), ("described", "<i4"), ("signature", "<u8", (4,))])
+_APART = ("id", "stamp_ns", "root", "described")  # read by every query
 _CHUNK = 64  # keyframes, by id, of one row of the table `signatures`: what one insert rewrites
-_BITS = 256
 _SAMPLE = 256  # embeddings whose mean all are measured from: what captions have in common tells none from another
-_FAR = _BITS + 1
 
 
 class Index:
@@ -32,7 +30,7 @@ class Index:
         self._n = len(stored)
         self._rows = np.empty(max(1024, self._n + self._n // 4), ROW)
         self._rows[:self._n] = stored
-        self._ids = np.ascontiguousarray(self._rows["id"])  # searching a column of records would copy it
+        self._columns = _columns(self._rows)
         centre = db.value("SELECT value FROM facts WHERE name = 'centre'")
         self._centre = None if centre is None else np.frombuffer(bytes.fromhex(centre), np.float32)
 
@@ -44,7 +42,11 @@ class Index:
     @property
     def ids(self) -> np.ndarray:
         """Return the ids (n,) int64, rising."""
-        return self._ids[:self._n]
+        return self.column("id")
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one of _APART (n,), apart from the rows: reading it touches nothing else."""
+        return self._columns[name][:self._n]
 
     def sign(self, vectors: np.ndarray) -> np.ndarray:
         """Return signatures (n, 4) of embeddings (n, 256), by their signs around what is common to all."""
@@ -77,14 +79,17 @@ class Index:
         """Take in a row that was written."""
         if self._n == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty(self._n, ROW)])
-            self._ids = np.concatenate([self._ids, np.empty(self._n, np.int64)])
-        self._rows[self._n], self._ids[self._n] = row, row["id"]
+            self._columns = _columns(self._rows)
+        self._rows[self._n] = row
+        for name, column in self._columns.items():
+            column[self._n] = row[name]
         self._n += 1
 
     def rewrite(self, db: Database, rows: np.ndarray, ids: np.ndarray) -> None:
         """Write the chunks that hold these ids as they are in `rows`; call `replace` when the transaction has ended."""
+        all_ids = np.ascontiguousarray(rows["id"])  # searching a column of records would copy it each time
         for chunk in np.unique(ids // _CHUNK).tolist():
-            first, last = np.searchsorted(rows["id"], [chunk * _CHUNK, (chunk + 1) * _CHUNK])
+            first, last = np.searchsorted(all_ids, [chunk * _CHUNK, (chunk + 1) * _CHUNK])
             if first == last:
                 db.execute("DELETE FROM signatures WHERE chunk = ?", (chunk,))
             else:
@@ -92,17 +97,17 @@ class Index:
 
     def replace(self, rows: np.ndarray) -> None:
         """Take in rows that were rewritten."""
-        self._rows, self._n, self._ids = rows, len(rows), np.ascontiguousarray(rows["id"])
+        self._rows, self._n, self._columns = rows, len(rows), _columns(rows)
 
     def allowed(self, root: int | None, after_ns: int = 0, before_ns: int = 0,
                 near: tuple[float, float, float] | None = None) -> np.ndarray:
         """Return (n,) bool: which rows a query's conditions let through; root None: of every map."""
-        rows = self.rows
-        ok = np.ones(len(rows), bool) if root is None else rows["root"] == root
+        rows, stamps = self.rows, self.column("stamp_ns")
+        ok = np.ones(len(rows), bool) if root is None else self.column("root") == root
         if after_ns:
-            ok &= rows["stamp_ns"] >= after_ns
+            ok &= stamps >= after_ns
         if before_ns:
-            ok &= rows["stamp_ns"] <= before_ns
+            ok &= stamps <= before_ns
         if near is not None:
             x, y, radius = near
             ok &= (rows["x"] - x) ** 2 + (rows["y"] - y) ** 2 <= radius * radius
@@ -117,9 +122,15 @@ class Index:
 
         Of equals the newest.
         """
-        rows = self.rows
-        found = _nearest(rows["signature"], self.sign(vector[None])[0], allowed & (rows["described"] > 0), count)
+        from eqa_nodes.core.memory.hamming import nearest
+
+        allowed = allowed & self.column("described").astype(bool)
+        found = nearest(self.rows["signature"], self.sign(vector[None])[0], allowed, count)
         return np.asarray(self.ids[found])
+
+
+def _columns(rows: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.ascontiguousarray(rows[name]) for name in _APART}
 
 
 def row_of(keyframe_id: int, stamp_ns: int, xyz: tuple[float, float, float], yaw: float, root: int,
@@ -128,40 +139,3 @@ def row_of(keyframe_id: int, stamp_ns: int, xyz: tuple[float, float, float], yaw
     values: tuple[Any, ...] = (keyframe_id, stamp_ns, *xyz, math.remainder(yaw, 2 * math.pi), root, described,
                                tuple(signed.tolist()))
     return np.array(values, ROW)
-
-
-@numba.njit(cache=True, nogil=True)
-def _ones(x: np.uint64) -> np.uint64:
-    """Return the number of bits that are set, by halving."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@numba.njit(cache=True, nogil=True)
-def _nearest(signatures: np.ndarray, wanted: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-    n = len(signatures)
-    far = np.empty(n, np.uint16)
-    histogram = np.zeros(_FAR + 1, np.int64)
-    for i in range(n):
-        d = np.uint64(0)
-        for k in range(4):
-            d += _ones(signatures[i, k] ^ wanted[k])
-        far[i] = d if allowed[i] else _FAR
-        histogram[far[i]] += 1
-    limit, total = 0, histogram[0]
-    while limit < _BITS and total < count:
-        limit += 1
-        total += histogram[limit]
-    out = np.empty(min(total, 2 * count), np.int64)
-    m = 0
-    for i in range(n - 1, -1, -1):
-        if far[i] <= limit and m < len(out) and (far[i] < limit or total <= 2 * count):
-            out[m] = i
-            m += 1
-    for i in range(n - 1, -1, -1):  # of many equally far ones the newest
-        if total > 2 * count and far[i] == limit and m < len(out):
-            out[m] = i
-            m += 1
-    return out[:m]

@@ -71,8 +71,7 @@ class Recaller:
         if asked.window is not None and asked.window.last and found:
             found = newest_first(found)
         found = found[:query.limit]
-        rows = self._index.rows
-        rest = self._index.ids[asked.allowed & (rows["described"] == 0)]
+        rest = self._index.ids[asked.allowed & (self._index.column("described") == 0)]
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
                         for i in spread(rest, query.limit - len(found))]
 
@@ -99,8 +98,8 @@ class Recaller:
         return list(likeness(vector, self._columns("briefs", "vector", near)))[:count]
 
     def _understood(self, query: RecallQuery) -> _Asked:
-        rows, window, text = self._index.rows, None, query.text
-        now = query.now_ns or int(rows["stamp_ns"].max(initial=0))
+        window, text = None, query.text
+        now = query.now_ns or int(self._index.column("stamp_ns").max(initial=0))
         if text and not (query.after_ns or query.before_ns):
             window, text = window_of(text, now)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)

@@ -239,7 +239,7 @@ class MemoryStore:
         """Return the newest stamp that is remembered, of views or of looks at things."""
         with self._lock, self._db.storage("read"):
             looked = self._db.value("SELECT max(max(last_ns, gone_ns)) FROM objects") or 0
-            return int(self._index.rows["stamp_ns"].max(initial=max(self._last_ns, int(looked))))
+            return int(self._index.column("stamp_ns").max(initial=max(self._last_ns, int(looked))))
 
     def __len__(self) -> int:
         return len(self._index.rows)
