@@ -120,10 +120,9 @@ def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: P
     assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND]
 
 
-def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
-        ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first depth image finds no room; the bridge shows the observation again."""
-    camera, put, refused = Camera(ros, tmp_path), Recording.put, list[int]()
+def no_room_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the first depth image find no room; return a list that its stamp is put into."""
+    put, refused = Recording.put, list[int]()
 
     def once(recording: Recording, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
         if tag is not None and tag[0] == "depth" and not refused:
@@ -133,6 +132,13 @@ def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
             put(recording, topic, stamp_ns, cdr, tag)
 
     monkeypatch.setattr(Recording, "put", once)
+    return refused
+
+
+def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
+        ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first depth image finds no room; the bridge shows the observation again."""
+    camera, refused = Camera(ros, tmp_path), no_room_once(monkeypatch)
     assert camera.show(SECOND) and refused == [SECOND]
     camera.begin("")
     assert len(list(read_history(tmp_path / "e"))) == 1

@@ -19,7 +19,7 @@ from eqa_nodes.core.types import Label
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
-from tests.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk
+from tests.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk, no_room_once
 
 SECRET = np.s_[8:24, 16:48]  # rows and columns that the masks below cover
 SHARES = [0.25, 1 / 6, 0.75, 0.5]
@@ -119,18 +119,8 @@ def test_what_still_waits_at_the_end_is_counted(ros: Any, tmp_path: Path) -> Non
 
 
 def test_an_image_that_found_no_room_is_masked_again(ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eqa_nodes.bags.recording import Recording
-
-    camera, put, refused = Camera(ros, tmp_path, **PLAIN, privacy__image=SHARES), Recording.put, list[int]()
-
-    def once(recording: Recording, topic: str, stamp_ns: int, data: bytes, tag: Any = None) -> None:
-        if tag is not None and tag[0] == "depth" and not refused:
-            refused.append(stamp_ns)
-            recording._listener.dropped(tag)
-        else:
-            put(recording, topic, stamp_ns, data, tag)
-
-    monkeypatch.setattr(Recording, "put", once)
+    camera = Camera(ros, tmp_path, **PLAIN, privacy__image=SHARES)
+    refused = no_room_once(monkeypatch)
     assert camera.show(SECOND) and refused == [SECOND]
     camera.begin("")
     frame, = read_history(tmp_path / "e")

@@ -13,7 +13,9 @@ from PIL import Image
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
+from eqa_nodes.bags.history import BagOptions, read_history
 from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.types import Frame
 from tests.unit.bag_fixture import Cdr
 from tests.unit.frame_fixture import MOUNT, F, H, W
 
@@ -21,6 +23,7 @@ BEGIN, STEP = 1_700_000_000 * 10**9, 10**8  # ten images a second
 OPTICAL = "cam_color_optical_frame"
 COLOR, INFO = "/cam/color/image_raw", "/cam/color/camera_info"
 DEPTH = "/cam/aligned_depth_to_color/image_raw"
+BENT = (-0.28, 0.09, 0.001, -0.002, 0.01)  # distortion, plumb_bob
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 
 
@@ -177,3 +180,9 @@ def inverse_depth_png(depth_m: np.ndarray, quantum: float = 100.0, farthest_m: f
     seen = (depth_m > 0) & (depth_m < farthest_m)
     raw = np.where(seen, a / np.where(seen, depth_m, 1) + b, 0).astype(np.uint16)
     return struct.pack("<iff", 0, a, b) + png(raw)
+
+
+def frames_of(scene: Scene, folder: Path, storage: str = "mcap", **options: Any) -> list[Frame]:
+    """Write a bag and read it as a history."""
+    scene.cdr.write(folder, scene.rows(), storage)
+    return list(read_history(folder, options=BagOptions(**options)))

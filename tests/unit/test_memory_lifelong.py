@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +23,6 @@ HOUR = 3600 * SECOND
 NOON = 1_794_830_400 * SECOND
 SECRET = Label(9, "xylophone", "bedroom", {"colour": "mauve", "support": "nightstand", "relation": "on"})
 TURNED = Pose2(10.0, 2.0, math.pi / 2).transform()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    store = MemoryStore(tmp_path / "memory.db")
-    store.reset("first", map_name="home")
-    yield store
-    store.close()
 
 
 def _tour(store: MemoryStore, begin_ns: int, views: int = 12) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,6 @@ NOON = 1_794_830_400 * SECOND  # a stamp of 2026
 DAY = 86_400 * SECOND
 KETTLE, COUNTER = {1: (20, 16, 32, 30)}, {2: (0, 30, 60, 46)}
 LAMP, DESK = {3: (44, 10, 54, 30)}, {4: (30, 30, 62, 46)}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    store = MemoryStore(tmp_path / "memory.db")
-    store.reset("first", map_name="home")
-    yield store
-    store.close()
 
 
 def _look(store: MemoryStore, at_s: float, boxes: dict[int, tuple[int, int, int, int]], pose: Pose2 = Pose2(0, 0, 0),
