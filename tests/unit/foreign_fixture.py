@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ COLOR, INFO = "/cam/color/image_raw", "/cam/color/camera_info"
 DEPTH = "/cam/aligned_depth_to_color/image_raw"
 BENT = (-0.28, 0.09, 0.001, -0.002, 0.01)  # distortion, plumb_bob
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+MUTATIONS = int(os.environ.get("EQA_FUZZ_BAGS", "120"))  # of a bag, of each kind
 
 
 Pack = Callable[[np.ndarray, Any], tuple[str, bytes]]  # pixels, header -> message type, serialized message
@@ -186,3 +188,15 @@ def frames_of(scene: Scene, folder: Path, storage: str = "mcap", **options: Any)
     """Write a bag and read it as a history."""
     scene.cdr.write(folder, scene.rows(), storage)
     return list(read_history(folder, options=BagOptions(**options)))
+
+
+def mutated(whole: np.ndarray, rng: np.random.Generator) -> bytes:
+    """Return bytes with a few of them changed, near each other or anywhere, or a piece of them left out."""
+    data, kind = whole.copy(), rng.integers(3)
+    near = int(rng.integers(len(data)))
+    if kind == 0:
+        return np.delete(data, np.arange(near, min(len(data), near + int(rng.integers(1, 64))))).tobytes()
+    places = rng.integers(len(data), size=int(rng.integers(1, 9)))
+    places = places if kind == 1 else (near + places % 64) % len(data)
+    data[places] = rng.integers(256, size=len(places))
+    return data.tobytes()

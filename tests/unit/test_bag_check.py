@@ -14,9 +14,19 @@ from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.core.geometry import Transform
-from tests.unit.foreign_fixture import BEGIN, DEPTH, INFO, OPTICAL, STEP, Row, Scene, StandardCdr
+from tests.unit.foreign_fixture import (
+    BEGIN,
+    DEPTH,
+    INFO,
+    MUTATIONS,
+    OPTICAL,
+    STEP,
+    Row,
+    Scene,
+    StandardCdr,
+    mutated,
+)
 from tests.unit.frame_fixture import H, W
-from tests.unit.test_bags_foreign import MUTATIONS, mutated
 
 TF = "tf2_msgs/msg/TFMessage"
 NAMES = ["closed", "color", "depth", "camera_info", "readable", "stamps of color", "rate of color", "drops of color",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tracemalloc
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tests.unit.foreign_fixture import (
     BENT,
     COMPRESSED,
     INFO,
+    MUTATIONS,
     STEP,
     Row,
     Scene,
@@ -26,6 +26,7 @@ from tests.unit.foreign_fixture import (
     frames_of,
     inverse_depth_png,
     jpeg,
+    mutated,
 )
 from tests.unit.frame_fixture import F, H, W
 
@@ -152,9 +153,6 @@ def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch
 
 # ---- hostile bags
 
-MUTATIONS = int(os.environ.get("EQA_FUZZ_BAGS", "120"))  # of each kind
-
-
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_a_bag_that_is_cut_short_is_named(scene: Scene, tmp_path: Path, storage: str) -> None:
     whole = next(scene.cdr.write(tmp_path / "bag", scene.rows(), storage).glob("bag.*")).read_bytes()
@@ -180,18 +178,6 @@ def test_mutated_bags_give_frames_or_a_named_error(scene: Scene, tmp_path: Path,
         except (StorageError, BadFrame):
             continue
     assert 0 < read < 2 * MUTATIONS + 1
-
-
-def mutated(whole: np.ndarray, rng: np.random.Generator) -> bytes:
-    """Return bytes with a few of them changed, near each other or anywhere, or a piece of them left out."""
-    data, kind = whole.copy(), rng.integers(3)
-    near = int(rng.integers(len(data)))
-    if kind == 0:
-        return np.delete(data, np.arange(near, min(len(data), near + int(rng.integers(1, 64))))).tobytes()
-    places = rng.integers(len(data), size=int(rng.integers(1, 9)))
-    places = places if kind == 1 else (near + places % 64) % len(data)
-    data[places] = rng.integers(256, size=len(places))
-    return data.tobytes()
 
 
 def test_mutated_images_give_pixels_or_a_named_error(cdr: StandardCdr) -> None:
