@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.core.answering import BlindAnswerer
+from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.vlm import make_backend
 
 
 def _label(backend: str, max_images: int) -> Answerer:
-    from eqa_nodes.core.label_answerer import LabelAnswerer
+    from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 
     return LabelAnswerer()
 
 
 def _vlm(backend: str, max_images: int) -> Answerer:
-    from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
+    from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 
     return VlmAnswerer(make_backend(backend), VlmConfig(max_images=max_images) if max_images else None)
 

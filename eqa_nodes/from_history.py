@@ -15,7 +15,7 @@ from eqa_nodes.bags.histories import EpisodeHistory, open_history
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past

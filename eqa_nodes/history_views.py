@@ -19,7 +19,7 @@ import numpy as np
 
 import eqa_nodes
 from eqa_nodes.bags.histories import EpisodeHistory, RecordedFrame
-from eqa_nodes.core.answering import answer_of
+from eqa_nodes.core.answerers.common import answer_of
 from eqa_nodes.core.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2

@@ -14,7 +14,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import limits_of, open_runner, run_folder
 from eqa_nodes.core.agent import Progress
-from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Answer, Evidence, Question

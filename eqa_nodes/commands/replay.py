@@ -15,7 +15,7 @@ from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.chain import parameters_of, run_folder
 from eqa_nodes.commands.history import frames_bar
 from eqa_nodes.core import policies
-from eqa_nodes.core.answering import check_question
+from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types import Answer, Question
 from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of

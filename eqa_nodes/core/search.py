@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from eqa_nodes.core.account import Account
-from eqa_nodes.core.answering import answer_of, check_question
+from eqa_nodes.core.answerers.common import answer_of, check_question
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry

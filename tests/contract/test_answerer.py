@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answering import BlindAnswerer
+from eqa_nodes.core.answerers.blind import BlindAnswerer
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
-from eqa_nodes.core.label_answerer import LabelAnswerer
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types import Answer, Keyframe, Place, Question, Recalled
-from eqa_nodes.core.vlm_answerer import VlmAnswerer
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import HOME
 

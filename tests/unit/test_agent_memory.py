@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.answering import evidence_from
+from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore

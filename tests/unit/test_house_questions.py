@@ -12,10 +12,10 @@ import pytest
 
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.answering import BlindAnswerer
+from eqa_nodes.core.answerers.blind import BlindAnswerer
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.label_answerer import LabelAnswerer
 from eqa_nodes.core.language import plural
 from eqa_nodes.core.types import Question
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa

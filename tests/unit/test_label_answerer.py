@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.answerers import make_answerer
-from eqa_nodes.core.answering import check_question, match_choice
+from eqa_nodes.core.answerers.common import check_question, match_choice
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.answerers.label.parse import Ref, parse, reference
+from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.label_answerer import LabelAnswerer
-from eqa_nodes.core.label_answerer_parse import Ref, parse, reference
-from eqa_nodes.core.label_answerer_tables import PURPOSES, purpose_of
 from eqa_nodes.core.types import Answer, Question, Recalled
 from tests.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, thing, view
 

@@ -18,10 +18,10 @@ from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import question_score
 from eqa_nodes.core.agent import Agent, Ports
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.label_answerer import LabelAnswerer
 from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.navigation import AtomicNavigator

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
 from eqa_nodes.core.types import Question, Recalled
-from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
 from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import LIVING_ROOM, view

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
+from eqa_nodes.core.answerers.vlm_replies import REGIONS, read_assessments, read_regions
+from eqa_nodes.core.answerers.vlm_views import lettered, picture
 from eqa_nodes.core.errors import BadQuestion, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Candidate, Place, Question, RankedRegion, Recalled
-from eqa_nodes.core.vlm_answerer import VlmAnswerer, VlmConfig
-from eqa_nodes.core.vlm_replies import REGIONS, read_assessments, read_regions
-from eqa_nodes.core.vlm_views import lettered, picture
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import view
 from tests.unit.test_vlm_views import SPOTS, jpeg

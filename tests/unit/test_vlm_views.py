@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Keyframe, Place
-from eqa_nodes.core.vlm_views import heading, lettered, picture
 from tests.rooms import view
 
 SIZE = 640, 480

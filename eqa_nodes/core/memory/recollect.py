@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eqa_nodes.core.answering import MAX_EVIDENCE
+from eqa_nodes.core.answerers.common import MAX_EVIDENCE
 from eqa_nodes.core.language import COLOURS, canonical, content_words
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.times import told, window_of

@@ -1,24 +1,18 @@
-"""What all answerers share: which questions they take, how an answer is put together; and the blind baseline."""
+"""What all answerers share: which questions they take, how an answer is put together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types import (
     Answer,
     Evidence,
     Keyframe,
-    Question,
-    RankedRegion,
-    Recalled,
     Receipt,
     Recollection,
-    ViewAssessment,
 )
 
 MAX_QUESTION_CHARS = 2000
@@ -65,28 +59,3 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 def answer_of(told: Recollection) -> Answer:
     """Return what memory itself says as an answer."""
     return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
-
-
-class BlindAnswerer:
-    """The blind baseline: answers every question as its inner answerer guesses without any view."""
-
-    def __init__(self, inner: Answerer) -> None:
-        self._inner = inner
-
-    def spent(self) -> Receipt:
-        """Return calls and tokens so far; guessing reads no label, so nothing is privileged."""
-        return replace(self._inner.spent(), privileged=())
-
-    def regions(self, question: Question) -> list[RankedRegion]:
-        """Expect nothing anywhere."""
-        return []
-
-    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge nothing: every view is as good as none."""
-        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose.as_sent(), z=view.map_from_base.xyz[2])
-                for view in views]
-
-    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Guess without the items."""
-        answer = self._inner.answer(question, ())
-        return replace(answer, receipt=replace(answer.receipt, privileged=()))

@@ -9,11 +9,11 @@ from functools import cache, partial
 from importlib import resources
 from typing import TypeVar
 
-from eqa_nodes.core.answering import check_question, evidence_from
+from eqa_nodes.core.answerers.common import check_question, evidence_from
+from eqa_nodes.core.answerers.vlm_replies import REGIONS, Reply, read_answer, read_assessments, read_regions
+from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend, Message, Usage, ask_json
 from eqa_nodes.core.types import Answer, Keyframe, Place, Question, RankedRegion, Recalled, Receipt, ViewAssessment
-from eqa_nodes.core.vlm_replies import REGIONS, Reply, read_answer, read_assessments, read_regions
-from eqa_nodes.core.vlm_views import heading, lettered, picture
 
 T = TypeVar("T")
 

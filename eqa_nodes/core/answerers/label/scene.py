@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from eqa_nodes.core.label_answerer_parse import Ref
+from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.language import canonical, normalise
 from eqa_nodes.core.types import Keyframe, Label, Sighting
 

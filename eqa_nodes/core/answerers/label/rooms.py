@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from eqa_nodes.core.label_answerer_parse import Asked
-from eqa_nodes.core.label_answerer_tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
+from eqa_nodes.core.answerers.label.parse import Asked
+from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types import RankedRegion
 

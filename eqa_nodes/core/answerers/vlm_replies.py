@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answering import MAX_EVIDENCE, match_choice
+from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
+from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
 from eqa_nodes.core.types import Candidate, Keyframe, Place, Question, RankedRegion, ViewAssessment
-from eqa_nodes.core.vlm_views import lettered
 
 REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
     "bathroom", "bedroom", "dining room", "garage", "kitchen", "laundry room", "living room", "office", "rec room",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.core.label_answerer_found import Found, both, clearest, surveyed, the_one, yes
-from eqa_nodes.core.label_answerer_parse import Asked, Ref
-from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent
-from eqa_nodes.core.label_answerer_spatial import SPATIAL
-from eqa_nodes.core.label_answerer_tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
+from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
+from eqa_nodes.core.answerers.label.parse import Asked, Ref
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
+from eqa_nodes.core.answerers.label.spatial import SPATIAL
+from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language import canonical
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.label_answerer_parse import Ref
-from eqa_nodes.core.label_answerer_scene import Scene, Seen, whole
+from eqa_nodes.core.answerers.label.parse import Ref
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, whole
 from eqa_nodes.core.language import join_list, number_word, plural, with_article
 
 _NEAR_M = 3.2  # from here a surface can be looked over

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.core.label_answerer_found import Found, both, clearest, listed, surveyed, the_one, yes
-from eqa_nodes.core.label_answerer_parse import Asked, Ref
-from eqa_nodes.core.label_answerer_scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
-from eqa_nodes.core.label_answerer_tables import OFFERS
+from eqa_nodes.core.answerers.label.found import Found, both, clearest, listed, surveyed, the_one, yes
+from eqa_nodes.core.answerers.label.parse import Asked, Ref
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
+from eqa_nodes.core.answerers.label.tables import OFFERS
 from eqa_nodes.core.language import canonical, same, with_article
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from eqa_nodes.core.answering import check_question, evidence_from, match_choice
-from eqa_nodes.core.label_answerer_found import Found
-from eqa_nodes.core.label_answerer_parse import Asked, parse
-from eqa_nodes.core.label_answerer_rooms import regions_for
-from eqa_nodes.core.label_answerer_rules import look_up
-from eqa_nodes.core.label_answerer_scene import Scene, Seen, evidence_views, in_region, room_of, same_room
-from eqa_nodes.core.label_answerer_tables import guess
+from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
+from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.parse import Asked, parse
+from eqa_nodes.core.answerers.label.rooms import regions_for
+from eqa_nodes.core.answerers.label.rules import look_up
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of, same_room
+from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.types import (
     Answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from eqa_nodes.core.label_answerer_parse import Asked
+from eqa_nodes.core.answerers.label.parse import Asked
 from eqa_nodes.core.language import canonical, content_words, same, with_article
 
 
