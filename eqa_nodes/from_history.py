@@ -79,7 +79,7 @@ class HistoryRunner:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener, self._blind = force_guess, listener, answerer.answerer == "blind"
-        self._answerer = make_answerer(answerer.answerer, answerer.backend, selection.k)
+        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k)
         self._views: OrderedDict[str, Views] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
 

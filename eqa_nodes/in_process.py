@@ -189,7 +189,7 @@ class InProcessRunner:
         self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "explorer", "navigator",
                                                                         "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
-        self._answerer = make_answerer(self._settings["answerer"].answerer, self._settings["answerer"].backend)
+        self._answerer = make_answerer(self._settings["answerer"].answerer, self._settings["answerer"].model)
         self._pool = SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:

@@ -17,6 +17,7 @@ from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.privacy import PrivacyConfig
 from eqa_nodes.graph import OBSERVERS
 from eqa_nodes.parameters import build, read_file
+from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
 
@@ -73,7 +74,7 @@ class AnswererSettings:
 
     node: NodeSettings = NodeSettings()
     answerer: str = "label"
-    backend: str = "openai"  # of the answerer vlm
+    model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
 
 
 @dataclass(frozen=True)

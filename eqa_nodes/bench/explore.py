@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.bench.metrics import Summary, bootstrap, paired_difference
-from eqa_nodes.bench.scores import RESAMPLES, value_of
+from eqa_nodes.bench.scores import RESAMPLES
 from eqa_nodes.bench.trials import Trial
+from eqa_nodes.bench.values import value_of
 
 BASELINES, WHOLE = ("frontier", "fine"), "best"
 # Our own policy with a part switched off: {name of the arm: parameters of the explorer}.

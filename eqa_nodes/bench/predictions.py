@@ -24,6 +24,7 @@ class Prediction:
 
     traceback: where an error came from that nobody raised on purpose, "" = none. blind: the answer without having seen
     anything, None where it was not asked for. note: what a person should know of how it came about, "" = nothing.
+    predicates: which goal predicates of a task were true at the end, in the task's order; () = it has none.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Prediction:
     traceback: str = ""
     blind: Answer | None = None
     note: str = ""
+    predicates: tuple[bool, ...] = ()
 
     @property
     def failed(self) -> bool:

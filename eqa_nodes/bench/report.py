@@ -18,9 +18,10 @@ from eqa_nodes.bench.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.drawing_why import Why, why_of
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import Prediction, read_predictions
+from eqa_nodes.bench.question_score import QuestionScore
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
-from eqa_nodes.bench.scores import SCORES, QuestionScore, Scores, read_scores
+from eqa_nodes.bench.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.tables import COLUMNS, footnotes
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import write_bytes

@@ -25,13 +25,14 @@ EPISODES = "episodes"
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """What an episode gave. bag: where it was recorded, None = nowhere."""
+    """What an episode gave. bag: where it was recorded, None = nowhere. predicates: as in Prediction."""
 
     sample_id: str
     answer: Answer
     final_pose: Pose2 | None = None
     trace: EpisodeTrace | None = None
     bag: Path | None = None
+    predicates: tuple[bool, ...] = ()
 
 
 class EpisodeRunner(Protocol):
@@ -157,7 +158,8 @@ def _prediction(sample: Sample, index: int, result: EpisodeResult, blind: Answer
         trace = f"{episode_folder(index, sample.id)}/trace.zip"
         save_trace(out / trace, result.trace)
     bag = "" if result.bag is None else _relative(result.bag, out)
-    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind, note=note)
+    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind, note=note,
+                      predicates=result.predicates)
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:

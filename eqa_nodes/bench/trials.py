@@ -18,9 +18,9 @@ import numpy as np
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.metrics import openeqa_c
 from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import QuestionScore, question_score
 from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.stopping import Support, Weighed

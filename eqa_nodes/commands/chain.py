@@ -10,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from eqa_nodes.bench.runner import EpisodeRunner
+from eqa_nodes.commands.model import model_of
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
 from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
 # The line from which an answer is enough belongs to the calibration of its probability; both of an answerer.
@@ -44,12 +46,18 @@ def robot_parameters(robot: Robot) -> Parameters:
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
     """Return the parameters of all nodes: defaults < robot and answerer < the parameter file < options."""
     chosen: Parameters = {
-        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer},
+        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer, **_model(arguments)},
         "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
         "recorder": {"folder": str((folder / "bags").resolve())}}
     from_file = merged(arguments.params) if arguments.params else {}
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
     return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
+
+
+def _model(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return what the options say of the model; what they leave out the parameter file may say."""
+    default = dict(leaves(ModelConfig()))
+    return {f"model.{name}": value for name, value in leaves(model_of(arguments)) if value != default[name]}
 
 
 def image_size(image: str) -> tuple[int, int]:

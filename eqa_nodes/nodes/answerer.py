@@ -17,7 +17,7 @@ class AnswererNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("answerer", **kwargs)
-        self.answerer = make_answerer(self.config.answerer, self.config.backend)
+        self.answerer = make_answerer(self.config.answerer, self.config.model)
         self.out("view_assessments")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.model import Backend
+from eqa_nodes.vlm.config import ModelConfig
 
 
 def _openai(**options: Any) -> Backend:
@@ -27,3 +29,10 @@ def make_backend(name: str, **options: Any) -> Backend:
     if name not in BACKENDS:
         raise ConfigError(unknown("model backend", name, BACKENDS))
     return BACKENDS[name](**options)
+
+
+def open_model(config: ModelConfig) -> Backend:
+    """Return the backend that a configuration names. Raises ConfigError, MissingExtra."""
+    options = asdict(config)
+    temperature = options.pop("temperature")
+    return make_backend(options.pop("backend"), **options, temperature=None if temperature < 0 else temperature)

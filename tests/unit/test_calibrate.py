@@ -22,8 +22,8 @@ from eqa_nodes.bench.calibrate import (
     risk_curve,
     wilson,
 )
+from eqa_nodes.bench.question_score import QuestionScore
 from eqa_nodes.bench.reliability import reliability_svg, reliability_table, risk_table
-from eqa_nodes.bench.scores import QuestionScore
 from eqa_nodes.bench.trials import TRIALS, Judged, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
 from eqa_nodes.core.codec import dumps

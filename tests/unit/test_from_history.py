@@ -103,7 +103,7 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
 
     reply = {"answer": "a table", "confidence": 0.8, "images": [20], "abstain": False}
     backend = ScriptedBackend([json.dumps(reply)])
-    monkeypatch.setattr(answerers, "make_backend", lambda name: backend)
+    monkeypatch.setattr(answerers, "open_model", lambda config: backend)
     runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"), Selection("uniform", 20),
                            tmp_path)
     answer = runner.run(Sample("q", "What is there?", "a table")).answer

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges import Mark, OfflineJudge, choice_of, drop_after_last_full_stop, open_judge
+from eqa_nodes.bench.question_score import mark_answer
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import mark_answer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Answer
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.question_score import question_score
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import question_score
 from eqa_nodes.core.agent import Agent, Ports
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.config import MapperConfig
