@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.commands.model import model_options
+
 SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
 FORMATS = "bag, openeqa, sens, scannet, redwood (default: find out)"
 
