@@ -37,12 +37,12 @@ class GraphClient:
         self.node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
-        self._thread.start()
         remotes = Remotes(self.node)
-        self._ask = remotes.action("ask")
+        self._ask = remotes.action("ask")  # before anything spins: rclpy shows an action client before it is whole
         self.services = {key: remotes.service(key)
                          for key in ("reset_episode", "reset_recorder", "answer_question", "act")}
+        self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
+        self._thread.start()
 
     def __enter__(self) -> GraphClient:
         return self

@@ -46,7 +46,15 @@ class Camera:
         self._heard, self.taken = threading.Condition(), list[int]()
         self.node.create_subscription(interface(TOPICS["taken"].type), TOPICS["taken"].name, self._on, qos("event"))
         self._reset = Remotes(self.node).service("reset_recorder")
+        self._heard_by_recorder()
         self.begin("e")
+
+    def _heard_by_recorder(self) -> None:
+        """Wait until nothing that is published gets lost: transforms are sent only as often as images are."""
+        end = time.monotonic() + 20.0
+        while missing := [key for key, out in self._out.items() if not out.get_subscription_count()]:
+            assert time.monotonic() < end, f"the recorder does not hear {missing}"
+            time.sleep(0.01)
 
     def begin(self, episode_id: str) -> None:
         assert self._reset.call(20.0, episode=Episode(episode_id=episode_id)).error_code == 0
