@@ -7,11 +7,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes import cli
 from eqa_nodes.bench.judges import JudgeOptions, Mark, OfflineJudge, open_judge
 from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge, read_marks
@@ -29,6 +31,7 @@ from eqa_nodes.core.types import Answer
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.scripted import Scripted, ScriptedBackend
 from tests.unit.synthetic_run import make_run
+from tests.vlm_server import Reply, VlmServer, completion
 
 CUP = Sample("q", "Where is the cup?", "on the desk", ("in the study", "left of the lamp"))
 PLAIN = replace(CUP, alternatives=())
@@ -353,6 +356,30 @@ def test_only_one_process_writes(tmp_path: Path) -> None:
     path = tmp_path / MARKS
     with CachedJudge(OfflineJudge(), path), pytest.raises(StorageError, match="another process"):
         CachedJudge(OfflineJudge(), path)
+
+
+def test_score_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("openai", reason="needs the openai package: pip install 'eqa-nodes[vlm]'")
+    out = make_run(tmp_path / "run")
+    monkeypatch.setenv("EQA_VLM_API_KEY", "k")
+
+    def reply(request: dict[str, Any]) -> Reply:
+        return completion("good" if "blue cup" in str(request["messages"]) else "4")
+
+    with VlmServer(reply) as server:
+        line = ["bench", "score", str(out), "--judge", "llm-match", "--judge-model", "m",
+                "--judge-base-url", server.url]
+        for calls in (7, 7):  # the answer and the blind answer about the cup are asked twice; then all is known
+            assert cli.main(line) == 0
+            assert len(server.requests) == calls
+        shown = capsys.readouterr().out
+        assert cli.main([*line, "--retry-unscored"]) == 0
+        assert len(server.requests) == 11
+    assert "unscored: wrong form: m answered twice" in shown
+    assert "0 answers marked" in shown
+    scores = read_scores(out)
+    assert (scores.judge[:20], [q.sigma for q in scores.questions[:3]]) == ("llm-match (m, prompt", [None, 4, 1])
 
 
 def test_a_judge_that_looks_gets_the_last_view_and_grounds_alone(tmp_path: Path) -> None:
