@@ -185,6 +185,14 @@ def test_choices() -> None:
     assert [judge.judge(sample, a).sigma for a in ("C", "No, it is not on", "H", "maybe", "")] == [1] * 5
 
 
+@pytest.mark.parametrize(("answer", "sigma"), [
+    ("B", 5), ("(b) anything", 5), ("desk", 5), ("it lies on the desk, not the table", 5), ("A", 1),
+    ("on the table", 1), ("on the table or on the desk", 1), ("somewhere", 1), ("", 1), ("Z", 1)])
+def test_choices_judge_as_the_offline_judge(answer: str, sigma: int) -> None:
+    sample = Sample("q", "Where is the cup?", "on the desk", choices=("on the table", "on the desk"))
+    assert [open_judge(name).judge(sample, answer).sigma for name in ("choices", "offline")] == [sigma, sigma]
+
+
 class BrokenJudge:
     """A judge that raises, or gives marks off the scale."""
 

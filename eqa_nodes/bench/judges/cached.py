@@ -69,16 +69,17 @@ class CachedJudge:
         try:
             self._file = path.open("ab")
         except OSError as error:
+            judge.close()
             raise StorageError(f"marks cannot be kept in {path}: {error}") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             kept = read_marks(path)
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
-            self._file.close()
+            self.close()
             raise StorageError(f"another process is writing {path}: wait until it has ended") from error
         except Exception:
-            self._file.close()
+            self.close()
             raise
         self._kept = {k.key: k for k in kept if not (again and k.sigma is None)}
 
