@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eqa_nodes import __version__
+from eqa_nodes import __version__, cli_judges
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
@@ -94,7 +94,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="VERB")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
@@ -115,8 +115,11 @@ def _bench(p: argparse.ArgumentParser) -> None:
     run.set_defaults(run="eqa_nodes.commands.bench:run")
     score = verbs.add_parser("score", help="mark the answers of a run and print the table")
     score.add_argument("out", type=Path, metavar="RUN", help="run directory")
-    score.add_argument("--judge", default="offline", help="who marks (default: offline)")
+    cli_judges.score(score)
     score.set_defaults(run="eqa_nodes.commands.bench:score")
+    cli_judges.agree(verbs.add_parser("agree", help="how far judges and people agree"))
+    cli_judges.robustness(verbs.add_parser("robustness", help="how much a judge depends on its settings"))
+    cli_judges.mark_page(verbs.add_parser("mark-page", help="write a page for people who mark"))
     _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
     _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
 

@@ -103,7 +103,8 @@ class HistoryRunner:
                          receipt=replace(answer.receipt, seconds=time.monotonic() - began))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
                               refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
-        return EpisodeResult(sample.id, answer, None, trace)
+        best = next((k.jpeg for e in answer.evidence[:1] for k in shown if k.id == e.keyframe_id), b"")
+        return EpisodeResult(sample.id, answer, None, replace(trace, view=best))
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""

@@ -14,6 +14,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Agent, Ports, Progress
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.policies import make_policy
@@ -208,7 +209,7 @@ class InProcessRunner:
             agent = Agent(self._ports(body), own["agent"].agent, listen)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
-            body.trace.refused = body.refused()
+            body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
         finally:
             memory.close()

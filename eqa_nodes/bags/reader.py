@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -18,6 +18,8 @@ from eqa_nodes.bags.bounded import check_storage, leave_packed, unpack_message
 from eqa_nodes.bags.roles import ROLES, guess
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.graph import TOPICS
+
+_LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
 
 
 class Recorded(NamedTuple):
@@ -59,16 +61,30 @@ class Bag:
         """Return how many messages of a topic there are."""
         return self._counts[self.topics.get(key, "")]
 
-    def read(self, keys: Sequence[str]) -> Iterator[Recorded]:
-        """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage."""
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+        """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
+
+        from_ns: leave out what was recorded before.
+        """
         wanted = [c for key in keys for c in self._connections(key)]
         key_of = {self.topics[key]: key for key in keys if key in self.topics}
         if not wanted:
             return
         with _readable(self.path):
-            for connection, log_ns, data in self._reader.messages(wanted):
+            for connection, log_ns, data in self._reader.messages(wanted, from_ns):
                 data = unpack_message(data) if self._packed else data
                 yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""
+        end, back = int(self._reader.end_time), _LAST_NS
+        while self.count(key):
+            if found := deque(self.read((key,), end - back), maxlen=1):
+                return found[0].message
+            if end - back < self.start_ns:
+                break
+            back *= 8
+        return None
 
     def _message(self, connection: Connection, data: bytes) -> Any:
         """Standard messages by their standard definition (old bags carry none), all others by that of the bag."""

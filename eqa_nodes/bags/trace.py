@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from eqa_nodes import messages
+from eqa_nodes.bags.images import rgb_of
 from eqa_nodes.bags.poses import Poses, all_poses
 from eqa_nodes.bags.reader import open_bag
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2, pose2_of
+from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Answer, Frontier
 
@@ -39,6 +42,9 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
                 trace.decisions.append(_decision(message, last.get("frontiers"), bag))
             elif key == "keyframes":
                 trace.keyframes.append(messages.keyframe_of(message))
+        if (color := opened.last("color")) is not None:
+            with suppress(BadFrame):  # an image that nobody can read is no view
+                trace.view = jpeg_of_pixels(rgb_of(color))
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
     return trace

@@ -12,7 +12,7 @@ from eqa_nodes.bench import metrics
 from eqa_nodes.bench.judges import Judge, Mark
 from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.bench.traces import last_view, load_trace
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer
@@ -80,13 +80,13 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
                    out: Path | None = None) -> QuestionScore:
     """Mark one prediction. out: the run directory that holds its trace, where it has one."""
     answer, receipt = prediction.answer, prediction.answer.receipt
-    mark = Mark(None, None, "failed") if prediction.failed else mark_answer(judge, sample, answer)
+    mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(judge, sample, blind)
     arrival = _arrival(out, sample, prediction, facts)
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
-        sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, facts),
+        sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, None if judge.sees else facts),
         mark.note + arrival.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres, receipt.seconds,
         receipt.calls, receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,
@@ -95,15 +95,24 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         prediction.predicates)
 
 
-def mark_answer(judge: Judge, sample: Sample, answer: Answer) -> Mark:
+def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:
     """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored."""
     try:
-        mark = judge.judge(sample, "" if answer.abstained else answer.text)
+        mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
     except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
         return Mark(None, None, f"the judge failed: {type(error).__name__}: {error}")
     if mark.sigma is not None and not 1 <= mark.sigma <= 5:
         return Mark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
     return mark
+
+
+def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> Mark:
+    """Mark the answer beside the last view, where the judge looks at it."""
+    try:
+        view = last_view(out / prediction.trace) if judge.sees and out and prediction.trace else None
+    except EqaError as error:
+        return Mark(None, None, f"the last view is lost: {error}")
+    return mark_answer(judge, sample, prediction.answer, view)
 
 
 def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | None) -> float | None:

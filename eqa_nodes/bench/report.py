@@ -164,7 +164,7 @@ class _Images:
     def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> Picture:
         """Return a key image, at most `width` pixels wide."""
         try:
-            data = _shrunk(view.jpeg, width)
+            data = shrunk(view.jpeg, width)
         except (UnidentifiedImageError, OSError) as error:
             return Picture("", f"{caption}: image cannot be read ({error})", proves)
         if self._embed:
@@ -174,7 +174,7 @@ class _Images:
         return Picture(name, caption, proves)
 
 
-def _shrunk(jpeg: bytes, width: int) -> bytes:
+def shrunk(jpeg: bytes, width: int) -> bytes:
     with Image.open(io.BytesIO(jpeg)) as image:
         if image.width <= width:
             return jpeg

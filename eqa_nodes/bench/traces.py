@@ -6,6 +6,8 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import GridMap
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
+_VIEW = "view.jpg"
 _MAX_BYTES = 1 << 30  # a file that claims more when unpacked is refused
 
 
@@ -34,10 +37,12 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
     """Write the trace durably; the same trace gives the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        light = replace(trace, grid=None, keyframes=[replace(k, jpeg=b"") for k in trace.keyframes])
+        light = replace(trace, grid=None, view=b"", keyframes=[replace(k, jpeg=b"") for k in trace.keyframes])
         _add(archive, "trace.json", dumps(light).encode(), zipfile.ZIP_DEFLATED)
         for index, keyframe in enumerate(trace.keyframes):
             _add(archive, _jpeg_name(index), keyframe.jpeg, zipfile.ZIP_STORED)
+        if trace.view:
+            _add(archive, _VIEW, trace.view, zipfile.ZIP_STORED)
         if trace.grid is not None:
             grid = trace.grid
             head = _GridHead(grid.stamp_ns, grid.resolution_m, grid.origin, grid.z)
@@ -49,17 +54,33 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
 
 def load_trace(path: Path) -> EpisodeTrace:
     """Read what `save_trace` wrote. Raises StorageError for a file that is absent, damaged or unreasonably large."""
+    with _archive(path) as archive:
+        trace = decode(EpisodeTrace, json.loads(archive.read("trace.json")))
+        keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
+        grid = _read_grid(archive) if "grid.json" in archive.namelist() else None
+        return replace(trace, keyframes=keyframes, grid=grid, view=_read_view(archive))
+
+
+def last_view(path: Path) -> bytes | None:
+    """Return the JPEG of the last view alone, None where the trace has none. Raises StorageError as `load_trace`."""
+    with _archive(path) as archive:
+        return _read_view(archive) or None
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             claimed = sum(info.file_size for info in archive.infolist())
             if claimed > _MAX_BYTES:
                 raise StorageError(f"{path} unpacks to {claimed} bytes: more than a trace can have")
-            trace = decode(EpisodeTrace, json.loads(archive.read("trace.json")))
-            keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
-            grid = _read_grid(archive) if "grid.json" in archive.namelist() else None
-            return replace(trace, keyframes=keyframes, grid=grid)
+            yield archive
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise StorageError(f"{path} is not a readable trace: {error}") from error
+
+
+def _read_view(archive: zipfile.ZipFile) -> bytes:
+    return archive.read(_VIEW) if _VIEW in archive.namelist() else b""
 
 
 def _read_grid(archive: zipfile.ZipFile) -> GridMap:

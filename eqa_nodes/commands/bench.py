@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.judges import open_judge
+from eqa_nodes.bench.judges import Judge, open_judge
 from eqa_nodes.bench.report import write_report
 from eqa_nodes.bench.runner import EpisodeRunner, run_benchmark
 from eqa_nodes.bench.runner import Progress as Asked
@@ -21,6 +21,7 @@ from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.tables import rich_table
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.commands.em import benchmark_sources, check_histories, open_history_runner
+from eqa_nodes.commands.judge import judging
 from eqa_nodes.core.agent import Progress as Searching
 from sim_bridge.truth import Truth
 
@@ -33,7 +34,7 @@ def demo(arguments: argparse.Namespace) -> int:
     arguments.dataset, arguments.data, arguments.split, arguments.retry_failed = "house", None, "test", False
     arguments.task = ACTIVE
     code = _run(arguments, out)
-    _score(out, "offline")
+    _score(out, open_judge())
     _report(out)
     return code
 
@@ -48,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def score(arguments: argparse.Namespace) -> int:
     """Pass 2: mark and print the table."""
-    _score(arguments.out, arguments.judge)
+    with judging(arguments) as judge:
+        _score(arguments.out, judge)
     return 0
 
 
@@ -100,9 +102,9 @@ def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
     return {**config, "frames": arguments.frames, "k": arguments.k} if arguments.task == EM else config
 
 
-def _score(out: Path, judge: str) -> None:
+def _score(out: Path, judge: Judge) -> None:
     with closing(Truth()) as truth:
-        scores = score_run(out, open_judge(judge), truth)
+        scores = score_run(out, judge, truth)
     console = Console()
     if not console.is_terminal:
         console.width = TABLE_WIDTH

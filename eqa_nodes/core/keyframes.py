@@ -43,6 +43,7 @@ class KeyframeConfig:
 
 
 Cell = tuple[int, int, int]
+VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
 CELL_M = 1.0  # edge of the cells that views are kept in, metres
 
 
@@ -103,9 +104,14 @@ def _thumbnail(rgb: np.ndarray) -> bytes:
 
 
 def jpeg_of(frame: Frame, quality: int) -> bytes:
-    """Encode the colour image: the same frame gives the same bytes. 4:4:4, so that small things keep their colour."""
+    """Encode the colour image: the same frame gives the same bytes."""
+    return jpeg_of_pixels(frame.rgb, quality)
+
+
+def jpeg_of_pixels(rgb: np.ndarray, quality: int = VIEW_QUALITY) -> bytes:
+    """Encode (H, W, 3) uint8, RGB; 4:4:4, so that small things keep their colour."""
     out = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(frame.rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
+    Image.fromarray(np.ascontiguousarray(rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
     return out.getvalue()
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from eqa_nodes.core.errors import BudgetSpent, ModelError
 
 T = TypeVar("T")
+WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
 
 
 class Message(NamedTuple):
@@ -99,9 +100,9 @@ def json_object(text: str) -> dict[str, object]:
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
 
 
-def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
+def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,
              max_tokens: int = 1024, seed: int = 0) -> T:
-    """Ask for a JSON object and return read(object); read raises ValueError for a wrong form.
+    """Ask for a reply in a form ("a number from 1 to 5") and return read(reply); read raises ValueError for another.
 
     One re-prompt says what was wrong; a second wrong reply raises ModelError.
     """
@@ -110,13 +111,19 @@ def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict
     for _ in range(2):
         reply = backend.generate(turns, max_tokens, seed)
         try:
-            return read(json_object(reply.text))
+            return read(reply.text)
         except ValueError as error:
             wrong = f"cut off at {max_tokens} tokens" if reply.finish_reason == "length" else str(error)
-        again = (f"That reply could not be used: {wrong}. "
-                 "Reply again, shorter, with nothing but the JSON object that was asked for.")
+        again = f"That reply could not be used: {wrong}. Reply again, shorter, with nothing but {form}."
         turns = [*messages, Message("assistant", (reply.text or "(nothing)",)), Message("user", (again,))]
-    raise ModelError(f"wrong form: {backend.model} answered twice in another form than agreed: {wrong}")
+    raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}")
+
+
+def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
+             max_tokens: int = 1024, seed: int = 0) -> T:
+    """Ask for a JSON object and return read(object); read raises ValueError for a wrong form. Else as `ask_form`."""
+    return ask_form(backend, messages, lambda text: read(json_object(text)), "the JSON object that was asked for",
+                    max_tokens, seed)
 
 
 def fraction(value: object, name: str) -> float:

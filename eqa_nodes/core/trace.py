@@ -28,6 +28,7 @@ class EpisodeTrace:
 
     grid is the last map, None where none was made; answer None: the episode ended before one was given.
     refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
+    view: JPEG of the last observation, of a question about a recording the best evidence; empty: there was none.
     """
 
     question: str = ""
@@ -38,3 +39,4 @@ class EpisodeTrace:
     grid: GridMap | None = None
     answer: Answer | None = None
     refused: dict[str, int] = field(default_factory=dict)
+    view: bytes = b""

@@ -37,6 +37,7 @@ class Course(NamedTuple):
     poses: tuple[Any, ...]
     decisions: tuple[Any, ...]
     keyframes: tuple[int, ...]
+    view: bytes
     answer: tuple[Any, ...]
 
 
@@ -48,6 +49,7 @@ def course(result: EpisodeResult) -> Course:
         tuple((stamp - start, pose) for stamp, pose in trace.poses),
         tuple((d.stamp_ns - start, d.goal, d.reason, d.candidates) for d in trace.decisions),
         tuple(k.id for k in trace.keyframes),
+        trace.view,
         (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
          answer.receipt.steps, answer.receipt.metres, answer.receipt.calls, result.final_pose))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -102,7 +103,8 @@ def answers() -> dict[str, EpisodeResult | Exception]:
     cup = Answer("on the desk", 0.82, evidence=proof, receipt=receipt)
     chairs = Answer("There are 4 chairs", 0.9, evidence=proof, receipt=receipt)
     unsure = Answer(abstained=True, message="no lamp was found", confidence=0.1, receipt=receipt)
-    return {"q-1": EpisodeResult("q-1", cup, end, trace("Where is the blue cup?", cup)),
+    seen = replace(trace("Where is the blue cup?", cup), view=jpeg(9, "study"))  # the others keep no last view
+    return {"q-1": EpisodeResult("q-1", cup, end, seen),
             "q-2": EpisodeResult("q-2", chairs, end, trace("How many chairs?", chairs)),
             "q-3": EpisodeResult("q-3", unsure, end, trace("Is the lamp on?", unsure)),
             "q-4": NavigationError("5 drives in a row did not move the robot"),

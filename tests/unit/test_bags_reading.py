@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.history import read_history
+from eqa_nodes.bags.reader import open_bag
 from eqa_nodes.bags.recover import recover
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
@@ -195,6 +197,19 @@ def test_the_same_messages_give_the_same_history(cdr: Cdr, tmp_path: Path) -> No
     a, b = (list(read_history(tmp_path / name)) for name in ("a", "b"))
     assert [(f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in a] == [
         (f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in b]
+
+
+def test_the_last_view_is_that_of_the_last_image(cdr: Cdr, tmp_path: Path) -> None:
+    late = BagTopic("std_msgs/msg/String", "event")
+    writer = BagWriter(tmp_path / "bag", {**topics_of(*FRAME_TOPICS), "/late": late})
+    record_frames(cdr, writer, 3)
+    writer.write("/late", 500 * SECOND, cdr.text("long after"))  # so that the end of the bag alone holds no image
+    writer.close()
+    last = list(read_history(tmp_path / "bag"))[-1]
+    assert trace_of(tmp_path / "bag").view == jpeg_of_pixels(last.rgb)
+    with open_bag(tmp_path / "bag") as bag:
+        assert bag.last("color").header.stamp.sec == last.stamp_ns // SECOND
+        assert bag.last("keyframes") is None
 
 
 def test_a_recorder_that_was_killed_before_it_wrote_leaves_an_empty_trace(tmp_path: Path) -> None:

@@ -261,9 +261,9 @@ def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 class SilentJudge:
     """Cannot say for the first question, raises for the second, and marks grounding for the rest."""
 
-    name, version = "silent", "1"
+    name, version, sees = "silent", "1", False
 
-    def judge(self, sample: Sample, answer_text: str) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         if sample.id == "q-2":
             raise TimeoutError("no reply")
         return Mark(None) if sample.id == "q-1" else Mark(4, 0.5)

@@ -145,6 +145,7 @@ def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, hou
         assert any(house.labels[i].kind == kind for i in np.unique(r.frame.labels).tolist() if i in house.labels)
     assert result.trace is not None
     assert [k.id for k in result.trace.keyframes] == [e.keyframe_id for e in answer.evidence]
+    assert result.trace.view == result.trace.keyframes[0].jpeg  # the best evidence
     other = runner.run(Sample("q", f"Is there a {kind}?", "yes")).answer
     assert other.receipt.privileged == ("LabelAnswerer",)  # a question about what is there is the answerer's
     never = runner.run(Sample("q", "When did you last see the helicopter?", "")).answer

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges import Mark, OfflineJudge, choice_of, drop_after_last_full_stop, open_judge
+from eqa_nodes.bench.judges import Mark, OfflineJudge, drop_after_last_full_stop, open_judge
 from eqa_nodes.bench.question_score import mark_answer
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
@@ -183,19 +183,25 @@ def test_choices() -> None:
     judge = OfflineJudge()
     assert [judge.judge(sample, a).sigma for a in ("B", "b)", "(B) Yes", "Yes, it is on", "yes it is on.")] == [5] * 5
     assert [judge.judge(sample, a).sigma for a in ("C", "No, it is not on", "H", "maybe", "")] == [1] * 5
-    assert choice_of("It is red, I think", ("red", "green")) == "red"
-    assert choice_of("red or green", ("red", "green")) == ""
+
+
+@pytest.mark.parametrize(("answer", "sigma"), [
+    ("B", 5), ("(b) anything", 5), ("desk", 5), ("it lies on the desk, not the table", 5), ("A", 1),
+    ("on the table", 1), ("on the table or on the desk", 1), ("somewhere", 1), ("", 1), ("Z", 1)])
+def test_choices_judge_as_the_offline_judge(answer: str, sigma: int) -> None:
+    sample = Sample("q", "Where is the cup?", "on the desk", choices=("on the table", "on the desk"))
+    assert [open_judge(name).judge(sample, answer).sigma for name in ("choices", "offline")] == [sigma, sigma]
 
 
 class BrokenJudge:
     """A judge that raises, or gives marks off the scale."""
 
-    name, version = "broken", "0"
+    name, version, sees = "broken", "0", False
 
     def __init__(self, mark: Mark | None = None) -> None:
         self.mark = mark
 
-    def judge(self, sample: Sample, answer_text: str) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         if self.mark is None:
             raise RuntimeError("no connection")
         return self.mark

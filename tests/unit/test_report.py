@@ -18,7 +18,7 @@ from eqa_nodes.bench.drawing import grid_png, map_svg, path_colour
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.report import write_report
 from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.traces import load_trace, save_trace
+from eqa_nodes.bench.traces import last_view, load_trace, save_trace
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace
@@ -128,7 +128,9 @@ def test_trace_round_trip(tmp_path: Path) -> None:
     assert back.grid.origin == result.trace.grid.origin
     assert (back.question, back.poses, back.decisions, back.keyframes, back.answer) == (
         result.trace.question, result.trace.poses, result.trace.decisions, result.trace.keyframes, result.trace.answer)
+    assert back.view == last_view(tmp_path / "a.zip") == result.trace.view != b""
     save_trace(tmp_path / "empty.zip", EpisodeTrace())
+    assert last_view(tmp_path / "empty.zip") is None
     assert load_trace(tmp_path / "empty.zip") == EpisodeTrace()
 
 

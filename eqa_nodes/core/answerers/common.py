@@ -34,7 +34,8 @@ def check_question(text: str) -> str:
 def match_choice(text: str, choices: Sequence[str]) -> int | None:
     """Return the index of the choice that a reply means: its words, its letter ("B", "B) red"), or None.
 
-    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the desk".
+    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the desk";
+    first those that stand together, so that "on the table, not the desk" means "on the table".
     """
     wanted = canonical(text)
     exact = [i for i, choice in enumerate(choices) if canonical(choice) == wanted]
@@ -44,6 +45,8 @@ def match_choice(text: str, choices: Sequence[str]) -> int | None:
         return ord(letter[1].upper()) - ord("A")
     words, options = set(wanted.split()), [set(canonical(choice).split()) for choice in choices]
     for part in ([words and words <= option for option in options],
+                 [bool(option) and f" {canonical(choice)} " in f" {wanted} "
+                  for choice, option in zip(choices, options, strict=True)],
                  [option and option <= words for option in options]):
         if sum(map(bool, part)) == 1:
             return next(i for i, fits in enumerate(part) if fits)

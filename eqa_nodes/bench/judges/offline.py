@@ -1,52 +1,27 @@
-"""Judges mark an answer against the truth: 1 (wrong) .. 5 (right). The offline judge needs no model and no network."""
+"""Marks by rules over words: no model, no network, the same mark every time. docs/judging.md tells the rules."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench import wording
+from eqa_nodes.bench.judges import choices
+from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core import language
-from eqa_nodes.core.errors import ConfigError, unknown
-
-_LETTERED = re.compile(r"\s*\(?([a-h])(?:[).:]|\s*$)", re.IGNORECASE)
-
-
-class Mark(NamedTuple):
-    """sigma: 1..5, None = unscored (the judge could not say). delta: grounding 0, 0.5 or 1, None = not judged."""
-
-    sigma: float | None
-    delta: float | None = None
-    note: str = ""
-
-
-class Judge(Protocol):
-    """Marks answers. What it raises leaves the question unscored, counted and named."""
-
-    @property
-    def name(self) -> str:
-        """Return the name that stands in score files."""
-
-    @property
-    def version(self) -> str:
-        """Return the sha256 of everything that decides a mark: rules, or model and prompt."""
-
-    def judge(self, sample: Sample, answer_text: str) -> Mark:
-        """Mark an answer; "" is no answer and marks 1."""
+from eqa_nodes.core.answerers import common
 
 
 @dataclass(frozen=True)
 class OfflineJudge:
-    """Rules over words; docs/benchmarks.md tells them. It cannot see images, so it gives no grounding mark.
+    """Rules over words. It cannot see images, so it gives no grounding mark.
 
     until_last_full_stop: as OpenEQA's scorer does, drop what follows the last full stop of an answer that has one.
     """
 
     until_last_full_stop: bool = False
+    sees = False
 
     @property
     def name(self) -> str:
@@ -56,42 +31,22 @@ class OfflineJudge:
     @property
     def version(self) -> str:
         """Return the sha256 of the rules' source and of the options."""
-        digest = hashlib.sha256(self.name.encode())
-        for module in (__file__, wording.__file__, language.__file__):
-            digest.update(Path(module).read_bytes())
-        return digest.hexdigest()
+        return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, wording.__file__,
+                                              language.__file__))
 
-    def judge(self, sample: Sample, answer_text: str) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Mark an answer by the best of the accepted ones."""
         text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
         if not language.normalise(text):
             return Mark(1, None, "no answer")
         if sample.choices:
-            chosen = choice_of(text, sample.choices)
-            note = f"chose {chosen!r}" if chosen else "no option named"
-            return Mark(5 if chosen == sample.answer else 1, None, note)
+            return choices.mark_choice(sample, text)
         references = dict.fromkeys((sample.answer, *sample.alternatives))
         return max((mark_against(sample.question, reference, text) for reference in references),
                    key=lambda mark: mark.sigma or 0)
 
-
-def drop_after_last_full_stop(text: str) -> str:
-    """Return the text up to its last full stop; without one, all of it."""
-    head, stop, _ = text.rpartition(".")
-    return head + stop if stop else text
-
-
-def choice_of(text: str, choices: tuple[str, ...]) -> str:
-    """Return the option that a text names, by its letter ("B", "b)", "(B) ..") or its words; "" for none or several."""
-    by_words = [c for c in choices if language.same(c, text)]
-    if len(by_words) == 1:
-        return by_words[0]
-    lettered = _LETTERED.match(text)
-    if lettered:
-        index = ord(lettered[1].lower()) - ord("a")
-        return choices[index] if index < len(choices) else ""
-    named = [c for c in choices if f" {language.canonical(c)} " in f" {language.canonical(text)} "]
-    return named[0] if len(named) == 1 else ""
+    def close(self) -> None:
+        """Nothing to release."""
 
 
 def mark_against(question: str, reference: str, text: str) -> Mark:
@@ -165,13 +120,3 @@ def _wording(question: str, reference: str, text: str) -> Mark:
 def _mark_of(f: float) -> int:
     """Return the mark for an F-measure: 5 from 0.95, 4 from 0.75, 3 from 0.6, 2 from 0.3."""
     return 1 + sum(f >= step for step in (0.3, 0.6, 0.75, 0.95))
-
-
-JUDGES = {"offline": OfflineJudge}
-
-
-def open_judge(name: str = "offline", *, until_last_full_stop: bool = False) -> Judge:
-    """Return a judge by name. Raises ConfigError for an unknown one."""
-    if name not in JUDGES:
-        raise ConfigError(unknown("judge", name, JUDGES))
-    return JUDGES[name](until_last_full_stop)

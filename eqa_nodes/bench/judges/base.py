@@ -1,0 +1,43 @@
+"""What a judge is, and what all judges share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.bench.samples import Sample
+
+
+class Mark(NamedTuple):
+    """sigma: 1..5, None = unscored (the judge could not say). delta: grounding 0, 0.5 or 1, None = not judged."""
+
+    sigma: float | None
+    delta: float | None = None
+    note: str = ""
+
+
+class Judge(Protocol):
+    """Marks answers. What it raises leaves the question unscored, counted and named. Safe from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Return the name that stands in score files."""
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 of everything that decides a mark: rules, or model, prompt and options."""
+
+    @property
+    def sees(self) -> bool:
+        """Return whether it looks at the last view; then grounding is its own to judge, and nobody else's."""
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+        """Mark an answer; "" is no answer and marks 1. view: JPEG of the robot's last view, None = there is none."""
+
+    def close(self) -> None:
+        """Release what it holds; a second call does nothing."""
+
+
+def drop_after_last_full_stop(text: str) -> str:
+    """Return the text up to its last full stop, as OpenEQA's scorer keeps it; without one, all of it."""
+    head, stop, _ = text.rpartition(".")
+    return head + stop if stop else text

@@ -1,0 +1,122 @@
+"""Marks that were paid for, one JSON line each in the run directory: none is paid twice, also after a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from eqa_nodes.bench.judges.base import Judge, Mark
+from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.core.codec import decode, dumps
+from eqa_nodes.core.errors import StorageError
+
+MARKS = "marks.jsonl"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One mark. sample: hash of the question with its truth; view: sha256 of the picture that was shown, "" = none."""
+
+    judge: str
+    version: str
+    id: str
+    sample: str
+    answer: str
+    view: str
+    sigma: float | None
+    delta: float | None
+    note: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what decides a mark."""
+        return self.version, self.sample, self.answer, self.view
+
+
+def read_marks(path: Path) -> list[Kept]:
+    """Read a file of marks; none is no marks, and a half-written last line is left out. Raises StorageError."""
+    try:
+        data = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error}") from error
+    marks = []
+    for number, line in enumerate(data[:data.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            marks.append(decode(Kept, json.loads(line)))
+        except (ValueError, StorageError) as error:
+            raise StorageError(f"{path}, line {number} is broken: {error}. Remove the line to mark again") from error
+    return marks
+
+
+class CachedJudge:
+    """A judge that remembers. Use with `with`; safe from several threads; only one process at a time may write a file.
+
+    Failures are not kept: the next run asks again, this one does not. again: also ask again what came out unscored.
+    """
+
+    def __init__(self, judge: Judge, path: Path, again: bool = False) -> None:
+        """Raises StorageError for a broken file, or one that another process is writing."""
+        self._judge, self._lock = judge, threading.Lock()
+        self.name, self.version, self.sees = judge.name, judge.version, judge.sees
+        self.asked = 0
+        self._failed: dict[tuple[str, ...], Exception] = {}
+        try:
+            self._file = path.open("ab")
+        except OSError as error:
+            judge.close()
+            raise StorageError(f"marks cannot be kept in {path}: {error}") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            kept = read_marks(path)
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+        except OSError as error:
+            self.close()
+            raise StorageError(f"another process is writing {path}: wait until it has ended") from error
+        except Exception:
+            self.close()
+            raise
+        self._kept = {k.key: k for k in kept if not (again and k.sigma is None)}
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+        """Return the mark that is kept, else ask for it and keep it."""
+        shown = hashlib.sha256(view).hexdigest() if self.sees and view is not None else ""
+        key = (self.version, dataset_hash((sample,)), answer_text, shown)
+        with self._lock:
+            if (known := self._kept.get(key)) is not None:
+                return Mark(known.sigma, known.delta, known.note)
+            if (failure := self._failed.get(key)) is not None:
+                raise failure
+        try:
+            mark = self._judge.judge(sample, answer_text, view)
+        except Exception as error:
+            with self._lock:
+                self._failed[key] = error
+            raise
+        self._keep(Kept(self.name, self.version, sample.id, key[1], answer_text, shown, *mark))
+        return mark
+
+    def close(self) -> None:
+        """Release the judge and the file."""
+        self._judge.close()
+        self._file.close()
+
+    def __enter__(self) -> CachedJudge:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def _keep(self, kept: Kept) -> None:
+        with self._lock:
+            self.asked += 1
+            self._kept[kept.key] = kept
+            self._file.write(dumps(kept).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())

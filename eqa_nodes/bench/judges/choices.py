@@ -1,0 +1,58 @@
+"""Multiple choice, as HM-EQA scores it: the right option or not, by letter or words. So does the offline judge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core import language
+from eqa_nodes.core.answerers import common
+
+
+def mark_choice(sample: Sample, text: str) -> Mark:
+    """Return 5 for the right option, else 1: an answer that names none, or several, is wrong."""
+    index = common.match_choice(text, sample.choices)
+    if index is None:
+        return Mark(1, None, "no option named")
+    chosen = sample.choices[index]
+    return Mark(5 if chosen == sample.answer else 1, None, f"chose {chosen!r}")
+
+
+def version_of(name: str, modules: Iterable[str | None]) -> str:
+    """Return the sha256 of a judge's name and of the source files of its rules."""
+    digest = hashlib.sha256(name.encode())
+    for module in modules:
+        digest.update(Path(str(module)).read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class ChoicesJudge:
+    """Accuracy over options (Ren et al. 2024): a question without options is unscored."""
+
+    until_last_full_stop: bool = False
+    sees = False
+
+    @property
+    def name(self) -> str:
+        """Return the name that stands in score files."""
+        return "choices+until_last_full_stop" if self.until_last_full_stop else "choices"
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 of the rules' source and of the options."""
+        return version_of(self.name, (__file__, common.__file__, language.__file__))
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+        """Mark an answer to a question that has options."""
+        if not sample.choices:
+            return Mark(None, None, "the question has no options")
+        text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
+        return mark_choice(sample, text) if language.normalise(text) else Mark(1, None, "no answer")
+
+    def close(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,111 @@
+"""LLM-Match (OpenEQA, section 2.4, supplement C): a model compares an answer with the accepted ones, sigma 1..5."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.choices import mark_choice
+from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
+from eqa_nodes.bench.judges.replies import MARK_FORM, clipped, read_mark
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core import language
+from eqa_nodes.core.codec import dumps
+from eqa_nodes.core.errors import ConfigError, ModelError
+from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
+
+T = TypeVar("T")
+
+
+class ModelJudge:
+    """What LLM-Match and EAC share. Raises ConfigError for a prompt that cannot be used, ModelError when asked in vain.
+
+    A reply that is twice in another form leaves the answer unscored: it is paid, and would come again.
+    """
+
+    sees = False
+    kind = ""  # the judge's name without its options
+
+    def __init__(self, backend: Backend, options: JudgeOptions, prompt: str) -> None:
+        """prompt: name of the built-in one."""
+        self._backend, self._options = backend, options
+        changed = (options.role, options.criterion) != (JudgeOptions().role, JudgeOptions().criterion)
+        if options.prompt is not None and changed:
+            raise ConfigError(f"the role and the criterion of {options.prompt} stand in that file: they can be varied "
+                              "in the built-in prompt alone")
+        if options.prompt_extra is not None and options.prompt is None:
+            raise ConfigError(f"the prompt {options.prompt_extra} for further answers needs one for questions without")
+        self._prompt = _prompt(options.prompt, prompt, options)
+        self._extra_prompt = _prompt(options.prompt_extra, "", options) if options.prompt_extra else self._prompt
+
+    @property
+    def name(self) -> str:
+        """Return the name that stands in score files: options, model and the begin of the prompt's hash."""
+        said = "".join(("" if self._options.extra_answers else "-extra_answers",
+                        "+until_last_full_stop" if self._options.until_last_full_stop else ""))
+        return f"{self.kind}{said} ({self._backend.model}, prompt {self.prompt_sha256[:8]})"
+
+    @property
+    def prompt_sha256(self) -> str:
+        """Return the sha256 of all prompts that this judge may use."""
+        return hashlib.sha256(dumps([text for text, _ in self._prompts()]).encode()).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 over model, prompts and options; where the model runs and what it may cost do not count."""
+        own = self._options
+        return hashlib.sha256(dumps({
+            "judge": self.kind, "model": self._backend.model, "temperature": own.model.temperature,
+            "prompts": [list(prompt) for prompt in self._prompts()], "extra_answers": own.extra_answers,
+            "until_last_full_stop": own.until_last_full_stop, "max_tokens": own.max_tokens}).encode()).hexdigest()
+
+    def close(self) -> None:
+        """Release the model."""
+        self._backend.close()
+
+    def _prompts(self) -> tuple[Prompt, ...]:
+        return self._prompt, self._extra_prompt
+
+    def _text(self, answer_text: str) -> str:
+        """Return what of an answer is marked; "" where it says nothing."""
+        text = drop_after_last_full_stop(answer_text) if self._options.until_last_full_stop else answer_text
+        return text if language.normalise(text) else ""
+
+    def _ask(self, sample: Sample, text: str, view: bytes | None, read: Callable[[str], T], form: str,
+             prompt: Prompt | None = None) -> T | Mark:
+        """Return what the model says, or why its replies could not be read."""
+        shown = self._options.extra_answers and bool(sample.alternatives)
+        asked = (prompt or (self._extra_prompt if shown else self._prompt)).fill(sample, text, shown)
+        parts = (asked,) if view is None else (asked, view)
+        try:
+            return ask_form(self._backend, (Message("user", parts),), read, form, self._options.max_tokens)
+        except ModelError as error:
+            if str(error).startswith(WRONG_FORM):
+                return Mark(None, None, str(error))
+            raise
+
+
+class LlmMatch(ModelJudge):
+    """As in OpenEQA's scorer sigma is clipped to 1..5 and no answer marks 1. Options are matched by rule, not asked."""
+
+    kind = "llm-match"
+
+    def __init__(self, backend: Backend, options: JudgeOptions) -> None:
+        super().__init__(backend, options, "judge_match")
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+        """Ask the model for sigma."""
+        if not (text := self._text(answer_text)):
+            return Mark(1, None, "no answer")
+        if sample.choices:
+            return mark_choice(sample, text)
+        said = self._ask(sample, text, None, read_mark, MARK_FORM)
+        return said if isinstance(said, Mark) else Mark(*clipped(said))
+
+
+def _prompt(path: Path | None, name: str, options: JudgeOptions) -> Prompt:
+    return built_in(name, options.role, options.criterion) if path is None else from_file(path)

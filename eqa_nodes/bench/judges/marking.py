@@ -1,0 +1,34 @@
+"""Marks all answers of a run at once: calls of a model wait for its answer, so several wait together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.question_score import QuestionScore, question_score
+from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.samples import read_samples
+
+Said = Callable[[int, int], None]  # done, of how many
+
+
+def mark_run(out: Path, judge: Judge, threads: int = 8, limit: int = 0,
+             progress: Said = lambda done, total: None) -> list[QuestionScore]:
+    """Return the marks of a run's answers in the order of its questions; limit: of the first so many, 0 = of all.
+
+    Lengths to targets are not measured. Raises StorageError when the directory holds no readable run.
+    """
+    predictions = read_predictions(out).predictions
+    asked = [s for s in read_samples(out / SAMPLES) if s.id in predictions][:limit or None]
+    pool = ThreadPoolExecutor(threads)
+    marked = []
+    try:
+        for score in pool.map(lambda s: question_score(s, predictions[s.id], judge, None, out), asked):
+            marked.append(score)
+            progress(len(marked), len(asked))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C what is under way is kept, what is not begun is not paid
+    return marked

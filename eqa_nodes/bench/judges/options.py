@@ -1,0 +1,27 @@
+"""What decides a judge's marks, as the command line says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eqa_nodes.vlm.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """until_last_full_stop: drop what follows the last full stop of an answer, as OpenEQA's scorer does.
+
+    Of judges that are models: extra_answers: show the further accepted answers of a question. prompt: a file in place
+    of the built-in one; prompt_extra: the same for questions with further answers, where the official prompts are two.
+    role, criterion: names of prompts.ROLES and CRITERIA, of the built-in prompt alone. max_tokens: of a reply.
+    """
+
+    until_last_full_stop: bool = False
+    extra_answers: bool = True
+    prompt: Path | None = None
+    prompt_extra: Path | None = None
+    role: str = "ai"
+    criterion: str = "perfect"
+    max_tokens: int = 256
+    model: ModelConfig = field(default_factory=ModelConfig)
