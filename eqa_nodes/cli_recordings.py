@@ -149,9 +149,10 @@ def bag_options(p: argparse._ActionsContainer) -> None:
 
 def views_options(p: argparse._ActionsContainer) -> None:
     """Declare which views of a history answer."""
-    p.add_argument("--frames", default="uniform",
-                   help="which of its views answer: uniform in time, recalled by the words of the question, objects: "
-                        "the best views of things that memory knows, told in words (default: uniform)")
-    p.add_argument("-k", type=int, default=50, metavar="K", help="how many of them (default: 50)")
+    p.add_argument("--frames",
+                   help="which of its views answer: uniform in time, recalled by the words of the question, kept by a "
+                        "memory for all that they show, objects: the best views of things that memory knows, told in "
+                        "words, none (default: the agent's, else uniform)")
+    p.add_argument("-k", type=int, metavar="K", help="how many of them (default: the agent's, else 50)")
     p.add_argument("--cache", type=Path, metavar="DIR",
                    help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from eqa_nodes.agents import agent_parameters
+from eqa_nodes.answerers import about
 from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.core.agent import Progress
@@ -44,14 +46,16 @@ def robot_parameters(robot: Robot) -> Parameters:
 
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
-    """Return the parameters of all nodes: defaults < robot and answerer < the parameter file < options."""
+    """Return the parameters of all nodes: defaults < robot, answerer and agent < the parameter file < options."""
     chosen: Parameters = {
-        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer, **_model(arguments)},
-        "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
+        "explorer": {"policy": arguments.policy},
+        "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
+        "memory": {"labels": about(arguments.answerer).labels, "folder": str((folder / "memory").resolve())},
         "recorder": {"folder": str((folder / "bags").resolve())}}
     from_file = merged(arguments.params) if arguments.params else {}
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
+    return merged(None, robot_parameters(_robot(arguments.image)), stopping, agent_parameters(arguments), from_file,
+                  chosen)
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from eqa_nodes.answerers import about
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.chain import parameters_of, run_folder
@@ -61,7 +62,7 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
     Raises ConfigError for wrong ones.
     """
     chosen = argparse.Namespace(image="640x480", policy=policies.DEFAULT, **vars(arguments))
-    labels = labels and arguments.answerer == "label"
+    labels = labels and about(arguments.answerer).labels
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
     return merged(None, parameters_of(chosen, folder), {
         "memory": {"labels": labels}, "agent": {"observers": observers},
