@@ -49,6 +49,7 @@ AGENTS: dict[str, NamedAgent] = {
     "label": NamedAgent("label", policy=policies.DEFAULT, explore="asking"),
 }
 DEFAULT = NamedAgent("label", policy=policies.DEFAULT, explore="asking")  # where none is named
+FUNCTION = replace(DEFAULT, answerer="blind", k=0)  # beside a function: its blind guess, and every frame
 
 
 def is_function(name: str) -> bool:
@@ -60,7 +61,7 @@ def agent_of(name: str) -> NamedAgent:
     """Return the agent of a name; "": the default. Raises ConfigError that lists the known ones."""
     if name and name not in AGENTS and not is_function(name):
         raise ConfigError(unknown("agent", name, (*AGENTS, "package.module:function")))
-    return AGENTS.get(name, DEFAULT)
+    return FUNCTION if is_function(name) else AGENTS.get(name, DEFAULT)
 
 
 def fill_in(arguments: argparse.Namespace) -> None:
@@ -72,14 +73,22 @@ def fill_in(arguments: argparse.Namespace) -> None:
             setattr(arguments, name, getattr(agent, name))
 
 
-def agent_parameters(arguments: argparse.Namespace) -> Parameters:
-    """Return the parameters of nodes by which the agent of filled-in options differs from the default."""
-    name = getattr(arguments, "agent", "")
+def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
+    """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
+    agent = agent_of(name)
     own: Parameters = {"agent": {}, "answerer": {}}
-    if name and not is_function(name):
-        own["agent"] = {"agent.explore": agent_of(name).explore, "agent.recall_limit": arguments.k_active}
-        if agent_of(name).explore == "first":
-            own["answerer"] = {"max_images": arguments.k_active}
-    if about(arguments.answerer).captions:
+    if name in AGENTS:
+        own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
+        if agent.explore == "first":
+            own["answerer"] = {"max_images": k}
+    if about(answerer).captions:
         own["agent"]["model_deadline_s"] = _CAPTIONING_S
     return own
+
+
+def chain_parameters(name: str) -> Parameters:
+    """Return the parameters of a whole chain under a named agent, beside those of its robot and its model."""
+    agent = agent_of(name)
+    own = agent_parameters(name, agent.answerer, agent.k_active)
+    own["answerer"]["answerer"] = agent.answerer
+    return {**own, "explorer": {"policy": agent.policy}, "memory": {"labels": about(agent.answerer).labels}}

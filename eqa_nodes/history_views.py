@@ -234,8 +234,8 @@ def check_selection(selection: Selection) -> None:
 def check_labels(history: EpisodeHistory, selection: Selection) -> None:
     """Raise ConfigError where labels are wanted of a history without any."""
     if selection.labels and not history.labels:
-        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take "
-                          "another (--agent multi-frame), or a history that was recorded in a simulator")
+        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
+                          "model (--answerer vlm), or a history that was recorded in a simulator")
 
 
 class _Along:
