@@ -53,7 +53,7 @@ class HistoryArrays:
         for array in (self.rgb, self.depth_m, self.map_from_camera, self.stamps_ns, self.labels):
             if array is not None:
                 digest.update(repr((array.shape, array.dtype.str)).encode())
-                digest.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
         return digest.hexdigest()
 
 

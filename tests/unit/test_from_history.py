@@ -54,7 +54,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
 
 
-def seen_on(tour: TourHistory) -> str:
+def seen_on(tour: EpisodeHistory) -> str:
     """A kind of furniture that the tour shows, which is asked for."""
     seen = {tour.labels[i].kind for f in tour if f.labels is not None for i in set(f.labels.ravel().tolist()) if i > 1}
     return sorted(seen - {"stairs", "wall"})[0]

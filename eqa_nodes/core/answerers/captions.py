@@ -11,6 +11,7 @@ from pathlib import Path
 from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
+from eqa_nodes.core.scene_graph import Crop
 
 MAX_TOKENS = 256
 FILE = "captions.sqlite"
@@ -59,20 +60,22 @@ class Captioner:
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         self._backend, self._store = backend, store or CaptionStore()
 
-    def caption(self, prompt: str, jpeg: bytes, hint: str = "") -> str:
-        """Return the caption of a picture under a prompt of eqa_nodes/prompts. hint: what the user's turn says of it.
+    def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
+        """Return the caption of a picture, or of a crop of it, under a prompt of eqa_nodes/prompts.
 
-        The picture's question is never told: a caption serves every question about its history.
+        hint: what the user's turn says of it. The question is never told: a caption serves every one about its history.
+        Raises BadFrame where nothing can be cut out.
         """
-        system = prompt_text(prompt)
+        system, where = prompt_text(prompt), repr(crop.bbox) if crop is not None else ""
         digest = hashlib.sha256()
-        for part in (self._backend.model.encode(), system.encode(), hint.encode(), jpeg):
-            digest.update(len(part).to_bytes(8, "little") + part)
+        for part in (self._backend.model.encode(), system.encode(), hint.encode(), where.encode(), jpeg):
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
         key = digest.hexdigest()
         kept = self._store.get(key)
         if kept is not None:
             return kept
-        text = self._asked(system, jpeg, hint)
+        text = self._asked(system, jpeg if crop is None else crop.jpeg(), hint)
         self._store.put(key, text)
         return text
 

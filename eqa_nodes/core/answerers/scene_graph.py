@@ -71,6 +71,7 @@ class SceneGraphAnswerer(Unjudging):
 
     def _described(self, thing: Thing) -> str:
         """Return the captions of its best crops, each once."""
-        captions = (self._captioner.caption("caption_thing", crop.jpeg(), f"A detector took it for: {thing.kind}")
+        hint = f"A detector took it for: {thing.kind}"
+        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)
                     for crop in thing.crops[:self._config.crops])
         return " / ".join(dict.fromkeys(captions))
