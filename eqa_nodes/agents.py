@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 if TYPE_CHECKING:
     from eqa_nodes.settings import Parameters
 
-_CAPTIONING_S = 3600.0  # for one answer that describes every picture first
+_CAPTIONING_S = 1800.0  # for one answer that describes every picture first
 
 
 @dataclass(frozen=True)

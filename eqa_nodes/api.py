@@ -1,10 +1,10 @@
 """OpenEQA's two agent signatures (supplement D) as a Python API, and every named agent as such a function.
 
-    def em_agent(question: str, history: HistoryArrays) -> str | Answer
-    def active_agent(question: str, state: Environment) -> tuple[str | Answer, int]     # answer, timesteps
+    def my_em(question: str, history: HistoryArrays) -> str | Answer
+    def my_active(question: str, state: Environment) -> tuple[str | Answer, int]     # answer, timesteps
 
-A function of either shape is benchmarked by its name: `eqa bench run --agent my_package.my_module:function`, with
-`--task em` for the first. An empty answer is an abstention.
+A function of either shape is benchmarked by its name: `eqa bench run --agent my_package.my_module:my_active`,
+with `--task em` for the first. An empty answer is an abstention.
 """
 
 from __future__ import annotations

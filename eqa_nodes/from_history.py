@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sim_bridge.tours import Tour
 
 _ASK_MEMORY = ("label", "vlm")  # other answerers are the papers' agents: no memory of things helps them
+_SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
 _OPEN = 2  # histories whose views are kept open: questions about one come together
 
 
@@ -123,7 +124,9 @@ class HistoryRunner:
     def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
         items = views.items(question)
         if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
-            return self._answerer.answer(question, items), [item.keyframe for item in items]
+            answer = self._answerer.answer(question, items)
+            proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
+            return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
 

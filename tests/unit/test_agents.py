@@ -13,7 +13,6 @@ from eqa_nodes import answerers
 from eqa_nodes.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bench.predictions import read_predictions
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main, parser
 from eqa_nodes.commands.chain import parameters_of, robot_parameters
@@ -21,9 +20,10 @@ from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types import Limits
-from eqa_nodes.history_views import POLICIES
+from eqa_nodes.from_history import HistoryRunner, file_source
+from eqa_nodes.history_views import POLICIES, Selection
 from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import merged, settings
+from eqa_nodes.settings import AnswererSettings, merged, settings
 from sim_bridge.simulator import Camera, Robot
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.talkative import prompts, talkative
@@ -136,14 +136,15 @@ def test_an_unknown_agent_lists_the_known_ones(capsys: pytest.CaptureFixture[str
     assert "unknown agent 'gpt'" in capsys.readouterr().err
 
 
-def test_a_blind_benchmark_reads_no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["random", "blind", "blind-priors"])
+def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a blind agent has no use for frames")
 
-    monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
     monkeypatch.setattr("eqa_nodes.history_views._Along", refuse)
-    words = ["bench", "run", "--task", "em", "--split", "train", "--questions", "2", "--out", str(tmp_path / "run")]
-    assert main([*words, "--agent", "random"]) == 0
-    predictions = read_predictions(tmp_path / "run").predictions.values()
-    assert len(predictions) == 2 and all(p.answer.text and p.answer.message.startswith("blind") for p in predictions)
-    assert main([*words, "--agent", "blind-priors"]) == 2  # a run is of one agent
+    agent = AGENTS[name]
+    runner = HistoryRunner(lambda sample: file_source(tour), AnswererSettings(answerer=agent.answerer),
+                           Selection(agent.frames, agent.k), tmp_path)
+    answer = runner.run(Sample("q", "Is there a plant?", "yes")).answer
+    assert answer.text in ("yes", "no") and answer.message.startswith("blind guess") and not answer.evidence

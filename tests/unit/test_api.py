@@ -41,7 +41,7 @@ MODULE = "tests.unit.own_agents"
 
 @pytest.fixture(scope="module")
 def tour() -> TourHistory:
-    planned = plan_tour("house:3", RECIPES["express"], 1)
+    planned = plan_tour("toy:flat", RECIPES["express"], 2)
     return TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(96, 72, height_m=1.5))))
 
 
@@ -205,14 +205,15 @@ def test_agents_that_know_things_need_more_than_an_environment() -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere.at_all:agent", f"{MODULE}:absent", ":agent", f"{MODULE}:not_callable"])
-def test_what_cannot_be_loaded_is_named(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_cannot_be_loaded_is_named(name: str) -> None:
     with pytest.raises(ConfigError, match=name):
         load_function(name)
 
 
-def test_functions_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
-    house = ["bench", "run", "--split", "train", "--questions", "2", "--image", "96x72"]
+    house = ["bench", "run", "--split", "train", "--questions", "1", "--image", "96x72"]
     for task, name in (("em", "em"), ("active", "active"), ("active", "named")):
         out = tmp_path / name
         assert main([*house, "--task", task, "--agent", f"{MODULE}:{name}", "--out", str(out)]) == 0
@@ -221,4 +222,6 @@ def test_functions_on_the_command_line(tmp_path: Path, monkeypatch: pytest.Monke
         assert {p.answer.receipt.steps for p in predictions} == {{"active": 12}.get(name, 0)}
         manifest = read_manifest(out)
         assert (manifest.model, manifest.config["agent"]) == (f"{MODULE}:{name}",) * 2
-        assert score_run(out, OfflineJudge()).rows[0].answered == 2
+        assert score_run(out, OfflineJudge()).rows[0].answered == 1
+    assert main([*house, "--agent", "random", "--through", "process", "--out", str(out)]) == 2  # a run is of one agent
+    assert "another model, config" in capsys.readouterr().err

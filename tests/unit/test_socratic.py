@@ -72,6 +72,7 @@ def test_what_was_described_stays_in_the_file(tmp_path: Path) -> None:
     backend = model(images=[1])
     again = CaptionAnswerer(backend, CaptionStore(path)).answer(QUESTION, items())
     assert (first.receipt.calls, again.receipt.calls) == (4, 1) and again.text == first.text
+    assert CaptionStore(path).put("key", "first") == CaptionStore(path).put("key", "second") == "first"
     other = ScriptedBackend(["other"], model="another model")
     assert Captioner(other, CaptionStore(path)).caption("caption", VIEWS[0].jpeg) == "other"
     path.write_bytes(b"no database" * 100)

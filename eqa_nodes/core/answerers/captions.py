@@ -37,9 +37,10 @@ class CaptionStore:
         row = self._run("SELECT text FROM captions WHERE key = ?", key)
         return None if row is None else str(row[0])
 
-    def put(self, key: str, text: str) -> None:
-        """Keep a caption; the first one for a key stays. Raises StorageError."""
+    def put(self, key: str, text: str) -> str:
+        """Keep a caption and return the one that stays: the first for a key. Raises StorageError."""
         self._run("INSERT OR IGNORE INTO captions VALUES (?, ?)", key, text)
+        return self.get(key) or text
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -75,9 +76,7 @@ class Captioner:
         kept = self._store.get(key)
         if kept is not None:
             return kept
-        text = self._asked(system, jpeg if crop is None else crop.jpeg(), hint)
-        self._store.put(key, text)
-        return text
+        return self._store.put(key, self._asked(system, jpeg if crop is None else crop.jpeg(), hint))
 
     def _asked(self, system: str, jpeg: bytes, hint: str) -> str:
         """Ask for a caption; an empty one is asked for once more."""
