@@ -64,6 +64,13 @@ def agent_of(name: str) -> NamedAgent:
     return FUNCTION if is_function(name) else AGENTS.get(name, DEFAULT)
 
 
+def refuse_function(name: str) -> None:
+    """Raise ConfigError for a function where only nodes can answer."""
+    if is_function(name):
+        raise ConfigError(f"the agent {name!r} is a function, which no node runs: use `eqa bench run` or `eqa ask "
+                          "--history`")
+
+
 def fill_in(arguments: argparse.Namespace) -> None:
     """Give the command line's options that nobody named the values of its agent; those that were named stay."""
     agent, k = agent_of(arguments.agent), getattr(arguments, "k", None)

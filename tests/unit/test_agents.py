@@ -148,3 +148,16 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
                            Selection(agent.frames, agent.k), tmp_path)
     answer = runner.run(Sample("q", "Is there a plant?", "yes")).answer
     assert answer.text in ("yes", "no") and answer.message.startswith("blind guess") and not answer.evidence
+
+
+def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from eqa_nodes.agents import fill_in
+    from eqa_nodes.commands.replay import replay_parameters
+
+    arguments = parser().parse_args(["replay", "BAG", "--agent", "socratic-voxel"])
+    fill_in(arguments)
+    parameters = replay_parameters(arguments, tmp_path, labels=True)
+    assert settings("agent", parameters).agent.explore == "first" and settings("replay", parameters).labels
+    assert settings("answerer", parameters).answerer == "socratic-voxel"
+    assert main(["replay", "BAG", "--agent", "my.module:agent"]) == 2
+    assert "is a function, which no node runs" in capsys.readouterr().err
