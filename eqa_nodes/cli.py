@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eqa_nodes import __version__, cli_judges
+from eqa_nodes.agents import AGENTS, fill_in
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
@@ -51,10 +52,13 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
     chain.add_argument("--through", choices=("graph", "isolated", "process"), default="graph",
                        help="the ROS graph in one process, in a process a node, or the same chain without ROS "
                             "(default: graph)")
-    chain.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
-    chain.add_argument("--answerer", default="label",
-                       help="label: rules over the simulator's labels, privileged, no model; vlm: a model, "
-                            "see below; its key comes from EQA_VLM_API_KEY (default: label)")
+    chain.add_argument("--agent", default="", metavar="NAME",
+                       help=f"answerer, views and exploration by one name: {', '.join(AGENTS)}; or module:function, a "
+                            "function of your own (docs/agents.md); the options below win over it")
+    chain.add_argument("--policy", help=f"exploration policy (default: the agent's, else {policies.DEFAULT})")
+    chain.add_argument("--answerer",
+                       help="label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
+                            "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
     chain.add_argument("--image", default="640x480", metavar="WxH", help="camera image in pixels (default: 640x480)")
     chain.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
     model_options(p)
@@ -192,6 +196,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     module, _, function = arguments.run.partition(":")
     try:
+        if hasattr(arguments, "agent"):
+            fill_in(arguments)
         return int(getattr(import_module(module), function)(arguments))
     except EqaError as error:
         print(f"eqa: {error}", file=sys.stderr)

@@ -84,9 +84,10 @@ def replay(p: argparse.ArgumentParser) -> None:
                       help="as fast as the nodes take the frames in, none is lost (default)")
     p.add_argument("--ask", nargs="+", action="extend", default=[], metavar="QUESTION", help="in plain English")
     p.add_argument("--record", action="store_true", help="record what is shown and what the graph makes of it")
-    p.add_argument("--answerer", default="label",
-                   help="label: rules over the history's labels, privileged, no model; vlm: a model, "
-                        "see below; its key comes from EQA_VLM_API_KEY (default: label)")
+    p.add_argument("--agent", default="", metavar="NAME", help="who answers, by one name (docs/agents.md)")
+    p.add_argument("--answerer",
+                   help="label: rules over the history's labels, privileged, no model; vlm: a model, see below; its "
+                        "key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
     p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
     model_options(p)
@@ -149,9 +150,10 @@ def bag_options(p: argparse._ActionsContainer) -> None:
 
 def views_options(p: argparse._ActionsContainer) -> None:
     """Declare which views of a history answer."""
-    p.add_argument("--frames", default="uniform",
-                   help="which of its views answer: uniform in time, recalled by the words of the question, objects: "
-                        "the best views of things that memory knows, told in words (default: uniform)")
-    p.add_argument("-k", type=int, default=50, metavar="K", help="how many of them (default: 50)")
+    p.add_argument("--frames",
+                   help="which of its views answer: uniform in time, recalled by the words of the question, kept by a "
+                        "memory for all that they show, objects: the best views of things that memory knows, told in "
+                        "words, none (default: the agent's, else uniform)")
+    p.add_argument("-k", type=int, metavar="K", help="how many of them (default: the agent's, else 50)")
     p.add_argument("--cache", type=Path, metavar="DIR",
                    help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")

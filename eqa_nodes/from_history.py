@@ -27,6 +27,8 @@ from eqa_nodes.settings import AnswererSettings
 if TYPE_CHECKING:
     from sim_bridge.tours import Tour
 
+_ASK_MEMORY = ("label", "vlm")  # other answerers are the papers' agents: no memory of things helps them
+_SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
 _OPEN = 2  # histories whose views are kept open: questions about one come together
 
 
@@ -78,8 +80,9 @@ class HistoryRunner:
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
-        self._force_guess, self._listener, self._blind = force_guess, listener, answerer.answerer == "blind"
-        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k)
+        self._force_guess, self._listener = force_guess, listener
+        self._asks_memory = selection.labels and answerer.answerer in _ASK_MEMORY
+        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache)
         self._views: OrderedDict[str, Views] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
 
@@ -116,13 +119,15 @@ class HistoryRunner:
             self._views.popitem()[1].close()
 
     def _is_past(self, question: Question) -> bool:
-        """Say whether a memory of the history is asked first: it knows things from labels alone, and is not blind."""
-        return self._selection.labels and not (self._blind or question.choices) and about_past(question.text)
+        """Say whether a memory of the history is asked first: it knows things from labels alone."""
+        return self._asks_memory and not question.choices and about_past(question.text)
 
     def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
         items = views.items(question)
-        if items or self._force_guess:
-            return self._answerer.answer(question, items), [item.keyframe for item in items]
+        if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
+            answer = self._answerer.answer(question, items)
+            proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
+            return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
 

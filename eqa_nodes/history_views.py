@@ -10,12 +10,10 @@ import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
-
-import numpy as np
 
 import eqa_nodes
 from eqa_nodes.bags.histories import EpisodeHistory, RecordedFrame
@@ -23,7 +21,7 @@ from eqa_nodes.core.answerers.common import answer_of
 from eqa_nodes.core.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.keyframes import jpeg_of
+from eqa_nodes.core.keyframes import even_in_time, jpeg_of, spread_in_time
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.perception import caption_of, region_of, sightings
@@ -110,6 +108,15 @@ class UniformViews:
         return replace(along.kept(), spots=spots, views=tuple(views))
 
 
+class NoViews(UniformViews):
+    """No view at all: for agents that are blind. The history is not read."""
+
+    @staticmethod
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+        """Read nothing."""
+        return Kept(history.name, 0, {}, (), {})
+
+
 class _Remembered:
     """A memory of the whole history."""
 
@@ -159,6 +166,14 @@ class RecalledViews(_Remembered):
         return self.store.recall(RecallQuery(question.text, self.k))
 
 
+class KeptViews(_Remembered):
+    """The views that memory found worth keeping: all that the history shows, and little of it twice."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return K of them even in time, oldest first."""
+        return spread_in_time(self.store.since(0), self.k)
+
+
 class ObjectViews(_Remembered):
     """The K things that memory finds likest to what the words are about, told in the captions of their best views."""
 
@@ -172,8 +187,8 @@ class ObjectViews(_Remembered):
                 for view, lines in views if view is not None]
 
 
-POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]] = {
-    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews}
+POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[KeptViews]] = {
+    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": KeptViews, "none": NoViews}
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: Selection,
@@ -185,7 +200,8 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     """
     check_selection(selection)
     policy = POLICIES[selection.frames]
-    made_by = selection if policy is UniformViews else selection._replace(k=0, frames=_MEMORY)  # serves every question
+    one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
+    made_by = selection._replace(k=0, frames=_MEMORY) if one_for_all else selection
     key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
@@ -241,21 +257,6 @@ class _Along:
         if not way:
             raise StorageError(f"the history {self._history.name} holds no frame that can be used: {dropped or 'none'}")
         return Kept(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
-
-
-def even_in_time(stamps_ns: Sequence[int], k: int) -> list[int]:
-    """Return the indices of at most k frames: the nearest to each of k moments even between the first and the last.
-
-    stamps_ns: of all frames, in order. Fewer where one frame is the nearest to several moments (the camera paused).
-    """
-    stamps = np.maximum.accumulate(np.asarray(stamps_ns, np.int64))  # what goes back in time is not searched for
-    if len(stamps) <= k:
-        return list(range(len(stamps)))
-    moments = stamps[0] + np.rint(np.linspace(0.0, float(stamps[-1] - stamps[0]), k)).astype(np.int64)
-    after = np.searchsorted(stamps, moments).clip(1, len(stamps) - 1)
-    nearest = np.where(moments - stamps[after - 1] <= stamps[after] - moments, after - 1, after)
-    nearest[-1] = len(stamps) - 1
-    return sorted({int(i) for i in nearest}) if k > 1 else [0]
 
 
 def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: Selection) -> Keyframe:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.answerers import make_answerer
+from eqa_nodes.answerers import answerer_of
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Agent, Ports, Progress
@@ -186,12 +186,13 @@ class InProcessRunner:
     """Runs episodes without ROS; gives the same poses, goals and answers as the graph under the same parameters."""
 
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
-                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None) -> None:
+                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
+                 pool: SimulatorPool | None = None) -> None:
         self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "explorer", "navigator",
                                                                         "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
-        self._answerer = make_answerer(self._settings["answerer"].answerer, self._settings["answerer"].model)
-        self._pool = SimulatorPool()
+        self._answerer = answerer_of(self._settings["answerer"])
+        self._pool = pool or SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode."""

@@ -75,6 +75,8 @@ class AnswererSettings:
     node: NodeSettings = NodeSettings()
     answerer: str = "label"
     model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
+    max_images: int = 0  # that the model is shown in one call; 0 = the answerer's own default
+    folder: str = ""  # keeps what a model said of pictures, so that none is paid for twice; "" = while the node runs
 
 
 @dataclass(frozen=True)

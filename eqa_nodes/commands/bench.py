@@ -68,7 +68,7 @@ def _run(arguments: argparse.Namespace, out: Path) -> int:
         preflight = _preflight(console, arguments, samples)
     with _Bar(console, samples) as bar, closing(_runner(arguments, out, bar)) as runner:
         summary = run_benchmark(samples, runner, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
-                                model=arguments.answerer, config=_config(arguments, out),
+                                model=arguments.agent or arguments.answerer, config=_config(arguments, out),
                                 retry_failed=arguments.retry_failed, task=arguments.task, preflight=preflight)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
@@ -99,6 +99,8 @@ def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
     nodes = {node: {name: value for name, value in values.items() if name != "folder"}
              for node, values in parameters_of(arguments, out).items()}
     config = {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
+    if arguments.agent:
+        config["agent"] = arguments.agent
     return {**config, "frames": arguments.frames, "k": arguments.k} if arguments.task == EM else config
 
 

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from eqa_nodes.agents import agent_parameters, is_function
+from eqa_nodes.answerers import about, answerer_of
 from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.settings import Parameters, merged, settings
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
@@ -44,14 +46,16 @@ def robot_parameters(robot: Robot) -> Parameters:
 
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
-    """Return the parameters of all nodes: defaults < robot and answerer < the parameter file < options."""
+    """Return the parameters of all nodes: defaults < robot, answerer and agent < the parameter file < options."""
     chosen: Parameters = {
-        "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer, **_model(arguments)},
-        "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
+        "explorer": {"policy": arguments.policy},
+        "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
+        "memory": {"labels": about(arguments.answerer).labels, "folder": str((folder / "memory").resolve())},
         "recorder": {"folder": str((folder / "bags").resolve())}}
     from_file = merged(arguments.params) if arguments.params else {}
+    own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
+    return merged(None, robot_parameters(_robot(arguments.image)), stopping, own, from_file, chosen)
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:
@@ -74,9 +78,14 @@ def _robot(image: str) -> Robot:
 
 
 def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[[Progress], None]) -> EpisodeRunner:
-    """Return what runs episodes: the graph in one process, a process a node, or the chain without ROS."""
+    """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function."""
     parameters = parameters_of(arguments, folder)
     limits = limits_of(arguments)
+    if is_function(arguments.agent):
+        from eqa_nodes.functions import ActiveFunctionRunner, load_function
+
+        return ActiveFunctionRunner(load_function(arguments.agent), settings("bridge", parameters).robot,
+                                    answerer_of(settings("answerer", parameters)), limits, arguments.force_guess)
     if arguments.through == "process":
         from eqa_nodes.in_process import InProcessRunner
 

@@ -9,7 +9,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from eqa_nodes.agents import is_function
+from eqa_nodes.answerers import answerer_of
 from eqa_nodes.bags.history import BagOptions
+from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
@@ -38,9 +41,14 @@ def selection_of(arguments: argparse.Namespace) -> Selection:
 
 
 def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], Source],
-                        listener: Callable[[str], None]) -> HistoryRunner:
-    """Return what answers from histories, with the answerer and the memory that the options name."""
+                        listener: Callable[[str], None]) -> EpisodeRunner:
+    """Return what answers from histories: a function, or the answerer and the memory that the options name."""
     answerer = settings("answerer", parameters_of(arguments, Path()))
+    if is_function(arguments.agent):
+        from eqa_nodes.functions import EmFunctionRunner, load_function
+
+        return EmFunctionRunner(load_function(arguments.agent), source_of, arguments.k, answerer_of(answerer),
+                                arguments.force_guess, listener)
     return HistoryRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
                          listener)
 

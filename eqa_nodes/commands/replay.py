@@ -10,6 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
+from eqa_nodes.agents import refuse_function
+from eqa_nodes.answerers import about
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.chain import parameters_of, run_folder
@@ -29,6 +31,7 @@ def replay(arguments: argparse.Namespace) -> int:
     """Show the history to a graph of its own, ask, and print the answers; 1 when the replay or a question failed."""
     for question in arguments.ask:
         check_question(question)
+    refuse_function(arguments.agent)
     history = open_history(arguments.source)
     folder, console = run_folder(arguments), Console()
     from eqa_nodes.ros.environment import ensure_ros
@@ -60,8 +63,8 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
 
     Raises ConfigError for wrong ones.
     """
-    chosen = argparse.Namespace(image="640x480", policy=policies.DEFAULT, **vars(arguments))
-    labels = labels and arguments.answerer == "label"
+    chosen = argparse.Namespace(**{"image": "640x480", "policy": policies.DEFAULT, **vars(arguments)})
+    labels = labels and about(arguments.answerer).labels
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
     return merged(None, parameters_of(chosen, folder), {
         "memory": {"labels": labels}, "agent": {"observers": observers},

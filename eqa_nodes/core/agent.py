@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.explore_first import ExploreFirst, Unseen
 from eqa_nodes.core.search import AgentConfig, Ports, Progress, Search
 from eqa_nodes.core.stopping import make_stop
 from eqa_nodes.core.types import Answer, Question
 
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress"]
+
+_SEARCHES: dict[str, type[Search]] = {"asking": Search, "first": ExploreFirst, "never": Unseen}
 
 
 class Agent:
@@ -19,9 +23,11 @@ class Agent:
 
     def __init__(self, ports: Ports, config: AgentConfig | None = None,
                  listener: Callable[[Progress], None] = lambda progress: None) -> None:
-        """Raises ConfigError for a calibration that cannot be read, or a risk that it cannot promise."""
+        """Raises ConfigError for an unknown way to explore, a calibration that cannot be read, or a risk beyond it."""
         self._ports = ports
         self._config = config or AgentConfig()
+        if self._config.explore not in _SEARCHES:
+            raise ConfigError(unknown("way to explore", self._config.explore, _SEARCHES))
         self._stop = make_stop(self._config.enough, self._config.calibration, self._config.risk)
         self._listener = listener
         self._canceled = False
@@ -32,7 +38,8 @@ class Agent:
         Limits are checked before every leg, so the last leg may overrun them.
         """
         self._canceled = False
-        search = Search(self._ports, self._config, self._stop, question, self._listener, lambda: self._canceled)
+        search = _SEARCHES[self._config.explore](self._ports, self._config, self._stop, question, self._listener,
+                                                 lambda: self._canceled)
         return search.run()
 
     def cancel(self) -> None:

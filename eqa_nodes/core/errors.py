@@ -95,6 +95,12 @@ class Canceled(EqaError):
     code = ErrorCode.CANCELED
 
 
+class LimitReached(EqaError):
+    """A question may cost no more: answer from what is known."""
+
+    code = ErrorCode.CANCELED
+
+
 class NodeLost(EqaError):
     """A node of the graph did not answer before the deadline."""
 

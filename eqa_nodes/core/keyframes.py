@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Frame, Label, Sighting
+from eqa_nodes.core.types import Frame, Keyframe, Label, Recalled, Sighting
 
 
 @dataclass(frozen=True)
@@ -188,3 +188,24 @@ def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> fl
 def _difference(a: bytes, b: bytes) -> float:
     """Mean absolute difference of two thumbnails, 0..1."""
     return float(np.mean(np.abs(np.frombuffer(a, np.uint8).astype(np.int16) - np.frombuffer(b, np.uint8)))) / 255.0
+
+
+def even_in_time(stamps_ns: Sequence[int], k: int) -> list[int]:
+    """Return the indices of at most k frames: the nearest to each of k moments even between the first and the last.
+
+    stamps_ns: of all frames, in order. Fewer where one frame is the nearest to several moments (the camera paused).
+    """
+    stamps = np.maximum.accumulate(np.asarray(stamps_ns, np.int64))  # what goes back in time is not searched for
+    if len(stamps) <= k:
+        return list(range(len(stamps)))
+    moments = stamps[0] + np.rint(np.linspace(0.0, float(stamps[-1] - stamps[0]), k)).astype(np.int64)
+    after = np.searchsorted(stamps, moments).clip(1, len(stamps) - 1)
+    nearest = np.where(moments - stamps[after - 1] <= stamps[after] - moments, after - 1, after)
+    nearest[-1] = len(stamps) - 1
+    return sorted({int(i) for i in nearest}) if k > 1 else [0]
+
+
+def spread_in_time(views: Sequence[Keyframe], k: int) -> list[Recalled]:
+    """Return k of the views at most, even in time, in their order."""
+    chosen = even_in_time([view.stamp_ns for view in views], k) if views else []
+    return [Recalled(views[i], 0.0, f"1 of {len(chosen)} of {len(views)} views, even in time") for i in chosen]

@@ -33,8 +33,13 @@ from eqa_nodes.core.types import (
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """When to stop and how long to wait."""
+    """When to stop and how long to wait.
 
+    explore: "asking" (views are judged on the way, until one answers), "first" (question-agnostic: until nothing is
+    left or a limit ends it, then one answer from `recall_limit` views even in time) or "never" (one answer, unseen).
+    """
+
+    explore: str = "asking"
     enough: float = 0.7  # chance that it is right, 0..1, from which an answer ends the search
     promise: float = 0.5  # of a view's own confidence, 0..1, from which an answer is asked for
     calibration: str = ""  # of that chance: a name or a .json file; "" = the answerer's own confidence counts

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from eqa_nodes import messages
-from eqa_nodes.answerers import make_answerer
+from eqa_nodes.answerers import answerer_of
 from eqa_nodes.core.types import Question, Recalled, Receipt
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode, run_node
@@ -17,7 +17,7 @@ class AnswererNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("answerer", **kwargs)
-        self.answerer = make_answerer(self.config.answerer, self.config.model)
+        self.answerer = answerer_of(self.config)
         self.out("view_assessments")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)

@@ -1,11 +1,11 @@
-"""What every Answerer promises: labels by rules, a scripted model, and the blind baseline."""
+"""What every Answerer promises: labels by rules, a scripted model, the papers' agents, and the blind baselines."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,8 +13,13 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.answerers.random_answer import RandomAnswerer
+from eqa_nodes.core.answerers.scene_graph import GRAPH, GraphConfig, SceneGraphAnswerer
+from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer
+from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
+from eqa_nodes.core.model import Message
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types import Answer, Keyframe, Place, Question, Recalled
 from eqa_nodes.vlm.scripted import ScriptedBackend
@@ -22,7 +27,7 @@ from tests.rooms import HOME
 
 VIEWS = tuple(Keyframe(v.id, v.stamp_ns, v.map_from_base, b"\xff\xd8jpeg", region=v.region) for v in HOME)  # no labels
 QUESTION = Question("What color is the sofa?")
-ANSWER = json.dumps({"answer": "gray", "confidence": 0.8, "images": [1], "abstain": False})
+ANSWER = json.dumps({"answer": "gray", "confidence": 0.8, "images": [1], "things": [1], "abstain": False})
 
 
 def _vlm(*replies: str) -> Answerer:
@@ -36,20 +41,42 @@ def assessment_of(count: int, letters: str = "") -> str:
     return json.dumps({"views": [{"image": i + 1, **one} for i in range(count)]})
 
 
+def _by_prompt(*replies: str) -> ScriptedBackend:
+    """Return a model that describes every picture alike and finds vases worth a look; else it replies in order."""
+    left = iter(replies)
+
+    def model(messages: Sequence[Message]) -> str:
+        prompt = str(messages[0].parts[0])
+        if prompt.startswith("You describe"):
+            return "something gray"
+        return '{"classes": ["vase"]}' if '{"classes"' in prompt else next(left)
+
+    return ScriptedBackend([model] * 100)
+
+
+def _jpeg(width: int = 128, height: int = 96) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (width, height), "gray").save(out, "JPEG")
+    return out.getvalue()
+
+
+SHOWN = tuple(replace(view, jpeg=_jpeg(640, 480)) for view in HOME)
 MAKERS: dict[str, tuple[Callable[..., Answerer], tuple[Keyframe, ...]]] = {
     "label": (lambda *replies: LabelAnswerer(), HOME),
     "vlm": (_vlm, VIEWS),
     "vlm, labels": (_vlm, tuple(replace(view, jpeg=b"\xff\xd8jpeg") for view in HOME)),
+    "captions": (lambda *replies: CaptionAnswerer(_by_prompt(*replies)), VIEWS),
+    "graph": (lambda *replies: SceneGraphAnswerer(_by_prompt(*replies), GRAPH), SHOWN),
+    "voxel": (lambda *replies: SceneGraphAnswerer(_by_prompt(*replies), GraphConfig(boxes=False)), SHOWN),
+    "snapshot": (lambda *replies: SnapshotAnswerer(_by_prompt(*replies)), SHOWN),
+    "random": (lambda *replies: RandomAnswerer(), HOME),
     "blind": (lambda *replies: BlindAnswerer(LabelAnswerer()), HOME),
     "blind model": (lambda *replies: BlindAnswerer(_vlm(*replies)), VIEWS),
 }
 every = pytest.mark.parametrize("name", MAKERS)
-
-
-def _jpeg() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (128, 96), "gray").save(out, "JPEG")
-    return out.getvalue()
+BLIND = ("blind", "blind model", "random")
+JUDGING = ("label", "vlm", "vlm, labels", "snapshot")  # the others judge no view on the way
+ASKING = ("vlm", "vlm, labels", "snapshot")  # of those, a model
 
 
 def _items(views: tuple[Keyframe, ...]) -> list[Recalled]:
@@ -81,7 +108,7 @@ def test_every_view_is_judged_in_order(name: str) -> None:
     judged = answerer.assess(QUESTION, views)
     assert [(a.keyframe_id, a.stamp_ns) for a in judged] == [(v.id, v.stamp_ns) for v in views]
     assert all(0.0 <= a.relevance <= 1.0 and 0.0 <= a.enough <= 1.0 for a in judged)
-    assert answerer.spent().calls == (1 if name.startswith("vlm") else 0)
+    assert answerer.spent().calls == (1 if name in ASKING else 0)
 
 
 @every
@@ -93,11 +120,11 @@ def test_places_are_valued_where_they_are(name: str) -> None:
     assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose.as_sent()) for v in views]
     assert all(0.0 <= a.worth <= 1.0 for a in judged)
     for a in judged:
-        assert [(c.x, c.y) for c in a.places] == ([] if name.startswith("blind") else [(p.x, p.y) for p in spots])
+        assert [(c.x, c.y) for c in a.places] == ([(p.x, p.y) for p in spots] if name in JUDGING else [])
         assert not a.places or sum(c.weight for c in a.places) == pytest.approx(1.0)
         assert all(0.0 <= c.weight <= 1.0 for c in a.places)
         assert a.target is None or all(map(math.isfinite, a.target))
-    assert any(a.target for a in judged) == (not name.startswith("blind"))
+    assert any(a.target for a in judged) == (name in JUDGING)
 
 
 @every
@@ -108,8 +135,8 @@ def test_regions_are_ranked(name: str, text: str) -> None:
     assert all(0.0 < region.weight <= 1.0 and region.name for region in regions)
     assert [r.weight for r in regions] == sorted((r.weight for r in regions), reverse=True)
     assert len({r.name for r in regions}) == len(regions)
-    assert bool(regions) == (not name.startswith("blind"))
-    assert answerer.spent().calls == (1 if name.startswith("vlm") else 0)
+    assert bool(regions) == (name in JUDGING)
+    assert answerer.spent().calls == (1 if name in ASKING else 0)
 
 
 @every
@@ -118,7 +145,7 @@ def test_an_answer_points_to_given_items_only(name: str) -> None:
     answerer = make(ANSWER)
     answer = answerer.answer(QUESTION, _items(views))
     _check(answer, views)
-    assert bool(answer.evidence) == (not name.startswith("blind"))
+    assert bool(answer.evidence) == (name not in BLIND)
 
 
 @every
@@ -136,11 +163,14 @@ def test_receipts_count_this_call_and_spent_counts_all(name: str) -> None:
     answerer = make(ANSWER, ANSWER)
     receipts = [answerer.answer(QUESTION, _items(views)).receipt for _ in range(2)]
     spent = answerer.spent()
-    assert sum(r.calls for r in receipts) == spent.calls == (2 if "vlm" in name or "model" in name else 0)
+    assert sum(r.calls for r in receipts) == spent.calls
+    # pictures are described once; a snapshot is picked out of those of the kinds that are worth a look
+    assert receipts[1].calls == {"label": 0, "blind": 0, "random": 0, "snapshot": 2}.get(name, 1) <= receipts[0].calls
     assert sum(r.tokens_in for r in receipts) == spent.tokens_in
     assert sum(r.tokens_out for r in receipts) == spent.tokens_out
     assert all(r.privileged == spent.privileged for r in receipts)
-    assert spent.privileged == {"label": ("LabelAnswerer",), "vlm, labels": ("labels",)}.get(name, ())
+    knows = dict.fromkeys(("vlm, labels", "graph", "voxel", "snapshot"), ("labels",))
+    assert spent.privileged == {"label": ("LabelAnswerer",), **knows}.get(name, ())
 
 
 @every
@@ -167,7 +197,7 @@ def test_views_that_hold_nothing(name: str) -> None:
     abstain = json.dumps({"answer": "", "confidence": 0.0, "images": [], "abstain": True})
     answer = make(ANSWER if name == "blind model" else abstain).answer(QUESTION, _items(empty))
     _check(answer, empty)
-    assert answer.abstained == (not name.startswith("blind"))
+    assert answer.abstained == (name not in BLIND)
     guess = json.dumps({"answer": "gray", "confidence": 0.3})
     forced = make(*((guess,) if name == "blind model" else (abstain, guess))).answer(
         Question(QUESTION.text, force_guess=True), _items(empty))

@@ -51,10 +51,11 @@ def entry(heading: str, image: str) -> dict[str, Any]:
             "says": "", "note": "scripted"}
 
 
-def explored(runner: EpisodeRunner, server: VlmServer) -> tuple[EpisodeResult, list[dict[str, Any]]]:
+def explored(runner: EpisodeRunner, server: VlmServer,
+             sample: Sample = PLANT) -> tuple[EpisodeResult, list[dict[str, Any]]]:
     before = len(server.requests)
     with closing(runner):
-        return runner.run(PLANT), server.requests[before:]
+        return runner.run(sample), server.requests[before:]
 
 
 def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Path,

@@ -54,7 +54,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
 
 
-def seen_on(tour: TourHistory) -> str:
+def seen_on(tour: EpisodeHistory) -> str:
     """A kind of furniture that the tour shows, which is asked for."""
     seen = {tour.labels[i].kind for f in tour if f.labels is not None for i in set(f.labels.ravel().tolist()) if i > 1}
     return sorted(seen - {"stairs", "wall"})[0]
@@ -292,3 +292,14 @@ def test_a_run_is_of_one_task(tmp_path: Path) -> None:
     assert runner.asked == ["q0"]
     with pytest.raises(ConfigError, match="another task"):
         run_benchmark([replace(samples[0], simulator="house")], runner, tmp_path / "run")
+
+
+def test_a_report_keeps_some_of_many_views_and_all_evidence(tour: TourHistory, tmp_path: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqa_nodes.from_history._SHOWN", 3)
+    runner = HistoryRunner(lambda sample: tour_source(tour.tour), AnswererSettings(),
+                           Selection("uniform", 12, labels=True), tmp_path)
+    result = runner.run(Sample("q", f"Is there a {seen_on(tour)}?", "yes"))
+    assert result.trace is not None
+    kept = [view.id for view in result.trace.keyframes]
+    assert {e.keyframe_id for e in result.answer.evidence} <= set(kept) and 3 <= len(kept) <= 6 and kept == sorted(kept)

@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from eqa_nodes.bags.histories import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.keyframes import KeyframeConfig
+from eqa_nodes.core.keyframes import KeyframeConfig, even_in_time
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.privacy import PrivacyConfig
 from eqa_nodes.core.types import Label, Question
-from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, even_in_time, open_views
+from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, open_views
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9
+SEEING = sorted(set(POLICIES) - {"none"})
 
 
 class Walk(FramesAlone):
@@ -80,7 +81,7 @@ def test_even_stamps_give_even_indices() -> None:
     assert even_in_time([5, 4, 3, 9, 9], 2) == [0, 4]
 
 
-@pytest.mark.parametrize("frames", sorted(POLICIES))
+@pytest.mark.parametrize("frames", SEEING)
 def test_views_are_found_again_in_the_recording(frames: str, tmp_path: Path) -> None:
     history = Walk(40, {3: 1, 21: 6, 33: 1})
     views = views_of(history, tmp_path, Selection(frames, 8, labels=True))
@@ -128,6 +129,21 @@ def test_objects_tell_what_memory_knows_of_the_things_asked_about(tmp_path: Path
     assert len(list(tmp_path.iterdir())) == 1  # the same memory serves both
 
 
+def test_kept_are_views_that_memory_found_new_even_in_time(tmp_path: Path) -> None:
+    history = Walk(40)
+    every = views_of(history, tmp_path, Selection("kept", 1000)).items(asking())
+    some = views_of(history, tmp_path, Selection("kept", 4)).items(asking("Where is the sofa?"))
+    ids = [item.keyframe.id for item in every]
+    assert len(ids) > 4 == len(some) and ids == sorted(ids)
+    assert some[0].keyframe == every[0].keyframe and some[-1].keyframe == every[-1].keyframe
+
+
+def test_who_is_blind_reads_nothing(tmp_path: Path) -> None:
+    history = Walk(40)
+    views = views_of(history, tmp_path, Selection("none"))
+    assert (views.items(asking()), views.kept.frames, history.passes) == ([], 0, 0)
+
+
 def test_what_is_private_is_in_no_view(tmp_path: Path) -> None:
     hidden = MemoryConfig(privacy=PrivacyConfig(kinds=("kettle",)))
     for frames in ("uniform", "recalled"):
@@ -138,7 +154,7 @@ def test_what_is_private_is_in_no_view(tmp_path: Path) -> None:
         views.close()
 
 
-@pytest.mark.parametrize("frames", sorted(POLICIES))
+@pytest.mark.parametrize("frames", SEEING)
 def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
     history, selection = Walk(20, {3: 1}), Selection(frames, 4, labels=True)
     first = views_of(history, tmp_path, selection)
@@ -168,7 +184,7 @@ def test_a_robot_has_no_labels(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are objects, recalled, uniform"):
+    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are kept, none, objects, recalled"):
         views_of(Walk(3), tmp_path, Selection("best"))
     with pytest.raises(ConfigError, match="'objects' show things .* choose recalled or uniform"):
         views_of(Walk(3), tmp_path, Selection("objects"))

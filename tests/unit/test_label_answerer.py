@@ -229,7 +229,7 @@ def test_questions_that_are_none() -> None:
 def test_unknown_answerer_lists_the_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ConfigError, match="blind, label, vlm"):
+    with pytest.raises(ConfigError, match="blind, .*label, .*vlm"):
         make_answerer("oracle")
     with pytest.raises(ConfigError, match="EQA_VLM_BASE_URL"):
         make_answerer("vlm")

@@ -11,8 +11,11 @@ from eqa_nodes.core.types import (
     Answer,
     Evidence,
     Keyframe,
+    Question,
+    RankedRegion,
     Receipt,
     Recollection,
+    ViewAssessment,
 )
 
 MAX_QUESTION_CHARS = 2000
@@ -62,3 +65,21 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 def answer_of(told: Recollection) -> Answer:
     """Return what memory itself says as an answer."""
     return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
+
+
+def labelled(views: Iterable[Keyframe]) -> tuple[str, ...]:
+    """Return what is privileged about views: the labels that sightings, captions and order in memory come from."""
+    return ("labels",) if any(view.sightings for view in views) else ()
+
+
+class Unjudging:
+    """What answerers share that judge no view on the way: every view is as good as none, every room as any other."""
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Expect nothing anywhere."""
+        return []
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        """Return assessments that say nothing."""
+        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose.as_sent(), z=view.map_from_base.xyz[2])
+                for view in views]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from typing import TypeVar
 
-from eqa_nodes.core.answerers.common import check_question, evidence_from
-from eqa_nodes.core.answerers.vlm_replies import REGIONS, Reply, read_answer, read_assessments, read_regions
+from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
-from eqa_nodes.core.model import Backend, Message, Usage, ask_json
+from eqa_nodes.core.model import Backend
 from eqa_nodes.core.types import Answer, Keyframe, Place, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 
 T = TypeVar("T")
@@ -42,14 +40,12 @@ class VlmAnswerer:
     """
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
-        self._backend = backend
-        self._before = backend.usage
         self._config = config or VlmConfig()
-        self._privileged: tuple[str, ...] = ()
+        self._asker = Asker(backend, self._config.max_tokens)
 
     def spent(self) -> Receipt:
         """Return calls and tokens of this answerer so far, those of failed calls included."""
-        return _receipt(self._backend.usage - self._before, self._privileged)
+        return self._asker.spent()
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return kinds of room out of REGIONS, the likeliest first; none where any would do. One call."""
@@ -66,53 +62,21 @@ class VlmAnswerer:
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from the first `max_images` views; without views, or to force a guess, from no view at all."""
-        before = self._backend.usage
         views = [item.keyframe for item in items[:self._config.max_images]]
-        reply, message = self._look(question, views) if views else (None, "blind guess: no views")
-        if reply is not None and reply.abstain and question.force_guess:
-            reply, message = None, "forced guess: the views did not answer the question"
-        if reply is None:
-            reply = self._ask("blind", question, (), partial(read_answer, question=question, views=0))
-        return Answer(reply.answer, reply.confidence, reply.abstain, evidence_from(views[i - 1] for i in reply.images),
-                      _receipt(self._backend.usage - before, _labelled(views)), message=message)
+        return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         return self._ask("assess", question, [(view, lettered(view)) for view in views],
                          partial(read_assessments, question=question, views=views))
 
-    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, str]:
-        reply = self._ask("answer", question, [(view, {}) for view in views],
-                          partial(read_answer, question=question, views=len(views)))
-        return reply, "the views do not answer the question" if reply.abstain else ""
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
+        return self._ask("answer", question, [(view, {}) for view in views],
+                         partial(read_answer, question=question, views=len(views)))
 
     def _ask(self, prompt: str, question: Question, views: Sequence[tuple[Keyframe, Mapping[str, Place]]],
              read: Callable[[dict[str, object]], T]) -> T:
         """Show each view with the letters given for it."""
-        self._privileged = self._privileged or _labelled([view for view, _ in views])
-        parts: list[str | bytes] = [_as_data(question)]
+        parts: list[str | bytes] = []
         for i, (view, letters) in enumerate(views):
             parts += [heading(i + 1, view, letters), picture(view, letters, self._config.max_side_px)]
-        messages = (Message("system", (_prompt(prompt),)), Message("user", tuple(parts)))
-        return ask_json(self._backend, messages, read, self._config.max_tokens, question.seed)
-
-
-def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:
-    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, privileged=privileged)
-
-
-def _labelled(views: Sequence[Keyframe]) -> tuple[str, ...]:
-    """Return what is privileged about views: the labels that their captions and their order in memory come from."""
-    return ("labels",) if any(view.sightings for view in views) else ()
-
-
-@cache
-def _prompt(name: str) -> str:
-    text = resources.files("eqa_nodes.prompts").joinpath(f"{name}.txt").read_text(encoding="utf-8")
-    return text.replace("$REGIONS", ", ".join(REGIONS))
-
-
-def _as_data(question: Question) -> str:
-    """Return the question as JSON between markers: quotes and line breaks in it cannot leave its string."""
-    choices = f"\nOne of these options, word for word, is the answer: {json.dumps(question.choices)}" \
-        if question.choices else ""
-    return f"<question>\n{json.dumps(check_question(question.text))}{choices}\n</question>"
+        return self._asker.ask(prompt, question, parts, read, [view for view, _ in views])

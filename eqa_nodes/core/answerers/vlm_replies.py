@@ -18,20 +18,25 @@ REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
 
 
 class Reply(NamedTuple):
-    """An answer as the model gave it; images: numbers of the pictures that prove it, from 1."""
+    """An answer as the model gave it; images: numbers of the pictures (or things) that prove it, from 1; why: how."""
 
     answer: str
     confidence: float
     images: tuple[int, ...]
     abstain: bool
+    why: str = ""
 
 
-def read_answer(reply: Mapping[str, object], question: Question, views: int) -> Reply:
-    """Return an answer from `views` pictures, or an abstention."""
+NOTHING_SEEN = Reply("", 0.0, (), True)
+
+
+def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images") -> Reply:
+    """Return an answer from `views` pictures, or an abstention. proof: the key that names those that prove it."""
     if views and reply.get("abstain", False) is True:
-        return Reply("", 0.0, (), True)
-    images = _images(reply, views) if views else ()
-    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False)
+        return NOTHING_SEEN
+    images = _numbers(reply, views, proof) if views else ()
+    why = _words(reply, "why", "of the reply") if "why" in reply else ""
+    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why)
 
 
 def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
@@ -126,8 +131,9 @@ def _text(reply: Mapping[str, object], question: Question) -> str:
     return question.choices[index]
 
 
-def _images(reply: Mapping[str, object], count: int) -> tuple[int, ...]:
-    images = reply.get("images")
-    if not isinstance(images, list) or not images or not all(type(i) is int and 1 <= i <= count for i in images):
-        raise ValueError(f'"images" must name at least one picture that proves the answer, from 1 to {count}')
-    return tuple(dict.fromkeys(images))[:MAX_EVIDENCE]
+def _numbers(reply: Mapping[str, object], count: int, key: str) -> tuple[int, ...]:
+    named = reply.get(key)
+    if not isinstance(named, list) or not named or not all(type(i) is int and 1 <= i <= count for i in named):
+        raise ValueError(f'"{key}" must name at least one of them that proves the answer, by its number from 1 to '
+                         f"{count}")
+    return tuple(dict.fromkeys(named))[:MAX_EVIDENCE]

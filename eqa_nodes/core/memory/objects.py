@@ -87,15 +87,18 @@ class Objects:
 
         min_pixels: a thing must have been expected to fill four times as many to count as missed.
         """
-        pairs, alike = self._pairs(seen)
-        looked = Looked()
-        for i, s in enumerate(seen):
-            known = pairs.get(i)
-            looked.joined.append((s, self._joined(known, s, frame.stamp_ns) if known else _new(s, frame.stamp_ns)))
+        looked, alike = self.join(seen, frame.stamp_ns)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
         return looked
+
+    def join(self, seen: Sequence[Sighting], stamp_ns: int) -> tuple[Looked, set[int]]:
+        """Return which objects the sightings of one view are, and the ids of all that they could have been."""
+        pairs, alike = self._pairs(seen)
+        joined = [(s, self._joined(pairs[i], s, stamp_ns) if i in pairs else _new(s, stamp_ns))
+                  for i, s in enumerate(seen)]
+        return Looked(joined), alike
 
     def take(self, looked: Looked) -> None:
         """Take over what a look changed (new objects have their ids by now)."""

@@ -1,0 +1,134 @@
+"""OpenEQA's two agent signatures (supplement D) as a Python API, and every named agent as such a function.
+
+    def my_em(question: str, history: HistoryArrays) -> str | Answer
+    def my_active(question: str, state: Environment) -> tuple[str | Answer, int]     # answer, timesteps
+
+A function of either shape is benchmarked by its name: `eqa bench run --agent my_package.my_module:my_active`,
+with `--task em` for the first. An empty answer is an abstention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from eqa_nodes.agents import agent_of, chain_parameters, is_function
+from eqa_nodes.answerers import about
+from eqa_nodes.arrays import ArraysHistory, HistoryArrays, arrays_of
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.core.errors import ConfigError, LimitReached
+from eqa_nodes.core.types import Action, Answer, Label
+from eqa_nodes.from_history import HistoryRunner, Source
+from eqa_nodes.functions import ActiveFunction, EmFunction, Environment, load_function
+from eqa_nodes.history_views import Selection
+from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.parameters import leaves
+from eqa_nodes.settings import AnswererSettings, merged
+from eqa_nodes.vlm.config import ModelConfig
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import Episode, Point, Simulator, Step
+
+__all__ = ["Action", "ActiveFunction", "Answer", "EmFunction", "Environment", "HistoryArrays", "LimitReached",
+           "active_agent", "arrays_of", "em_agent", "load_function"]
+
+
+def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = False,
+             cache: Path | None = None) -> EmFunction:
+    """Return a named agent as a function of question and history.
+
+    cache: keeps what was made of histories and said of pictures; None: as long as the function is there. Raises
+    ConfigError for an unknown name; the function raises it for arrays without labels where the agent knows things.
+    """
+    agent = agent_of(_named(name))
+    scratch = TemporaryDirectory(prefix="eqa-") if cache is None else None
+    folder = Path(scratch.name) if scratch is not None else Path(str(cache))
+    sources: dict[str, Source] = {}
+    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(answerer=agent.answerer, model=model),
+                           Selection(agent.frames, agent.k, about(agent.answerer).labels), folder, force_guess)
+
+    def answered(question: str, history: HistoryArrays) -> Answer:
+        assert scratch is None or folder.exists()  # kept as long as this function is
+        sources["question"] = Source("arrays", {"arrays": history.digest()}, lambda: ArraysHistory(history))
+        return runner.run(Sample("question", question, "")).answer
+
+    return answered
+
+
+def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = False) -> ActiveFunction:
+    """Return a named agent as a function of question and initial state; the whole chain runs in this process.
+
+    Raises ConfigError for an unknown name, and for agents that know things: an environment has no labels.
+    """
+    agent = agent_of(_named(name))
+    if about(agent.answerer).labels:
+        raise ConfigError(f"the agent {name!r} knows things from labels, which an environment does not give: run it by "
+                          f"`eqa bench run --agent {name}`")
+
+    def answered(question: str, state: Environment) -> tuple[Answer, int]:
+        with TemporaryDirectory(prefix="eqa-") as folder:
+            of_model = {"answerer": {f"model.{key}": value for key, value in leaves(model)}}
+            parameters = merged(None, robot_parameters(state.robot), chain_parameters(name), of_model,
+                                {"memory": {"folder": folder}})
+            runner = InProcessRunner(parameters, state.limits, force_guess, pool=_ThisPlace(state))
+            return runner.run(Sample("question", question, "", scene="environment")).answer, state.steps
+
+    return answered
+
+
+def _named(name: str) -> str:
+    if is_function(name) or not name:
+        raise ConfigError(f"{name!r} is no named agent: `eqa bench run --agent` takes functions")
+    return name
+
+
+class _ThisPlace(SimulatorPool):
+    """An environment in the place of all simulators."""
+
+    def __init__(self, state: Environment) -> None:
+        super().__init__()
+        self._state = state
+
+    def get(self, scene: str) -> Simulator:
+        """Return the environment, whatever the scene."""
+        return _Within(self._state)
+
+
+class _Within:
+    """An environment as a simulator that knows nothing privileged."""
+
+    def __init__(self, state: Environment) -> None:
+        self._state = state
+
+    def reset(self, episode: Episode) -> Step:
+        """Begin where the robot stands."""
+        return self._step(False)
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; once a limit is reached the robot stands still, and the agent ends its leg."""
+        try:
+            self._state.act(action)
+        except LimitReached:
+            return self._step(True)
+        return self._step(False)
+
+    def labels(self) -> Mapping[int, Label]:
+        """Return none."""
+        return {}
+
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Return inf: a robot does not know."""
+        return math.inf
+
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Return no way: a robot does not know one."""
+        return []
+
+    def close(self) -> None:
+        """Do nothing: whoever made the environment closes it."""
+
+    def _step(self, stopped: bool) -> Step:
+        state = self._state
+        return Step(state.observation, stopped or state.collided, state.steps, state.metres)

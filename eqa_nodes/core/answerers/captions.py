@@ -1,0 +1,88 @@
+"""Pictures in words, by a model: each picture once, and never again while the file is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+from eqa_nodes.core.answerers.asker import prompt_text
+from eqa_nodes.core.errors import ModelError, StorageError
+from eqa_nodes.core.model import Backend, Message
+from eqa_nodes.core.scene_graph import Crop
+
+MAX_TOKENS = 256
+FILE = "captions.sqlite"
+_WAIT_S = 30.0  # for another process that writes
+
+
+class CaptionStore:
+    """Captions by a hash of what was shown, to which model, under which prompt. Several processes may share a file."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """path None: kept in memory only. Raises StorageError where the file cannot be opened."""
+        self._name, self._lock = str(path or ":memory:"), threading.Lock()
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self._name, timeout=_WAIT_S, check_same_thread=False, isolation_level=None)
+            self._db.execute("CREATE TABLE IF NOT EXISTS captions (key TEXT PRIMARY KEY, text TEXT NOT NULL)")
+        except (OSError, sqlite3.Error) as error:
+            raise StorageError(f"the captions in {self._name} cannot be opened: {error}") from error
+
+    def get(self, key: str) -> str | None:
+        """Return a caption, None where there is none yet. Raises StorageError."""
+        row = self._run("SELECT text FROM captions WHERE key = ?", key)
+        return None if row is None else str(row[0])
+
+    def put(self, key: str, text: str) -> str:
+        """Keep a caption and return the one that stays: the first for a key. Raises StorageError."""
+        self._run("INSERT OR IGNORE INTO captions VALUES (?, ?)", key, text)
+        return self.get(key) or text
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._db.close()
+
+    def _run(self, statement: str, *values: str) -> tuple[object, ...] | None:
+        try:
+            with self._lock, closing(self._db.execute(statement, values)) as found:
+                row: tuple[object, ...] | None = found.fetchone()
+                return row
+        except sqlite3.Error as error:
+            raise StorageError(f"the captions in {self._name} cannot be read or written: {error}") from error
+
+
+class Captioner:
+    """Describes pictures. Raises ModelError (BudgetSpent), StorageError."""
+
+    def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
+        self._backend, self._store = backend, store or CaptionStore()
+
+    def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
+        """Return the caption of a picture, or of a crop of it, under a prompt of eqa_nodes/prompts.
+
+        hint: what the user's turn says of it. The question is never told: a caption serves every one about its history.
+        Raises BadFrame where nothing can be cut out.
+        """
+        system, where = prompt_text(prompt), repr(crop.bbox) if crop is not None else ""
+        digest = hashlib.sha256()
+        for part in (self._backend.model.encode(), system.encode(), hint.encode(), where.encode(), jpeg):
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+        key = digest.hexdigest()
+        kept = self._store.get(key)
+        if kept is not None:
+            return kept
+        return self._store.put(key, self._asked(system, jpeg if crop is None else crop.jpeg(), hint))
+
+    def _asked(self, system: str, jpeg: bytes, hint: str) -> str:
+        """Ask for a caption; an empty one is asked for once more."""
+        parts = (hint, jpeg) if hint else (jpeg,)
+        for _ in range(2):
+            reply = self._backend.generate((Message("system", (system,)), Message("user", parts)), MAX_TOKENS)
+            if text := " ".join(reply.text.split()):
+                return text
+        raise ModelError(f"empty: {self._backend.model} described a picture twice with no word")

@@ -1,0 +1,77 @@
+"""Socratic with scene-graph captions: the things that were seen become words, and the words answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
+from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.socratic import as_list
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
+from eqa_nodes.core.memory.embedding import make_embedder
+from eqa_nodes.core.model import Backend
+from eqa_nodes.core.scene_graph import MAX_THINGS, Thing, likest, relations, things_in, told
+from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt
+
+
+@dataclass(frozen=True)
+class GraphConfig:
+    """What is told of things.
+
+    boxes: where they stand and how large they are (the ablation of OpenEQA, supplement N, leaves that out); relations:
+    which is on, in or next to which; crops: pictures of each that are described, the best ones.
+    """
+
+    boxes: bool = True
+    relations: bool = False
+    crops: int = 1
+    things: int = MAX_THINGS
+    embedder: str = "auto"
+
+
+VOXEL = GraphConfig()  # OpenEQA's sparse voxel map: the best crop of each instance
+GRAPH = GraphConfig(relations=True, crops=3)  # ConceptGraphs-like: several crops of each node, and edges
+
+
+class SceneGraphAnswerer(Unjudging):
+    """The things in view become lines of text, and the words answer: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
+
+    Knows of a thing its name, its box and pictures, and nothing else of what labels say: no room, colour or state. Its
+    pictures are described by the model, once each. Raises ModelError (BudgetSpent), BadQuestion, BadFrame,
+    StorageError.
+    """
+
+    def __init__(self, backend: Backend, config: GraphConfig = VOXEL, store: CaptionStore | None = None) -> None:
+        self._asker, self._captioner = Asker(backend), Captioner(backend, store)
+        self._config, self._embedder = config, make_embedder(config.embedder)
+
+    def spent(self) -> Receipt:
+        """Return calls and tokens so far; a caption that was kept costs nothing."""
+        return self._asker.spent()
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Answer from the things that the items' views sighted; evidence is the best view of each that is named."""
+        views = [item.keyframe for item in items]
+        return self._asker.settle(question, views, lambda: self._look(question, views))
+
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
+        c = self._config
+        things = likest(question.text, things_in(views, self._embedder), self._embedder, c.things)
+        if not things:
+            return NOTHING_SEEN, ()
+        lines = [told(i, thing, self._described(thing), c.boxes) for i, thing in enumerate(things, 1)]
+        if c.relations:
+            lines += [f"{r.a + 1} is {r.name} {r.b + 1}" for r in relations(things)]
+        reply = self._asker.ask("answer_graph", question, (as_list("things", lines),),
+                                partial(read_answer, question=question, views=len(things), proof="things"), views)
+        return reply, [thing.crops[0].view for thing in things]
+
+    def _described(self, thing: Thing) -> str:
+        """Return the captions of its best crops, each once."""
+        hint = f"A detector took it for: {thing.kind}"
+        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)
+                    for crop in thing.crops[:self._config.crops])
+        return " / ".join(dict.fromkeys(captions))

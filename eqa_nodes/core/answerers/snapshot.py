@@ -1,0 +1,96 @@
+"""Memory snapshots: few pictures that together hold all things, and the model picks the one that answers (3D-Mem)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.socratic import as_list
+from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
+from eqa_nodes.core.answerers.vlm_views import heading, picture
+from eqa_nodes.core.memory.embedding import make_embedder
+from eqa_nodes.core.model import Backend
+from eqa_nodes.core.scene_graph import Snapshot, snapshots, things_in
+from eqa_nodes.core.types import Answer, Keyframe, Question, RankedRegion, Recalled, Receipt, ViewAssessment
+
+
+@dataclass(frozen=True)
+class SnapshotsConfig:
+    """classes: kinds of things that are left after the question has filtered them; within_m: a thing is kept by a view
+    that shows it from so near; max_images: shown in one call."""
+
+    classes: int = 10
+    within_m: float = 3.5
+    max_images: int = 16
+    embedder: str = "auto"
+
+
+class SnapshotAnswerer:
+    """Answers from memory snapshots (Yang et al. 2025, 3D-Mem), or abstains.
+
+    The paper shows snapshots and frontiers in one call, and the model picks either; here a policy drives (`snapshot`
+    does as the paper), and the picked snapshot answers. Views on the way are judged as by VlmAnswerer. Raises
+    ModelError (BudgetSpent), BadQuestion, BadFrame.
+    """
+
+    def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
+        self._config = config or SnapshotsConfig()
+        self._asker, self._judge = Asker(backend), VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
+        self._embedder = make_embedder(self._config.embedder)
+
+    def spent(self) -> Receipt:
+        """Return calls and tokens so far."""
+        spent, judging = self._asker.spent(), self._judge.spent()  # of one backend: both count all calls
+        spent.privileged = spent.privileged or judging.privileged
+        return spent
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return kinds of room, the likeliest first. One call."""
+        return self._judge.regions(question)
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        """Judge views, as VlmAnswerer does."""
+        return self._judge.assess(question, views)
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Answer from the snapshots of the items' views: one call to filter kinds of things, one to pick and answer."""
+        views = [item.keyframe for item in items]
+        return self._asker.settle(question, views, lambda: self._look(question, views))
+
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
+        c = self._config
+        every = snapshots(things_in(views, self._embedder, c.within_m), c.within_m)
+        kept = self._filtered(question, every, views)[:c.max_images]
+        if not kept:
+            return NOTHING_SEEN, ()
+        parts: list[str | bytes] = []
+        for i, snapshot in enumerate(kept, 1):
+            names = ", ".join(dict.fromkeys(thing.kind for thing in snapshot.things))
+            parts += [heading(i, replace(snapshot.view, caption=names), {}), picture(snapshot.view, {})]
+        reply = self._asker.ask("answer_snapshots", question, parts,
+                                partial(read_answer, question=question, views=len(kept)), views)
+        return reply, [snapshot.view for snapshot in kept]
+
+    def _filtered(self, question: Question, kept: Sequence[Snapshot], views: Sequence[Keyframe]) -> Sequence[Snapshot]:
+        """Return the snapshots of the kinds that the model chooses for the question, those of the best kind first."""
+        kinds = list(dict.fromkeys(thing.kind for snapshot in kept for thing in snapshot.things))
+        if len(kinds) <= self._config.classes:
+            return kept
+        chosen = self._asker.ask("classes", question, (f"At most {self._config.classes} of:", as_list("kinds", kinds)),
+                                 partial(read_classes, known=kinds, limit=self._config.classes), views)
+        rank = {kind: i for i, kind in enumerate(chosen)}
+        best = {s.view.id: min((rank[t.kind] for t in s.things if t.kind in rank), default=len(rank)) for s in kept}
+        return sorted((s for s in kept if best[s.view.id] < len(rank) or not rank), key=lambda s: best[s.view.id])
+
+
+def read_classes(reply: Mapping[str, object], known: Sequence[str], limit: int) -> list[str]:
+    """Return the kinds of things that were chosen out of the known ones, the first `limit`. Raises ValueError."""
+    named = reply.get("classes")
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+        raise ValueError('"classes" must be a list of names from the list')
+    if off := [name for name in named if name not in known]:
+        raise ValueError(f"{off[0]!r:.40} is not on the list of kinds")
+    return list(dict.fromkeys(named))[:limit]

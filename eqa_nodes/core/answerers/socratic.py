@@ -1,0 +1,45 @@
+"""Socratic with frame captions: pictures become words, and the words answer (OpenEQA, section 3, supplement E.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
+from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
+from eqa_nodes.core.answerers.vlm_views import picture
+from eqa_nodes.core.model import Backend
+from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt
+
+
+def as_list(tag: str, lines: Sequence[str]) -> str:
+    """Return lines as JSON strings between markers: nothing in them can leave its string."""
+    return "\n".join((f"<{tag}>", *map(json.dumps, lines), f"</{tag}>"))
+
+
+class CaptionAnswerer(Unjudging):
+    """Each view is described once by the model (and kept); one call without pictures then answers from the words.
+
+    A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper's captioner and language model are two models;
+    here one does both. Raises ModelError (BudgetSpent), BadQuestion, StorageError.
+    """
+
+    def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
+        self._asker, self._captioner = Asker(backend), Captioner(backend, store)
+
+    def spent(self) -> Receipt:
+        """Return calls and tokens so far; a caption that was kept costs nothing."""
+        return self._asker.spent()
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Answer from the captions of all items, the oldest first."""
+        views = sorted((item.keyframe for item in items), key=lambda view: (view.stamp_ns, view.id))
+        return self._asker.settle(question, views, lambda: (self._look(question, views), views))
+
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
+        lines = [f"{i}. {self._captioner.caption('caption', picture(view, {}))}" for i, view in enumerate(views, 1)]
+        return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
+                               partial(read_answer, question=question, views=len(views)), views)
