@@ -208,7 +208,9 @@ def _append(path: Path, recording: Recording) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            if size and file.read(1) != b"\n":
                 file.seek(0)
                 file.truncate(file.read().rfind(b"\n") + 1)
             file.write(dumps(recording).encode() + b"\n")

@@ -56,6 +56,6 @@ class ModelConfig:
                 raise ConfigError(f"model.{name} is {getattr(self, name)}: expected more than 0")
         if self.budget_money and not (self.price_in or self.price_out):
             raise ConfigError(f"model.budget_money is {self.budget_money:g}, but no prices are known: set "
-                              "model.price_in and model.price_out, in money per million tokens")
+                              "price_in and price_out (--price-in, --price-out), in money per million tokens")
         if self.cassette_mode not in CASSETTE_MODES:
             raise ConfigError(unknown("model.cassette_mode", self.cassette_mode, CASSETTE_MODES))
