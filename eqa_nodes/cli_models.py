@@ -7,8 +7,8 @@ import argparse
 
 def serve(p: argparse.ArgumentParser) -> None:
     """Add the options of `eqa serve`."""
-    p.description = ("Starts an OpenAI-compatible endpoint over an image-text-to-text model of transformers, prints the "
-                     "variables that point the answerer vlm to it, and runs until Ctrl-C.")
+    p.description = ("Starts an OpenAI-compatible endpoint over an image-text-to-text model of transformers, prints "
+                     "the variables that point the answerer vlm to it, and runs until Ctrl-C.")
     p.add_argument("model", help="folder, or name on the hub, such as HuggingFaceTB/SmolVLM-Instruct")
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     p.add_argument("--port", type=int, default=8000, help="0 = a free one (default: %(default)s)")

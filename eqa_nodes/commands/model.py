@@ -29,7 +29,7 @@ _HELP = {  # by option; its default and type are those of the field of ModelConf
                      "(default: %(default)s)",
 }
 _FIELDS = {"sample_seed": "seed"}  # --seed is that of the run
-_MORE = {"cassette_mode": {"choices": CASSETTE_MODES}, "cassette": {"metavar": "FILE"}}
+_MORE: dict[str, dict[str, Any]] = {"cassette_mode": {"choices": CASSETTE_MODES}, "cassette": {"metavar": "FILE"}}
 
 
 def model_options(parser: argparse.ArgumentParser, role: str = "") -> None:

@@ -152,8 +152,8 @@ class Cassette:
             return found
         if self._mode == "replay":
             raise ModelError(f"not recorded: {self._path} holds no {'choice' if call.options else 'reply'} of "
-                             f"{call.model} to {_last_words(call)!r} (seed {call.seed}, at most {call.max_tokens} tokens, "
-                             f"request {key[:12]}): record it with cassette_mode auto")
+                             f"{call.model} to {_last_words(call)!r} (seed {call.seed}, at most {call.max_tokens} "
+                             f"tokens, request {key[:12]}): record it with cassette_mode auto")
         return self._record(key, call, ask, place if self._mode == "auto" else -1)
 
     def _record(self, key: str, call: Call, ask: Callable[[Backend], Completion | Choice], place: int) -> Recording:
@@ -192,7 +192,8 @@ def _read(path: Path, needed: bool) -> list[Recording]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"the cassette {path} cannot be read: {error}. Record one with cassette_mode record") from error
+        raise ConfigError(f"the cassette {path} cannot be read: {error}. Record one with cassette_mode "
+                          "record") from error
     found = []
     for number, line in enumerate(data[:data.rfind(b"\n") + 1].splitlines(), 1):
         try:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class _Written(NamedTuple):
-    """What a pass gave. tokens: (B, new) int64; logits: (B, vocabulary) of the first new token; tokens_in: each chat's."""
+    """What a pass gave. tokens: (B, new) int64; logits: (B, vocabulary) of the first new one; tokens_in: a chat's."""
 
     tokens: Any
     logits: Any
@@ -106,8 +106,8 @@ class LocalModel:
         try:
             return model.to(self.device)
         except (RuntimeError, AssertionError) as error:
-            raise ConfigError(f"the model {self.model} does not fit on {self.device}: {str(error)[:200]}. Choose another "
-                              "model.device, model.dtype or a smaller model") from error
+            raise ConfigError(f"the model {self.model} does not fit on {self.device}: {str(error)[:200]}. Choose "
+                              "another model.device, model.dtype or a smaller model") from error
 
     def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
               read: Callable[[_Written, int], T]) -> T:
@@ -177,8 +177,8 @@ class LocalModel:
     def _check_length(self, tokens: int) -> None:
         limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         if limit and tokens > limit:
-            raise ModelError(f"too long: {tokens} tokens of question, pictures and reply, but {self.model} takes {limit}: "
-                             "show fewer or smaller pictures")
+            raise ModelError(f"too long: {tokens} tokens of question, pictures and reply, but {self.model} takes "
+                             f"{limit}: show fewer or smaller pictures")
 
     @contextmanager
     def _named(self) -> Iterator[None]:

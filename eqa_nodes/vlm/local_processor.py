@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PIL import Image
@@ -33,7 +34,7 @@ def _without_video(whole: Any, name: str) -> Any:
     """Return a processor of class `whole` whose video_processor is None."""
     import transformers
 
-    class Stills(whole):  # type: ignore[misc]
+    class Stills(whole):
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
             if argument_name == "video_processor":
                 return type(None)
@@ -52,8 +53,8 @@ def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
     Either every chat shows images or none does. Raises ModelError for bytes that are no image.
     """
     template = {"chat_template": processor.chat_template} if processor.chat_template else {}
-    texts = [processor.tokenizer.apply_chat_template(_turns(chat), add_generation_prompt=True, tokenize=False, **template)
-             for chat in chats]
+    write = partial(processor.tokenizer.apply_chat_template, add_generation_prompt=True, tokenize=False, **template)
+    texts = [write(_turns(chat)) for chat in chats]
     images = [[_image(part) for message in chat for part in message.parts if isinstance(part, bytes)] for chat in chats]
     return processor(text=texts, images=images if images[0] else None, padding=True, padding_side="left",
                      return_tensors="pt")

@@ -122,10 +122,10 @@ class OpenAIChat:
         self._meter.add(0, *tokens)
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
-        written, reason = content_of(choice, self.model), choice.get("finish_reason")
+        reason = choice.get("finish_reason")
         if config.stream and not reason:
-            raise ModelError(f"cut off: the stream of {self.model} ended without a reason, after {written[-80:]!r}")
-        return Completion(written, *tokens, str(reason or "stop")), choice
+            raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
+        return Completion(content_of(choice, self.model), *tokens, str(reason or "stop")), choice
 
     def _request(self, body: dict[str, Any]) -> str:
         self._meter.check()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eqa_nodes.core.errors import ModelError
@@ -43,18 +44,9 @@ def joined(text: str, model: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
         return parse(text, model)  # a server that does not stream
     pieces: dict[str, list[str]] = {"content": [], "refusal": []}
-    reason, tokens, usage = None, [], None
-    for line in text.splitlines():
-        field, _, data = line.partition(":")
-        if not data or field in ("", "event", "id", "retry"):  # field "": a comment that keeps the connection alive
-            if line.strip() and not data:
-                raise ModelError(f"rubbish: the stream of {model} is no stream of events: {line[:80]!r}")
-            continue
-        if field != "data":
-            raise ModelError(f"rubbish: the stream of {model} is no stream of events: {line[:80]!r}")
-        if data.strip() == "[DONE]":
-            break
-        chunk = parse(data, model)
+    reason, usage = None, None
+    tokens: list[object] = []
+    for chunk in _events(text, model):
         usage = chunk.get("usage") or usage
         if chunk.get("choices") == []:
             continue  # the one that tells the usage
@@ -63,10 +55,26 @@ def joined(text: str, model: str) -> dict[str, Any]:
         for name, texts in pieces.items():
             texts += [delta[name]] if isinstance(delta.get(name), str) else []
         reason = choice.get("finish_reason") or reason
-        tokens += (choice.get("logprobs") or {}).get("content") or []
+        given = choice["logprobs"].get("content") if isinstance(choice.get("logprobs"), dict) else None
+        tokens += given if isinstance(given, list) else []
     message = {name: "".join(texts) if texts else None for name, texts in pieces.items()}
     return {"usage": usage, "choices": [
         {"message": message, "finish_reason": reason, "logprobs": {"content": tokens} if tokens else None}]}
+
+
+def _events(text: str, model: str) -> Iterator[dict[str, Any]]:
+    """Yield the data of a stream of server-sent events up to its end."""
+    *lines, last = re.split(r"\r\n|\n|\r", text)  # not at other separators: they may stand in a text
+    if not last.startswith("data"):  # else it is cut off, and what was before it may be whole
+        lines.append(last)
+    for line in lines:
+        field, colon, data = line.partition(":")
+        if field not in ("", "data", "event", "id", "retry") or (field and not colon):
+            raise ModelError(f"rubbish: the reply of {model} is no stream of events: {line[:80]!r}")
+        if field == "data":  # "" is a comment, which keeps the connection alive
+            if data.strip() == "[DONE]":
+                return
+            yield parse(data, model)
 
 
 def first_choice(data: dict[str, Any], model: str) -> dict[str, Any]:
