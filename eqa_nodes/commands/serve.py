@@ -36,7 +36,6 @@ def serve(arguments: argparse.Namespace) -> int:
             raise MissingExtra(library, "serve")
     model = str(Path(arguments.model).resolve()) if Path(arguments.model).is_dir() else arguments.model
     url = f"http://{arguments.host}:{_port(arguments.host, arguments.port)}"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "serve.log"
         with _running(command(model, url, arguments.device, arguments.dtype), log) as child:
@@ -68,7 +67,11 @@ def _port(host: str, port: int) -> int:
 
 @contextmanager
 def _running(words: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the server in a session of its own, so that Ctrl-C reaches it once, from here; it ends with the block."""
+    """Run the server in a session of its own, so that Ctrl-C reaches it once, from here; it ends with the block.
+
+    A request to terminate ends the block as Ctrl-C does.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with log.open("wb") as out:
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                  start_new_session=True)
@@ -82,6 +85,7 @@ def _running(words: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+        signal.signal(signal.SIGTERM, before)
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], url: str, model: str, deadline_s: float, log: Path) -> None:

@@ -95,18 +95,18 @@ class LocalModel:
                 self.model, dtype=self.dtype, trust_remote_code=False)
             return load_processor(self.model), self._on_device(model).eval()
         except ImportError as error:
-            raise ConfigError(f"the model {self.model} wants another library: {str(error).strip()[:300]}") from error
+            raise ConfigError(f"the model {self.model} wants another library: {_line(error)}") from error
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
-                f"the model {self.model} cannot be loaded: {str(error).strip()[:300]}. It must be a folder, or the hub "
-                "name of an image-text-to-text model that transformers knows; without a network, one that was fetched "
-                f"before (hf download {self.model})") from error
+                f"the model {self.model} cannot be loaded: {_line(error)}. It must be a whole folder, or the hub name of "
+                "an image-text-to-text model that transformers knows; without a network, one that was fetched before "
+                "(hf download NAME)") from error
 
     def _on_device(self, model: Any) -> Any:
         try:
             return model.to(self.device)
         except (RuntimeError, AssertionError) as error:
-            raise ConfigError(f"the model {self.model} does not fit on {self.device}: {str(error)[:200]}. Choose "
+            raise ConfigError(f"the model {self.model} does not fit on {self.device}: {_line(error)}. Choose "
                               "another model.device, model.dtype or a smaller model") from error
 
     def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
@@ -194,6 +194,11 @@ class LocalModel:
             raise ModelError(f"failed: {self.model} on {self.device}: {type(error).__name__}: {words[:200]}") from error
 
 
+def _line(error: Exception) -> str:
+    """Return what an error says as one line that is not too long."""
+    return " ".join(str(error).split())[:240]
+
+
 def _device(torch: Any, name: str) -> Any:
     """Return the device of that name; "" = cuda, else mps, else cpu. Raises ConfigError."""
     if not name:
@@ -202,7 +207,7 @@ def _device(torch: Any, name: str) -> Any:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"model.device is {name!r}: {str(error).splitlines()[0]}. Use cuda, mps, cpu, or \"\" for "
+        raise ConfigError(f"model.device is {name!r}: {_line(error)}. Use cuda, mps, cpu, or \"\" for "
                           "what there is") from error
     return device
 

@@ -6,6 +6,7 @@ Their tokenizer knows bytes only, so that it takes any text.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ _TEMPLATE = ("{% for m in messages %}<|im_start|>{{ m.role }}: {% for c in m.con
              "{% if add_generation_prompt %}<|im_start|>assistant: {% endif %}")
 _TEXT = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2}
+# Model, parts of its processor, and settings of that, from a tokenizer and the configuration of the text model.
+Maker = Callable[[Any, dict[str, Any]], tuple[Any, list[Any], dict[str, Any]]]
 
 
 def need_transformers() -> None:
@@ -44,13 +47,14 @@ def save_tiny(kind: str, folder: Path, seed: int = 0) -> Path:
 
     tokenizer = _tokenizer()
     torch.manual_seed(seed)
-    model, processor = KINDS[kind](tokenizer, {
+    model, parts, settings = KINDS[kind](tokenizer, {
         **_TEXT, "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id})
     model.generation_config.eos_token_id, model.generation_config.pad_token_id = tokenizer.eos_token_id, 0
     model.save_pretrained(folder)
-    for part in processor:
+    for part in parts:
         part.save_pretrained(folder)
+    (folder / "processor_config.json").write_text(json.dumps(settings))
     return folder
 
 
@@ -66,23 +70,25 @@ def _tokenizer() -> Any:
                                    additional_special_tokens=_SPECIAL[1:])
 
 
-def _smolvlm(tokenizer: Any, text: dict[str, Any]) -> tuple[Any, list[Any]]:
-    """SmolVLM-Instruct: the architecture Idefics3."""
-    import transformers as t
+def _smolvlm(family: str) -> Maker:
+    """SmolVLM-Instruct is of the architecture Idefics3, SmolVLM2 has its own."""
+    def make(tokenizer: Any, text: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+        import transformers as t
 
-    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
-              "image_size": 32, "patch_size": 8}
-    config = t.Idefics3Config(vision_config=vision, text_config={"model_type": "llama", **text}, scale_factor=2,
-                              image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
-                              pad_token_id=tokenizer.pad_token_id)
-    images = t.Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
-    processor = t.Idefics3Processor(images, tokenizer, image_seq_len=4,
-                                    chat_template=_TEMPLATE.replace("IMAGE", "<image>"))
-    return t.Idefics3ForConditionalGeneration(config), [processor]
+        vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
+                  "image_size": 32, "patch_size": 8}
+        config = getattr(t, f"{family}Config")(
+            vision_config=vision, text_config={"model_type": "llama", **text}, scale_factor=2,
+            image_token_id=tokenizer.convert_tokens_to_ids("<image>"), pad_token_id=tokenizer.pad_token_id)
+        tokenizer.chat_template = _TEMPLATE.replace("IMAGE", "<image>")
+        images = getattr(t, f"{family}ImageProcessorPil")(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+        settings = {"processor_class": f"{family}Processor", "image_seq_len": 4}
+        return getattr(t, f"{family}ForConditionalGeneration")(config), [images, tokenizer], settings
+    return make
 
 
-def _qwen(family: str, vision: dict[str, Any]) -> Callable[[Any, dict[str, Any]], tuple[Any, list[Any]]]:
-    def make(tokenizer: Any, text: dict[str, Any]) -> tuple[Any, list[Any]]:
+def _qwen(family: str, vision: dict[str, Any]) -> Maker:
+    def make(tokenizer: Any, text: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
         import transformers as t
 
         name = tokenizer.convert_tokens_to_ids
@@ -93,13 +99,18 @@ def _qwen(family: str, vision: dict[str, Any]) -> Callable[[Any, dict[str, Any]]
             vision_start_token_id=name("<|vision_start|>"), vision_end_token_id=name("<|vision_end|>"))
         tokenizer.chat_template = _TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>")
         images = t.Qwen2VLImageProcessorPil(patch_size=8, size={"shortest_edge": 256, "longest_edge": 4096})
-        return getattr(t, f"{family}ForConditionalGeneration")(config), [images, tokenizer]
+        settings = {"processor_class": f"{family}Processor"}
+        return getattr(t, f"{family}ForConditionalGeneration")(config), [images, tokenizer], settings
     return make
 
 
-KINDS: dict[str, Callable[[Any, dict[str, Any]], tuple[Any, list[Any]]]] = {
-    "smolvlm": _smolvlm,
+KINDS: dict[str, Maker] = {
+    "smolvlm": _smolvlm("Idefics3"),
+    "smolvlm2": _smolvlm("SmolVLM"),
     "qwen2_vl": _qwen("Qwen2VL", {"depth": 1, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2}),
     "qwen2_5_vl": _qwen("Qwen2_5_VL", {"depth": 1, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2,
                                        "out_hidden_size": 32, "window_size": 32, "fullatt_block_indexes": [0]}),
+    "qwen3_vl": _qwen("Qwen3VL", {"depth": 1, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2,
+                                  "out_hidden_size": 32, "num_position_embeddings": 64,
+                                  "deepstack_visual_indexes": [0]}),
 }
