@@ -22,8 +22,8 @@ import pytest
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.serve import NEEDED
 from eqa_nodes.core.errors import ErrorCode, ModelError
-from eqa_nodes.core.model import Message
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.model import Completion, Message
+from eqa_nodes.core.types import Limits, Question
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.vlm import open_model
 from eqa_nodes.vlm.config import ModelConfig
@@ -43,10 +43,16 @@ class Served(NamedTuple):
     variables: dict[str, str]
 
 
+def _said(folder: Path | str) -> Completion:
+    return open_model(ModelConfig("transformers", str(folder), device="cpu")).generate(ASK, 12)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve a tiny random model; interrupted at the end, it must be gone."""
-    folder = save_tiny("smolvlm", tmp_path_factory.mktemp("served") / "tiny")
+    """Serve a tiny random model with more than a word to say; interrupted at the end, it must be gone."""
+    root = tmp_path_factory.mktemp("served")
+    folder = next(folder for seed in range(50) if _said(
+        folder := save_tiny("smolvlm", root / f"tiny-{seed}", seed, brief=True)).tokens_out > 4)
     process = subprocess.Popen([sys.executable, "-m", "eqa_nodes.cli", "serve", str(folder), "--port", "0"],
                                stdout=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
     late = threading.Timer(100.0, process.kill)
@@ -54,6 +60,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     try:
         assert process.stdout is not None
         lines = [process.stdout.readline().split() for _ in range(3)]
+        late.cancel()
         assert all(len(words) == 2 and words[0] == "export" for words in lines), "it did not come up"
         yield Served(process, dict(words[1].split("=", 1) for words in lines))
         process.send_signal(signal.SIGINT)
@@ -61,6 +68,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     finally:
         late.cancel()
         process.kill()
+        process.wait()
 
 
 @pytest.fixture
@@ -74,23 +82,26 @@ def pointed(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_it_writes_what_the_model_writes(pointed: Served, stream: bool) -> None:
-    """The same words as from the model itself, in one piece and in a stream."""
-    local = open_model(ModelConfig("transformers", pointed.variables["EQA_VLM_MODEL"], device="cpu"))
+    """The same words as from the model itself; a stream leaves out the letter that is the end."""
+    expected = _said(pointed.variables["EQA_VLM_MODEL"])
     with closing(open_model(ModelConfig(stream=stream))) as remote:
-        expected, found = local.generate(ASK, 12), remote.generate(ASK, 12)
-        assert (found.text.strip(), *found[1:]) == tuple(expected) and found.tokens_out == 12
+        found = remote.generate(ASK, 12)
+        assert found[1:] == expected[1:] and len(found.text) > 2
+        assert expected.text.startswith(found.text.strip()) if stream else found.text.strip() == expected.text
         with pytest.raises(ModelError, match="^wrong form.*answered twice"):
             remote.choose(ASK, ("red", "blue"))
 
 
 def test_the_whole_graph_asks_it(pointed: Served, tmp_path: Path) -> None:
-    """A random model talks rubbish, which is a named error after one more try; the graph goes on."""
+    """A random model talks rubbish, which is a named error after one more try; the graph goes on, and shows pictures."""
     extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
     with closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20))) as runner:
-        for number in range(2):
-            answer = runner.run(Sample(f"plant-{number}", "Where is the plant?", "", scene="toy:flat", seed=3)).answer
-            assert answer.error == ErrorCode.MODEL and "answered twice in another form" in answer.message
-            assert answer.receipt.calls == 2 and answer.receipt.tokens_in > 100 < answer.receipt.tokens_out
+        blind = runner.run(Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)).answer
+        runner.client.reset("toy:flat", "again", None, 3)
+        seeing = runner.client.ask(Question("Where is the plant?", may_explore=False))
+    for answer in (blind, seeing):
+        assert answer.error == ErrorCode.MODEL and "answered twice in another form" in answer.message
+        assert answer.receipt.calls == 2 and answer.receipt.tokens_in > 100 and answer.receipt.tokens_out >= 2
 
 
 def test_a_model_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
@@ -98,4 +109,4 @@ def test_a_model_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "eqa_nodes.cli", "serve", str(tmp_path), "--port", "0"], text=True,
                           capture_output=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}, timeout=90)
     assert done.returncode == 2 and not done.stdout
-    assert "has ended with code" in done.stderr and "nonsense" in done.stderr
+    assert "has ended with code" in done.stderr and "processing classes" in done.stderr

@@ -41,8 +41,11 @@ def jpeg(width: int = 48, height: int = 40, seed: int = 0) -> bytes:
     return out.getvalue()
 
 
-def save_tiny(kind: str, folder: Path, seed: int = 0) -> Path:
-    """Write model and processor as transformers does, and return the folder. kind: a name of KINDS."""
+def save_tiny(kind: str, folder: Path, seed: int = 0, brief: bool = False) -> Path:
+    """Write model and processor as transformers does, and return the folder. kind: a name of KINDS.
+
+    brief: a reply ends at every ninth letter, so that it is soon over, however long it may be.
+    """
     import torch
 
     tokenizer = _tokenizer()
@@ -50,7 +53,9 @@ def save_tiny(kind: str, folder: Path, seed: int = 0) -> Path:
     model, parts, settings = KINDS[kind](tokenizer, {
         **_TEXT, "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id})
-    model.generation_config.eos_token_id, model.generation_config.pad_token_id = tokenizer.eos_token_id, 0
+    ends = range(len(_SPECIAL), len(tokenizer), 9) if brief else ()
+    model.generation_config.eos_token_id = [tokenizer.eos_token_id, *ends]
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
     model.save_pretrained(folder)
     for part in parts:
         part.save_pretrained(folder)
