@@ -45,7 +45,8 @@ def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = 
     body = ": hello\n\n" + "".join(event([delta]) for delta in deltas)
     if finish:
         usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
-        body += event([{"index": 0, "delta": {}, "finish_reason": finish}]) + event([], usage=usage) + "data: [DONE]\n\n"
+        body += event([{"index": 0, "delta": {}, "finish_reason": finish}]) + event([], usage=usage)
+        body += "data: [DONE]\n\n"
     return Reply(body.encode(), content_type="text/event-stream")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import shlex
 import signal
 import socket
@@ -13,7 +14,7 @@ import tempfile
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,11 +35,13 @@ def serve(arguments: argparse.Namespace) -> int:
     for library in NEEDED:
         if importlib.util.find_spec(library) is None:
             raise MissingExtra(library, "serve")
-    model = str(Path(arguments.model).resolve()) if Path(arguments.model).is_dir() else arguments.model
+    here = Path(arguments.model).is_dir()
+    model = str(Path(arguments.model).resolve()) if here else arguments.model
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"} if here else dict(os.environ)  # a folder needs no network
     url = f"http://{arguments.host}:{_port(arguments.host, arguments.port)}"
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "serve.log"
-        with _running(command(model, url, arguments.device, arguments.dtype), log) as child:
+        with _running(command(model, url, arguments.device, arguments.dtype), environment, log) as child:
             _wait_until_ready(child, url, model, arguments.deadline, log)
             for name, value in {"BASE_URL": f"{url}/v1", "MODEL": model, "API_KEY": "none"}.items():
                 print(f"export EQA_VLM_{name}={shlex.quote(value)}", flush=True)
@@ -66,15 +69,15 @@ def _port(host: str, port: int) -> int:
 
 
 @contextmanager
-def _running(words: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _running(words: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run the server in a session of its own, so that Ctrl-C reaches it once, from here; it ends with the block.
 
     A request to terminate ends the block as Ctrl-C does.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with log.open("wb") as out:
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                 start_new_session=True)
+        child = subprocess.Popen(words, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=subprocess.STDOUT, start_new_session=True)
     try:
         yield child
     finally:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
+from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.cassette import Call, Cassette
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.scripted import Scripted, ScriptedBackend
+from tests.vlm_server import Reply, VlmServer, completion
 
 
 def ask(text: str = "What color?") -> tuple[Message, ...]:
@@ -58,7 +60,8 @@ def test_a_miss_names_the_request_and_the_file(tmp_path: Path) -> None:
     assert tape.usage == Usage()
 
 
-OTHERS = [{"max_tokens": 8}, {"seed": 1}, {"messages": ask("x")}, {"messages": (Message("user", ("What color?", b"y")),)},
+OTHERS = [{"max_tokens": 8}, {"seed": 1}, {"messages": ask("x")},
+          {"messages": (Message("user", ("What color?", b"y")),)},
           {"messages": (Message("system", ask()[0].parts),)}]
 
 
@@ -172,3 +175,16 @@ def test_the_key_is_a_hash_of_all_of_the_request(texts: tuple[str, str], seed: i
     assert call.key() == Call("m", 0.0, (("user", tuple(texts)),), tuple(options), 5, seed).key()
     assert call.key() != Call("m", 0.0, (("user", (*texts, "")),), options, 5, seed).key()
     assert call.key() != Call("m", 0.0, (("user", texts[:1]), ("user", texts[1:])), options, 5, seed).key()
+
+
+def test_retries_are_recorded_with_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    options = {"model": "m", "cassette": str(tmp_path / "tape.jsonl"), "price_in": 3.0}
+    with VlmServer([Reply(b"{}", 429), completion("Red")]) as server:
+        recorder = make_backend("openai", "key", base_url=server.url, **options)
+        recorder.generate(ask())
+        recorder.close()
+    player = make_backend("openai", "", cassette_mode="replay", **options)
+    assert player.generate(ask()).text == "Red"
+    assert player.usage == recorder.usage == Usage(2, 100, 7, pytest.approx(3e-4))

@@ -156,6 +156,7 @@ def test_any_text_in_any_pieces_is_put_together(pieces: list[str], newline: str)
 @given(st.text(alphabet='data: {}[]"choicesdelta\n\r,0', max_size=60))
 def test_rubbish_ends_in_a_reply_or_a_model_error(text: str) -> None:
     try:
-        assert isinstance(joined(text, "m"), dict)
+        kind = type(joined(text, "m")).__name__
     except ModelError as error:
-        assert str(error).split(":")[0] in ("rubbish", "empty", "server error")
+        kind = str(error).split(":")[0]
+    assert kind in ("dict", "rubbish", "empty", "server error")

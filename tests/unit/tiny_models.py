@@ -86,7 +86,8 @@ def _smolvlm(family: str) -> Maker:
             vision_config=vision, text_config={"model_type": "llama", **text}, scale_factor=2,
             image_token_id=tokenizer.convert_tokens_to_ids("<image>"), pad_token_id=tokenizer.pad_token_id)
         tokenizer.chat_template = _TEMPLATE.replace("IMAGE", "<image>")
-        images = getattr(t, f"{family}ImageProcessorPil")(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+        images = getattr(t, f"{family}ImageProcessorPil")(size={"longest_edge": 64},
+                                                         max_image_size={"longest_edge": 32})
         settings = {"processor_class": f"{family}Processor", "image_seq_len": 4}
         return getattr(t, f"{family}ForConditionalGeneration")(config), [images, tokenizer], settings
     return make
