@@ -1,21 +1,24 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint clean
+.PHONY: help setup setup-models demo test bench lint clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
   export AMENT_PREFIX_PATH="$$VIRTUAL_ENV:$$AMENT_PREFIX_PATH" &&
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup:  ## make .venv ready (the verbs below do it themselves)
 	@scripts/setup
 
+setup-models:  ## the same, with what models on this machine need
+	@scripts/setup models
+
 demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
 	@$(ENTER) eqa demo $(ARGS)
 
-test: setup  ## run the tests; ARGS="tests/unit -k mapping" chooses
+test: setup-models  ## run the tests; ARGS="tests/unit -k mapping" chooses
 	@$(ENTER) pytest -rs $(ARGS)
 
 bench: setup  ## measure speed and memory

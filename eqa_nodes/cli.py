@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eqa_nodes import __version__, cli_judges
 from eqa_nodes.agents import AGENTS, fill_in
+from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
@@ -21,6 +22,7 @@ EXAMPLES = """examples:
   eqa bench run --questions 50 --out runs/a  a scored run; the same line again goes on after a kill
   eqa bench score runs/a && eqa report runs/a
   eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
+  eqa serve MODEL                            a local model as an endpoint for --answerer vlm
   eqa doctor                                 what works on this machine, and what to do where it does not
 
 exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or a named error, 130 interrupted
@@ -43,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     _doctor(verbs.add_parser("doctor", help="check this machine"))
     record(verbs.add_parser("record", help="record topics of a robot that runs"))
     bag(verbs.add_parser("bag", help="check a recording"))
+    serve(verbs.add_parser("serve", help="serve a model of transformers on this machine"))
     _graph(verbs.add_parser("graph", help="show nodes, topics, services and actions"))
     return top
 

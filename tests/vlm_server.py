@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 
 
 class Reply(NamedTuple):
-    """One scripted HTTP reply. delay_s: before anything is sent; drip_s: pause after every byte of the body."""
+    """One scripted HTTP reply. delay_s: before anything is sent; drip_s: pause after every byte of the body.
+
+    missing: bytes that are announced and never come.
+    """
 
     body: bytes
     status: int = 200
@@ -20,6 +23,7 @@ class Reply(NamedTuple):
     delay_s: float = 0.0
     drip_s: float = 0.0
     retry_after: str = "0.01"  # keeps the client's pauses short
+    missing: int = 0
 
 
 def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
@@ -29,6 +33,21 @@ def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] =
         "id": "c-1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [first],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }).encode())
+
+
+def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
+    """Return a chat completion in chunks, one a piece; finish None: it breaks off. choice: of the last piece."""
+    def event(choices: list[dict[str, Any]], **more: Any) -> str:
+        return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, **more}) + "\n\n"
+
+    deltas = [{"index": 0, "delta": {"role": "assistant"}}, *({"index": 0, "delta": {"content": p}} for p in pieces)]
+    deltas[-1] |= choice
+    body = ": hello\n\n" + "".join(event([delta]) for delta in deltas)
+    if finish:
+        usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+        body += event([{"index": 0, "delta": {}, "finish_reason": finish}]) + event([], usage=usage)
+        body += "data: [DONE]\n\n"
+    return Reply(body.encode(), content_type="text/event-stream")
 
 
 class VlmServer:
@@ -82,7 +101,7 @@ class VlmServer:
         try:
             handler.send_response(reply.status)
             handler.send_header("Content-Type", reply.content_type)
-            handler.send_header("Content-Length", str(len(reply.body)))
+            handler.send_header("Content-Length", str(len(reply.body) + reply.missing))
             handler.send_header("Retry-After", reply.retry_after)
             handler.end_headers()
             self._send(handler, reply)

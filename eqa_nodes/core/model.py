@@ -38,17 +38,23 @@ class Choice(NamedTuple):
 
 @dataclass
 class Usage:
-    """Requests sent and tokens counted so far, those of failed calls included (as far as the server says)."""
+    """Requests sent and tokens counted so far, those of failed calls included (as far as the server says).
+
+    money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known.
+    """
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    money: float = 0.0
 
     def __sub__(self, before: Usage) -> Usage:
-        return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out)
+        return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out,
+                     self.money - before.money)
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+        return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out,
+                     self.money + other.money)
 
 
 class Budget(NamedTuple):
@@ -56,6 +62,7 @@ class Budget(NamedTuple):
 
     calls: int = 0
     tokens: int = 0
+    money: float = 0.0
 
     def check(self, usage: Usage) -> None:
         """Raise BudgetSpent when nothing is left for another call."""
@@ -63,6 +70,9 @@ class Budget(NamedTuple):
             raise BudgetSpent(f"the budget of {self.calls} model calls is spent: raise it, or ask less")
         if self.tokens and usage.tokens_in + usage.tokens_out >= self.tokens:
             raise BudgetSpent(f"the budget of {self.tokens} model tokens is spent: raise it, or ask less")
+        if self.money and usage.money >= self.money:
+            raise BudgetSpent(f"the budget of {self.money:g} for the model is spent ({usage.money:.4g}): raise it, "
+                              "or ask less")
 
 
 class Backend(Protocol):
@@ -82,6 +92,26 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release connections; a second call does nothing."""
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def letter_menu(options: Sequence[str]) -> Message:
+    """Return the turn that lets a model choose by one letter out of LETTERS. Raises ModelError for too many options."""
+    if not 2 <= len(options) <= len(LETTERS):
+        raise ModelError(f"wrong form: a choice needs 2 to {len(LETTERS)} options, not {len(options)}")
+    menu = "\n".join(f"{letter}) {option}" for letter, option in zip(LETTERS, options))
+    return Message("user", (f"{menu}\nReply with the letter of the right option and nothing else.",))
+
+
+def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_tokens: int = 1024,
+                  seed: int = 0) -> list[Completion]:
+    """Return the next turn of each chat: in batches where the backend has them, else one after another."""
+    batched: Callable[..., list[Completion]] | None = getattr(backend, "generate_many", None)
+    if batched is not None:
+        return batched(chats, max_tokens, seed)
+    return [backend.generate(chat, max_tokens, seed) for chat in chats]
 
 
 def json_object(text: str) -> dict[str, object]:

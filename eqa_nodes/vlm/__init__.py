@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -11,28 +13,39 @@ from eqa_nodes.core.model import Backend
 from eqa_nodes.vlm.config import ModelConfig
 
 
-def _openai(**options: Any) -> Backend:
-    from eqa_nodes.vlm.openai_chat import OpenAIChat, OpenAIChatConfig
-    return OpenAIChat(OpenAIChatConfig(**options))
+def _openai(config: ModelConfig, api_key: str) -> Backend:
+    from eqa_nodes.vlm.openai_chat import OpenAIChat
+    return OpenAIChat(config, api_key)
 
 
-def _scripted(**options: Any) -> Backend:
-    from eqa_nodes.vlm.scripted import ScriptedBackend
-    return ScriptedBackend(**options)
+def _scripted(config: ModelConfig, api_key: str) -> Backend:
+    from eqa_nodes.vlm.scripted import ScriptedBackend, read_script
+    return ScriptedBackend(read_script(Path(config.model)) if config.model else (), config=config)
 
 
-BACKENDS: dict[str, Callable[..., Backend]] = {"openai": _openai, "scripted": _scripted}
+def _transformers(config: ModelConfig, api_key: str) -> Backend:
+    from eqa_nodes.vlm.local import LocalModel
+    return LocalModel(config)
 
 
-def make_backend(name: str, **options: Any) -> Backend:
-    """Return the backend of that name; options are the fields of its config. Raises ConfigError, MissingExtra."""
-    if name not in BACKENDS:
-        raise ConfigError(unknown("model backend", name, BACKENDS))
-    return BACKENDS[name](**options)
+BACKENDS: dict[str, Callable[[ModelConfig, str], Backend]] = {
+    "openai": _openai, "scripted": _scripted, "transformers": _transformers}
 
 
-def open_model(config: ModelConfig) -> Backend:
-    """Return the backend that a configuration names. Raises ConfigError, MissingExtra."""
-    options = asdict(config)
-    temperature = options.pop("temperature")
-    return make_backend(options.pop("backend"), **options, temperature=None if temperature < 0 else temperature)
+def make_backend(name: str, api_key: str = "", **options: Any) -> Backend:
+    """Return the backend of that name; options are fields of ModelConfig. Raises ConfigError, MissingExtra.
+
+    api_key: "" = EQA_VLM_API_KEY.
+    """
+    return open_model(ModelConfig(backend=name, **options), api_key)
+
+
+def open_model(config: ModelConfig, api_key: str = "") -> Backend:
+    """Return the backend that a configuration names, behind its cassette if there is one. Raises as make_backend."""
+    if config.backend not in BACKENDS:
+        raise ConfigError(unknown("model backend", config.backend, BACKENDS))
+    opened = partial(BACKENDS[config.backend], config, api_key)
+    if not config.cassette:
+        return opened()
+    from eqa_nodes.vlm.cassette import Cassette
+    return Cassette(config, opened, os.environ.get("EQA_VLM_MODEL", ""))

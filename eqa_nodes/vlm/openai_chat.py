@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import concurrent.futures
-import json
-import math
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextvars import ContextVar
 from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
-from eqa_nodes.core.model import Budget, Choice, Completion, Message, Usage, choose_verbalised
+from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.vlm.meter import Meter, RateLimit
+from eqa_nodes.vlm.openai_wire import content_of, count_of, first_choice, joined, letter_weights, parse, wire
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TOP_LOGPROBS = 20  # the most that the interface gives
+_STREAM_BYTES = 16_000_000  # of one reply; more is no answer
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
-
-
-@dataclass(frozen=True)
-class OpenAIChatConfig:
-    """Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY.
-
-    OPENAI_BASE_URL and OPENAI_API_KEY are read where the first and the last are not set. temperature None: not sent.
-    timeout_s: one request; deadline_s: one call with all its retries, however slowly the server writes.
-    max_retries: by the openai library, after 408, 409, 429, 5xx and lost connections. budget_*: 0 = no limit.
-    """
-
-    base_url: str = ""
-    model: str = ""
-    api_key: str = field(default="", repr=False)
-    temperature: float | None = 0.0
-    timeout_s: float = 60.0
-    deadline_s: float = 180.0
-    max_retries: int = 2
-    tokens_field: str = "max_tokens"  # some newer models want max_completion_tokens
-    logprobs: bool = True
-    budget_calls: int = 0
-    budget_tokens: int = 0
+_SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
 
 
 def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, str]) -> str:
@@ -51,24 +31,27 @@ def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, 
 
 
 class OpenAIChat:
-    """A chat model behind HTTP. Raises ConfigError for a missing setting, MissingExtra without the openai library."""
+    """A chat model behind HTTP. Raises ConfigError for a missing setting, MissingExtra without the openai library.
 
-    def __init__(self, config: OpenAIChatConfig | None = None, environ: Mapping[str, str] = os.environ) -> None:
+    Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY; OPENAI_BASE_URL and
+    OPENAI_API_KEY are read where the first and the last are not set. The library asks again after 408, 409, 429, 5xx
+    and lost connections; deadline_s holds for all of it, however slowly the server writes.
+    """
+
+    def __init__(self, config: ModelConfig = ModelConfig(), api_key: str = "",
+                 environ: Mapping[str, str] = os.environ) -> None:
         try:
             import openai
         except ImportError as error:
             raise MissingExtra("openai", "vlm") from error
-        self._openai = openai
-        self._config = config = config or OpenAIChatConfig()
+        self._openai, self._config = openai, config
         self._url = _setting(config.base_url, ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"), "base URL", environ)
         self.model = _setting(config.model, ("EQA_VLM_MODEL",), "model name", environ)
-        self._key = _setting(config.api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
+        self._key = _setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
                              "API key (any text where the server wants none)", environ)
         if not self._url.startswith(("http://", "https://")):
             raise ConfigError(f"base URL {self._url!r} must begin with http:// or https://: set EQA_VLM_BASE_URL")
-        self._budget = Budget(config.budget_calls, config.budget_tokens)
-        self._usage = Usage()
-        self._lock = threading.Lock()
+        self._meter, self._rate = Meter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
         # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
         self._loop = asyncio.new_event_loop()
@@ -81,8 +64,7 @@ class OpenAIChat:
     @property
     def usage(self) -> Usage:
         """A copy of the counts so far; every request sent is a call, also those that the library retries."""
-        with self._lock:
-            return self._usage + Usage()
+        return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
         """Return the model's next turn. Raises ModelError, BudgetSpent."""
@@ -90,10 +72,9 @@ class OpenAIChat:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
-        if not 2 <= len(options) <= len(_LETTERS):
-            raise ModelError(f"wrong form: a choice needs 2 to {len(_LETTERS)} options, not {len(options)}")
+        menu = letter_menu(options)
         if self._logprobs:
-            choice = self._choose_by_logprobs(messages, options, seed)
+            choice = self._choose_by_logprobs([*messages, menu], LETTERS[:len(options)], seed)
             if choice is not None:
                 return choice
         return choose_verbalised(self, messages, options, seed)
@@ -109,19 +90,16 @@ class OpenAIChat:
         self._loop.run_forever()
         self._loop.close()
 
-    def _choose_by_logprobs(self, messages: Sequence[Message], options: Sequence[str], seed: int) -> Choice | None:
-        letters = _LETTERS[:len(options)]
-        menu = "\n".join(f"{letter}) {option}" for letter, option in zip(letters, options))
-        ask = Message("user", (f"{menu}\nReply with the letter of the right option and nothing else.",))
+    def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int) -> Choice | None:
         try:
-            _, choice = self._complete([*messages, ask], seed, {self._config.tokens_field: 1, "logprobs": True,
-                                                                "top_logprobs": _TOP_LOGPROBS})
+            _, choice = self._complete(messages, seed, {self._config.tokens_field: 1, "logprobs": True,
+                                                        "top_logprobs": _TOP_LOGPROBS})
         except ModelError as error:
-            if not isinstance(error.__cause__, self._openai.BadRequestError):
+            if not isinstance(error.__cause__, (self._openai.BadRequestError, self._openai.UnprocessableEntityError)):
                 raise
             self._logprobs = False  # this server refuses the parameter: never ask again
             return None
-        weights = _letter_weights(choice, letters)
+        weights = letter_weights(choice, letters)
         if weights is None:
             self._logprobs = False
             return None
@@ -130,38 +108,70 @@ class OpenAIChat:
 
     def _complete(self, messages: Sequence[Message], seed: int,
                   extra: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
-        body = {"model": self.model, "messages": [_wire(message) for message in messages], "seed": seed, **extra}
-        if self._config.temperature is not None:
-            body["temperature"] = self._config.temperature
-        data = _parse(self._request(body), self.model)
+        config = self._config
+        body = {"model": self.model, "messages": [wire(message) for message in messages],
+                "seed": config.seed + seed, **extra}
+        if config.temperature >= 0.0:
+            body["temperature"] = config.temperature
+        if config.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        text = self._request(body)
+        data = joined(text, self.model) if config.stream else parse(text, self.model)
         spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
-        tokens = _count_of(spent, "prompt_tokens"), _count_of(spent, "completion_tokens")
-        with self._lock:
-            self._usage += Usage(0, *tokens)
-        choice = _first_choice(data, self.model)
-        return Completion(_content(choice, self.model), *tokens, str(choice.get("finish_reason") or "stop")), choice
+        tokens = count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+        self._meter.add(0, *tokens)
+        self._rate.used(sum(tokens))
+        choice = first_choice(data, self.model)
+        reason = choice.get("finish_reason")
+        if config.stream and not reason:
+            raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
+        return Completion(content_of(choice, self.model), *tokens, str(reason or "stop")), choice
 
     def _request(self, body: dict[str, Any]) -> str:
-        self._budget.check(self.usage)
-        post = asyncio.wait_for(self._post(body), self._config.deadline_s)
+        self._meter.check()
+        began, deadline = time.monotonic(), self._config.deadline_s
+        time.sleep(self._rate.reserve(deadline))
+        send = self._stream if self._config.stream else self._post
+        post = asyncio.wait_for(send(body), max(deadline - (time.monotonic() - began), 0.0))
         future = asyncio.run_coroutine_threadsafe(post, self._loop)
         try:
             return future.result()
         except _TIMEOUTS as error:
-            raise ModelError(f"timed out: no complete reply from {self._url} within "
-                             f"{self._config.deadline_s:g} s") from error
+            raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
         except self._openai.OpenAIError as error:
             raise ModelError(self._explain(error)) from error
         finally:
             future.cancel()
 
     async def _post(self, body: dict[str, Any]) -> str:
+        _SENT.set([])
         reply = await self._client.chat.completions.with_raw_response.create(**body)
         return reply.text  # read as text: the library's own models accept almost anything
 
+    async def _stream(self, body: dict[str, Any]) -> str:
+        _SENT.set([])
+        text, size, tail = [], 0, ""
+        async with self._client.chat.completions.with_streaming_response.create(**body) as reply:
+            try:
+                async for piece in reply.iter_text():
+                    text.append(piece)
+                    size, tail = size + len(piece), (tail + piece)[-len(piece) - 16:]
+                    if "\ndata: [DONE]" in tail or size > _STREAM_BYTES:
+                        break
+            except Exception as error:  # of the HTTP library, which is another one in other versions of openai
+                kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
+                raise ModelError(f"{kind}: the stream from {self._url} broke after {size} characters: "
+                                 f"{type(error).__name__} {error}") from error
+        if size > _STREAM_BYTES:
+            raise ModelError(f"rubbish: the stream from {self._url} goes on after {size} characters")
+        return "".join(text)
+
     async def _count(self, request: object) -> None:
-        with self._lock:
-            self._usage += Usage(calls=1)
+        self._meter.add(1)
+        sent = _SENT.get()
+        sent.append(request)
+        if len(sent) > 1:
+            self._rate.retried()
 
     def _explain(self, error: Exception) -> str:
         lib, tries = self._openai, self._config.max_retries + 1
@@ -176,61 +186,3 @@ class OpenAIChat:
             text = error.response.text[:200].replace(self._key, "...")
             return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
         return f"failed: {self._url}: {str(error)[:200]}".replace(self._key, "...")
-
-
-def _wire(message: Message) -> dict[str, Any]:
-    """Return a message as the interface wants it: plain text where there is no image, else a list of parts."""
-    if all(isinstance(part, str) for part in message.parts):
-        return {"role": message.role, "content": "\n".join(map(str, message.parts))}
-    return {"role": message.role, "content": [
-        {"type": "text", "text": part} if isinstance(part, str) else
-        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(part).decode()}}
-        for part in message.parts]}
-
-
-def _parse(text: str, model: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"rubbish: the reply for {model} is not JSON: {text[:80]!r}") from error
-    if not isinstance(data, dict):
-        raise ModelError(f"rubbish: the reply for {model} is not a JSON object: {text[:80]!r}")
-    if data.get("error"):  # some gateways report failures with status 200
-        raise ModelError(f"server error: the reply for {model} is {text[:200]!r}")
-    return data
-
-
-def _first_choice(data: dict[str, Any], model: str) -> dict[str, Any]:
-    choices = data.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise ModelError(f"empty: the reply for {model} holds no choices: {str(data)[:120]}")
-    return choices[0]
-
-
-def _content(choice: dict[str, Any], model: str) -> str:
-    """Return the text of a choice; "" where the model was cut off before it wrote any."""
-    message = choice["message"] if isinstance(choice.get("message"), dict) else {}
-    content, refusal, reason = message.get("content"), message.get("refusal"), choice.get("finish_reason")
-    if refusal or reason == "content_filter":
-        raise ModelError(f"refused: {model} declined to answer: {str(refusal or content)[:120]!r}")
-    if content is None and reason == "length":
-        return ""
-    if not isinstance(content, str):
-        raise ModelError(f"empty: the reply for {model} holds no text: {str(choice)[:120]}")
-    return content
-
-
-def _count_of(usage: Mapping[str, Any], name: str) -> int:
-    value = usage.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _letter_weights(choice: dict[str, Any], letters: str) -> list[float] | None:
-    """Return the probability mass of each letter as the first token, or None where the reply holds no logprobs."""
-    try:
-        top = choice["logprobs"]["content"][0]["top_logprobs"]
-        pairs = [(str(entry["token"]).strip(" ().:").upper(), math.exp(min(0.0, float(entry["logprob"]))))
-                 for entry in top]
-    except (KeyError, IndexError, TypeError, ValueError):
-        return None
-    return [sum(p for token, p in pairs if token == letter) for letter in letters] if pairs else None

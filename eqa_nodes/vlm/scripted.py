@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.model import Budget, Choice, Completion, Message, Usage
+from eqa_nodes.core.codec import read_json
+from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
+from eqa_nodes.core.model import Choice, Completion, Message, Usage
+from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.vlm.meter import Meter
 
 Scripted = str | Completion | Choice | Exception | Callable[[Sequence[Message]], str]
+
+
+def read_script(path: Path) -> list[Scripted]:
+    """Return the replies of a file: a JSON list, texts for generate, lists of probabilities for choose.
+
+    Raises ConfigError.
+    """
+    try:
+        replies = read_json(path)
+    except StorageError as error:
+        raise ConfigError(f"script of a model: {error}") from error
+    if not isinstance(replies, list):
+        raise ConfigError(f"{path} must hold a JSON list of replies")
+    return [Choice(tuple(map(float, reply)), "verbalised") if isinstance(reply, list) else str(reply)
+            for reply in replies]
 
 
 class ScriptedBackend:
@@ -18,18 +38,19 @@ class ScriptedBackend:
     What was asked stands in `requests`. Raises ModelError when the script ends, or holds the other kind of reply.
     """
 
-    def __init__(self, replies: Sequence[Scripted] = (), model: str = "scripted",
-                 budget_calls: int = 0, budget_tokens: int = 0) -> None:
+    def __init__(self, replies: Sequence[Scripted] = (), model: str = "scripted", budget_calls: int = 0,
+                 budget_tokens: int = 0, config: ModelConfig | None = None) -> None:
+        """config: prices and budgets; without one, those of budget_*."""
         self.model = model
         self.requests: list[tuple[Message, ...]] = []
         self._replies = list(replies)
-        self._budget = Budget(budget_calls, budget_tokens)
-        self._usage = Usage()
+        self._meter = Meter(config or ModelConfig(budget_calls=budget_calls, budget_tokens=budget_tokens))
+        self._lock = threading.Lock()
 
     @property
     def usage(self) -> Usage:
         """A copy of the counts so far."""
-        return self._usage + Usage()
+        return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
         """Return the next reply; a plain str counts its words as tokens."""
@@ -39,7 +60,7 @@ class ScriptedBackend:
             reply = Completion(reply, asked, len(reply.split()))
         if not isinstance(reply, Completion):
             raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, but text was asked for")
-        self._usage += Usage(0, reply.tokens_in, reply.tokens_out)
+        self._meter.add(0, reply.tokens_in, reply.tokens_out)
         return reply
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
@@ -54,12 +75,14 @@ class ScriptedBackend:
         """Nothing to release."""
 
     def _next(self, messages: Sequence[Message]) -> str | Completion | Choice:
-        self._budget.check(self._usage)
-        self._usage += Usage(calls=1)
-        self.requests.append(tuple(messages))
-        if len(self.requests) > len(self._replies):
+        with self._lock:
+            self._meter.check()
+            self._meter.add(1)
+            self.requests.append(tuple(messages))
+            number = len(self.requests)
+        if number > len(self._replies):
             raise ModelError(f"script: it has ended after {len(self._replies)} replies")
-        reply = self._replies[len(self.requests) - 1]
+        reply = self._replies[number - 1]
         if isinstance(reply, Exception):
             raise reply
         return reply(messages) if callable(reply) else reply

@@ -1,0 +1,87 @@
+"""What turns chats into tensors for a local model: texts by its chat template, images by its image processor."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from PIL import Image
+
+from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.model import Message
+
+
+def load_processor(name: str) -> Any:
+    """Return the processor of a folder or hub name. Raises OSError, ValueError, ImportError as transformers does.
+
+    Processors that also take videos are loaded without that half where torchvision is absent: only it needs that.
+    """
+    import transformers
+
+    if importlib.util.find_spec("torchvision") is not None:
+        return transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+    config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+    whole = transformers.PROCESSOR_MAPPING[type(config)]
+    if "video_processor" not in whole.get_attributes():
+        return transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+    return _without_video(whole, name)
+
+
+def _without_video(whole: Any, name: str) -> Any:
+    """Return a processor of class `whole` whose video_processor is None."""
+    import transformers
+
+    class Stills(whole):
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            if argument_name == "video_processor":
+                return type(None)
+            return super().check_argument_for_proper_class(argument_name, argument)
+
+    loaders = {"tokenizer": transformers.AutoTokenizer, "image_processor": transformers.AutoImageProcessor}
+    settings, rest = whole.get_processor_dict(name)
+    parts = [loaders[part].from_pretrained(name, trust_remote_code=False) if part in loaders else None
+             for part in whole.get_attributes()]
+    return Stills.from_args_and_dict(parts, settings, **rest)
+
+
+def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
+    """Return the model's inputs for a batch, texts padded on the left: input_ids is (B, tokens) int64.
+
+    Either every chat shows images or none does. Raises ModelError for bytes that are no image.
+    """
+    template = {"chat_template": processor.chat_template} if processor.chat_template else {}
+    write = partial(processor.tokenizer.apply_chat_template, add_generation_prompt=True, tokenize=False, **template)
+    texts = [write(_turns(chat)) for chat in chats]
+    images = [[_image(part) for message in chat for part in message.parts if isinstance(part, bytes)] for chat in chats]
+    return processor(text=texts, images=images if images[0] else None, padding=True, padding_side="left",
+                     return_tensors="pt")
+
+
+def shows_images(chat: Sequence[Message]) -> bool:
+    """Say whether a chat holds an image."""
+    return any(isinstance(part, bytes) for message in chat for part in message.parts)
+
+
+def letter_tokens(tokenizer: Any, letters: str) -> list[list[int]] | None:
+    """Return the tokens that write each letter, with and without a space before; None where one takes more tokens."""
+    found = []
+    for letter in letters:
+        ways = [tokenizer.encode(text, add_special_tokens=False) for text in (letter, " " + letter)]
+        found.append(sorted({way[0] for way in ways if len(way) == 1 and way[0] != tokenizer.unk_token_id}))
+    return found if all(found) else None
+
+
+def _turns(chat: Sequence[Message]) -> list[dict[str, Any]]:
+    return [{"role": message.role, "content": [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in message.parts]}
+        for message in chat]
+
+
+def _image(jpeg: bytes) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(jpeg)).convert("RGB")
+    except OSError as error:
+        raise ModelError(f"wrong form: a picture of {len(jpeg)} bytes cannot be decoded: {error}") from error
