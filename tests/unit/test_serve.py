@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -91,5 +92,17 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, caps
 
 def test_the_command_line_of_the_program() -> None:
     words = serve.command("a/b", "http://127.0.0.1:81", "", "bfloat16")
-    assert words[1:4] == ["-m", "transformers.cli.transformers", "serve"]
+    assert words[1:4] == ["-m", "eqa_nodes.commands.serve_child", "serve"]
     assert words[4:] == ["a/b", "--host", "127.0.0.1", "--port", "81", "--device", "auto", "--dtype", "bfloat16"]
+
+
+def test_the_program_gets_its_arguments_and_ends_with_its_parent() -> None:
+    code = "from eqa_nodes.commands.serve_child import run; run('http.server')"
+    child = subprocess.Popen([sys.executable, "-u", "-c", code, "0", "--bind", "127.0.0.1"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    assert child.stdin is not None and child.stdout is not None
+    assert child.stdout.readline().startswith("Serving HTTP on 127.0.0.1")
+    assert child.poll() is None
+    child.stdin.close()  # as when the parent is killed
+    assert child.wait(30.0) == 1
+    child.stdout.close()
