@@ -53,7 +53,7 @@ def serve(arguments: argparse.Namespace) -> int:
 def command(model: str, url: str, device: str = "", dtype: str = "") -> list[str]:
     """Return the command line of the server program."""
     host, _, port = url.removeprefix("http://").rpartition(":")
-    return [sys.executable, "-m", "transformers.cli.transformers", "serve", model, "--host", host, "--port", port,
+    return [sys.executable, "-m", "eqa_nodes.commands.serve_child", "serve", model, "--host", host, "--port", port,
             "--device", device or "auto", "--dtype", dtype or "auto"]
 
 
@@ -76,7 +76,7 @@ def _running(words: Sequence[str], environment: Mapping[str, str], log: Path) ->
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with log.open("wb") as out:
-        child = subprocess.Popen(words, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out,
+        child = subprocess.Popen(words, env=dict(environment), stdin=subprocess.PIPE, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
     try:
         yield child
@@ -88,6 +88,8 @@ def _running(words: Sequence[str], environment: Mapping[str, str], log: Path) ->
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
         signal.signal(signal.SIGTERM, before)
 
 

@@ -98,9 +98,9 @@ class LocalModel:
             raise ConfigError(f"the model {self.model} wants another library: {_line(error)}") from error
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
-                f"the model {self.model} cannot be loaded: {_line(error)}. It must be a whole folder, or the hub name "
-                "of an image-text-to-text model that transformers knows; without a network, one that was fetched before "
-                "(hf download NAME)") from error
+                f"the model {self.model} cannot be loaded: {_line(error)}. It must be a whole folder, or the "
+                "hub name of an image-text-to-text model that transformers knows; without a network, one that was "
+                "fetched before (hf download NAME)") from error
 
     def _on_device(self, model: Any) -> Any:
         try:
