@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame, Label
@@ -107,6 +107,7 @@ class Handled(NamedTuple):
     step: Step
 
 
+@runtime_checkable
 class Handling(Simulator, Protocol):
     """A simulator in which things can be handled. What was changed stays so until the next reset."""
 
@@ -125,3 +126,6 @@ class Handling(Simulator, Protocol):
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
         """Privileged: return the middle of a thing, metres, map frame. Raises SimulatorError for an unknown one."""
+
+    def support_of(self, instance: int) -> int:
+        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""

@@ -138,10 +138,7 @@ class Hands:
             return Refused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
         if thing.state == state:
             return Refused(f"it is {state} already")
-        if thing.kind == "door":
-            ways = self._leaves(thing, state)
-        else:
-            ways = [rebuilt(thing, state)]
+        ways = self._leaves(thing, state) if thing.kind == "door" else [rebuilt(thing, state)]
         fits = next((new for new in ways if not self._meets(thing, new)), None)
         return Refused("something is in its way") if fits is None else self._with(thing, fits)
 

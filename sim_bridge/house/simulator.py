@@ -197,6 +197,10 @@ class HouseSimulator:
             x, y, z = self._pose.x, self._pose.y, self._robot.height_m / 2
         return x, y, z + thing.size[2] / 2
 
+    def support_of(self, instance: int) -> int:
+        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        return self._known(instance).support
+
     def _known(self, instance: int) -> Thing:
         self._now()
         assert self._world is not None
