@@ -97,8 +97,8 @@ def _ask(p: argparse.ArgumentParser) -> None:
 def _bench(p: argparse.ArgumentParser) -> None:
     verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|tasks|explore|calibrate")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
-    run.add_argument("--dataset", default="house", help="house, house-navqa, openeqa, hm-eqa, express, exploraqa (default: "
-                     "house)")
+    run.add_argument("--dataset", default="house", help="house, house-navqa, openeqa, hm-eqa, express, "
+                     "exploraqa (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
                      help="where a published data set's files lie (default: EQA_DATA)")
     run.add_argument("--split", default="", help="of the data set (house: train or test; default: test)")

@@ -16,6 +16,7 @@ from eqa_nodes.commands.chain import image_size, parameters_of
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
+from eqa_nodes.navqa import NavqaRunner
 from eqa_nodes.settings import settings
 
 
@@ -41,8 +42,8 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
                         listener: Callable[[str], None]) -> HistoryRunner:
     """Return what answers from histories, with the answerer and the memory that the options name."""
     answerer = settings("answerer", parameters_of(arguments, Path()))
-    return HistoryRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
-                         listener)
+    return NavqaRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
+                       listener)
 
 
 def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:

@@ -44,7 +44,8 @@ class TaskRunner:
         receipt = Receipt(len(outcome.steps), outcome.metres, time.monotonic() - began, spent.calls,
                           spent.tokens_in, spent.tokens_out, self._privileged)
         silent = bool(sample.answer) and not outcome.answer
-        answer = Answer(outcome.answer, float(bool(outcome.answer)), silent, receipt=receipt, message=_summary(outcome))
+        text = outcome.answer or ("" if sample.answer else "done" if all(outcome.predicates) else "not done")
+        answer = Answer(text, float(bool(outcome.answer)), silent, receipt=receipt, message=_summary(outcome))
         return EpisodeResult(sample.id, answer, outcome.poses[-1], _trace(sample, outcome, answer),
                              predicates=outcome.predicates)
 
