@@ -39,8 +39,7 @@ class NavqaRunner(HistoryRunner):
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Answer one question. Raises EqaError."""
-        expects = str(sample.metadata.get("expects", "text"))
-        if expects not in HINTS:
+        if "expects" not in sample.metadata:
             return super().run(sample)
         if self._selection.labels and not self._blind:
             told = self._remembered(sample)
@@ -48,7 +47,8 @@ class NavqaRunner(HistoryRunner):
                 return told
         self._timed = True
         try:
-            return super().run(replace(sample, question=f"{sample.question} {HINTS[expects]}"))
+            hint = HINTS.get(str(sample.metadata["expects"]), "")
+            return super().run(replace(sample, question=f"{sample.question} {hint}".strip()))
         finally:
             self._timed = False
 
@@ -149,6 +149,16 @@ def _stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
     return f"{seconds:.1f} s", _UNSURE, [inside[0][0], inside[-1][0]]
 
 
+def _longest_stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
+    """Return the room in which most of the time passed between views."""
+    spent: dict[str, int] = {}
+    views = store.since(0)
+    for a, b in pairwise(views):
+        spent[a.region] = spent.get(a.region, 0) + b.stamp_ns - a.stamp_ns
+    rooms = sorted(((ns, room) for room, ns in spent.items() if room), reverse=True)
+    return None if not rooms else (f"the {rooms[0][1]}", _UNSURE, [v for v in views if v.region == rooms[0][1]][:1])
+
+
 def _seen(store: MemoryStore, kept: Kept, name: str) -> Told | None:
     thing = _meant(store, name)
     return ("no", _UNSURE, []) if thing is None else ("yes", _SURE, _proof(store, thing))
@@ -164,4 +174,5 @@ _FORMS: tuple[tuple[re.Pattern[str], _Form], ...] = tuple((re.compile(form), ans
      _of(lambda store, kept, o: f"{(kept.way[-1][0] - o.last_ns) / _SECOND:.1f} s")),
     (r"how long were you in (?:the )?(.+)", _stay),
     (rf"did you see {_THING}", _seen),
+    (r"(in which room) did you spend the most time", _longest_stay),
 ))

@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from eqa_nodes.bench.embodied.tasks import Task
+from eqa_nodes.bench.embodied.tasks import DOWN, FORWARD, LEFT, RIGHT, UP, Task
 from eqa_nodes.core.geometry import Pose2, wrap
 
-FORWARD, LEFT, RIGHT, UP, DOWN = "move forward", "turn left", "turn right", "look up", "look down"
 LOOK_DEG, MOST_LOOK_DEG = 30.0, 30.0
 TURN_RAD = math.pi / 2  # a turn faces the next neighbour, but goes no farther than this: what lies between is seen too
 _SAME = math.radians(1.0)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.embodied.graph import FORWARD, NavigationGraph, Standing
+from eqa_nodes.bench.embodied.graph import NavigationGraph, Standing
 from eqa_nodes.bench.embodied.predicates import Facts, Happened, holds
-from eqa_nodes.bench.embodied.tasks import ANSWER, Option, Task
+from eqa_nodes.bench.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.bench.embodied.world import World
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2
@@ -92,7 +92,7 @@ def run_task(task: Task, world: WorldWithFacts, agent: Agent, seed: int = 0, max
     episode = _Episode(task, world)
     agent.begin(task, seed)
     for step in range(max_steps):
-        menu = episode.menu()
+        menu = episode.menu(max_steps - step)
         pick = agent.act(Turn(task.text, tuple(menu), episode.outcome.frames[-1],
                               tuple((log.action, log.feedback) for log in episode.outcome.steps), max_steps - step))
         log = episode.take(step, menu, pick)
@@ -113,10 +113,13 @@ class _Episode:
                                poses=[self._graph.pose(self._at)])
         self._judge()
 
-    def menu(self) -> dict[str, Standing | Option]:
-        """Return the options of this step by their texts: moves, then interactions, then answers."""
-        options = sorted(self._task.options, key=lambda option: option.type == ANSWER)
-        return {**self._graph.moves(self._at), **{option.text: option for option in options}}
+    def menu(self, steps_left: int) -> dict[str, Standing | Option]:
+        """Return the options of this step by their texts: moves, interactions, answers; a question's last: answers."""
+        answers = {option.text: option for option in self._task.options if option.type == ANSWER}
+        if steps_left == 1 and answers and self._task.kind.endswith("QA"):
+            return {**answers}
+        others = {option.text: option for option in self._task.options if option.type != ANSWER}
+        return {**self._graph.moves(self._at), **others, **answers}
 
     def take(self, step: int, menu: Mapping[str, Standing | Option], pick: Pick) -> StepLog:
         """Carry out what was picked."""
@@ -158,11 +161,10 @@ class _Episode:
         self._world.stand(self._graph.pose(to), to.look_deg)
         self.outcome.metres += way
         self._so_far.point = to.point
-        if text == FORWARD:
-            self._so_far.passed.add(to.point)
         return SUCCESS
 
     def _judge(self) -> None:
+        self._so_far.passed.add(self._at.point)
         self.outcome.predicates = tuple(holds(p, self._world, self._so_far) for p in self._task.predicates)
 
 

@@ -30,6 +30,7 @@ from sim_bridge.simulator import VERBS
 
 KINDS = ("AttrQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
 ANSWER, INTERACTION = "Answer", "Interaction"
+MOVES = FORWARD, LEFT, RIGHT, UP, DOWN = "move forward", "turn left", "turn right", "look up", "look down"
 PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> what it is about; the first seven are those of the paper
     "choose": ("right_answer_content",), "agent_at": ("point",), "agent_pass": ("point",), "at": ("object", "point"),
     "grab_once": ("object",), "grab": ("object",), "special_action_success": ("action_text",),
@@ -101,13 +102,12 @@ def task_of(record: Record, index: int, kind: str) -> Task:
     """Return one task out of its file. Raises ConfigError naming record and field."""
     points, edges = _graph(record)
     options = tuple(_option(option) for option in record.records("options"))
-    known = {point.id for point in points}
+    known, texts = {point.id for point in points}, [*MOVES, *(option.text for option in options)]
+    if len(set(texts)) != len(texts):
+        record.refuse("options", f"has a text twice: {next(t for t in texts if texts.count(t) > 1)!r}")
     predicates = tuple(_predicate(item, options, known) for item in record.records("predicates"))
     if not predicates:
         record.refuse("predicates", "is empty: nothing would say whether the task was done")
-    texts = [option.text for option in options]
-    if len(set(texts)) != len(texts):
-        record.refuse("options", f"has a text twice: {sorted(t for t in set(texts) if texts.count(t) > 1)[0]!r}")
     x, y, _ = _from_unity(record.numbers("agent_position", 3))
     yaw = wrap(-math.radians(record.numbers("agent_rotation", 3)[1]))
     scene = record.text("scene_path")
