@@ -42,6 +42,7 @@ from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import TASKS, check_runnable
 from eqa_nodes.bench.scores import score_run
+from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, wrap
 from eqa_nodes.core.types import Frame, Intrinsics
@@ -297,10 +298,27 @@ def test_a_run_is_resumed_scored_and_kept_as_files(tmp_path: Path) -> None:
     assert json.loads((folder / "task.json").read_text())["scene"]["task_instance"]["task_text"] == TASK.text
 
 
+TOY = Task(0, "Navigation", "toy:room", "Go ahead.", Pose2(1.25, 2.75, 0.0), (), (Predicate("agent_at", point=1),),
+           (Point(0, 1.25, 2.75), Point(1, 2.25, 2.75)), ((0, 1),), 1, (FORWARD,))
+
+
+def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_tasks(tmp_path, [TOY])
+    line = ["bench", "tasks", "--dataset", "embodied-eval", "--data", str(tmp_path)]
+    assert main([*line, "--agent", "oracle", "--out", str(tmp_path / "run")]) == 0
+    assert "Go ahead. done (1 of 1 predicates after 1 steps)" in capsys.readouterr().out
+    assert score_run(tmp_path / "run", OfflineJudge()).rows[0].metrics["succ"].mean == 1.0
+    assert main(["bench", "score", str(tmp_path / "run")]) == 0
+    assert "Succ. 100.0 [100.0, 100.0] %, GcS 100.0 %, SPL 100.0 % in steps, n 1" in capsys.readouterr().out
+    assert main([*line, "--write", str(tmp_path / "again")]) == 0
+    assert read_tasks(tmp_path / "again") == read_tasks(tmp_path)
+    write_tasks(tmp_path, [replace(TOY, scene="scenes/HSSD/x.glb")])
+    assert main([*line, "--out", str(tmp_path / "other")]) == 2
+    assert "legent" in capsys.readouterr().err
+
+
 def test_navigation_runs_in_a_simulator_that_can_only_reset() -> None:
-    points = (Point(0, 1.25, 2.75), Point(1, 2.25, 2.75))
-    task = Task(0, "Navigation", "toy:room", "Go ahead.", Pose2(1.25, 2.75, 0.0), (), (Predicate("agent_at", point=1),),
-                points, ((0, 1),))
+    task = TOY
     world = SimulatedWorld(Camera(32, 32))
     outcome = run_task(task, world, ScriptedAgent({0: [UP, FORWARD]}))
     assert outcome.predicates == (True,) and outcome.metres == pytest.approx(1.0)
