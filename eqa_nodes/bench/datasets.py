@@ -118,6 +118,7 @@ def _embodied(options: _Options) -> list[Sample]:
     from eqa_nodes.bench.embodied.tasks import read_tasks, sample_of
 
     _no_split(options, "embodied-eval")
+    _only(options, "embodied-eval", TASKS, "eqa bench tasks --dataset embodied-eval")
     return [sample_of(task) for task in read_tasks(_folder(options, "embodied-eval"))]
 
 
@@ -125,6 +126,7 @@ def _house_tasks(options: _Options) -> list[Sample]:
     from eqa_nodes.bench.embodied.house_tasks import house_tasks
     from eqa_nodes.bench.embodied.tasks import sample_of
 
+    _only(options, "house-tasks", TASKS, "eqa bench tasks")
     tasks = house_tasks(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
     return [sample_of(task) for task in tasks]
 
@@ -132,8 +134,7 @@ def _house_tasks(options: _Options) -> list[Sample]:
 def _house_navqa(options: _Options) -> list[Sample]:
     from eqa_nodes.bench.house_navqa import house_navqa
 
-    if options.task != EM:
-        raise ConfigError("house-navqa asks about episode histories: run it with --task em")
+    _only(options, "house-navqa", EM, "eqa bench run --task em --dataset house-navqa")
     return house_navqa(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
 
 
@@ -142,6 +143,11 @@ def _folder(options: _Options, name: str) -> Path:
     if not chosen:
         raise ConfigError(f"the data set {name!r} is read from files: name their folder, or set {DATA_VARIABLE}")
     return Path(chosen)
+
+
+def _only(options: _Options, name: str, task: str, command: str) -> None:
+    if options.task != task:
+        raise ConfigError(f"the data set {name!r} is for the task {task!r}, not {options.task!r}: {command}")
 
 
 def _no_split(options: _Options, name: str) -> None:

@@ -100,8 +100,9 @@ def footnotes(scores: Scores) -> list[str]:
     if row.metrics["succ"].n:
         notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
     if row.metrics["navqa_correct"].n:
-        notes.append(f"places and times: {_mean('position_error_m', 2)(row)} m and {_mean('time_error_s', 1)(row)} s off "
-                     f"in the mean; {_percent('navqa_correct')(row)} % within 15 m or 2 minutes, as ReMEmbR counts")
+        notes.append(f"places and times: off by {_mean('position_error_m', 2)(row)} m and "
+                     f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
+                     "15 m or 2 minutes, as ReMEmbR counts")
     if row.failed:
         notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
                      f"{_percent('openeqa_c_failed_lowest')(row)}")

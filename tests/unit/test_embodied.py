@@ -48,6 +48,7 @@ from eqa_nodes.core.geometry import Pose2, Transform, wrap
 from eqa_nodes.core.types import Frame, Intrinsics
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from sim_bridge.simulator import Camera
+from tests.unit.test_readers import FUZZ, JUNK, refusal
 
 POINTS = (Point(0, 0.0, 0.0), Point(1, 2.0, 0.0), Point(2, 2.0, 2.0), Point(3, 0.0, 2.0))
 TASK = Task(4, "AttrQA", "house:7", "Is the lamp on? Come back.", Pose2(0.1, 0.0, 0.0),
@@ -146,6 +147,15 @@ def test_broken_tasks_are_named(tmp_path: Path, changes: dict[str, Any], why: st
     with pytest.raises(ConfigError, match=why) as caught:
         read_tasks(tmp_path)
     assert "AttrQA/0004.json" in str(caught.value) or "navigation_graph" in str(caught.value)
+
+
+@given(st.dictionaries(st.sampled_from([*record_of(TASK), "expert", "expert_steps"]), JUNK, min_size=1, max_size=3))
+@FUZZ
+def test_junk_in_tasks_is_named(tmp_path: Path, changes: dict[str, Any]) -> None:
+    write_tasks(tmp_path, [TASK])
+    (tmp_path / "tasks" / "AttrQA" / "0004.json").write_text(json.dumps({**record_of(TASK), **changes}))
+    why = refusal(lambda: [sample_of(task) for task in read_tasks(tmp_path)])
+    assert not why or "task AttrQA/0004.json" in why or "navigation_graph" in why
 
 
 @pytest.mark.parametrize("name", ["../secret.json", "/etc/passwd"])

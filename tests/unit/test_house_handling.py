@@ -14,7 +14,8 @@ from eqa_nodes.core.types import Action
 from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
-from sim_bridge.simulator import Camera, Episode, Handled, Robot
+from sim_bridge.simulator import Camera, Episode, Handled, Handling, Robot
+from sim_bridge.toy import GridWorld
 
 SEEDS = range(8)  # of the train houses
 ROBOT = Robot(camera=Camera(160, 120, color=False))
@@ -182,6 +183,10 @@ def test_what_cannot_be_done_says_why() -> None:
     if sofa is not None:
         with pytest.raises(BadPose, match="inside something solid"):
             simulator.place_robot(Pose2(sofa.position[0], sofa.position[1], 0.0))
+
+
+def test_a_house_can_be_handled_and_other_simulators_need_not() -> None:
+    assert isinstance(HouseSimulator(), Handling) and not isinstance(GridWorld(), Handling)
 
 
 def test_handling_is_the_same_every_time() -> None:

@@ -84,6 +84,25 @@ def test_the_recorded_way_of_express_counts_its_actions(tmp_path: Path) -> None:
         read_express(file)
 
 
+@pytest.mark.parametrize(("column", "value", "why"), [
+    ("choices", "['a', 'b']", "list of four texts"), ("choices", "__import__('os')", "list of four texts"),
+    ("choices", "['x', 'x', 'c', 'd']", "more than once"), ("answer", "E", "options A..D"), ("answer", "", "answer"),
+    ("floor", "9", "no start pose"), ("floor", "one", "'floor' must be a finite number"), ("question", " ", "question"),
+    ("label", "", "label")])
+def test_broken_rows_of_hm_eqa_are_named(tmp_path: Path, column: str, value: str, why: str) -> None:
+    row = {"scene": "s", "floor": "0", "question": "Is it?", "choices": "['x', 'b', 'c', 'd']", "answer": "A",
+           "label": "state"} | {column: value}
+    pose = {"scene_floor": "s_0", "init_x": "1", "init_y": "2", "init_z": "3", "init_angle": "0.5"}
+    for name, record in (("hm-eqa-questions.csv", row), ("hm-eqa-scene_init_poses.csv", pose)):
+        with (tmp_path / name).open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, record.keys())
+            writer.writeheader()
+            writer.writerow(record)
+    with pytest.raises(ConfigError, match=why) as caught:
+        open_dataset("hm-eqa", folder=tmp_path)
+    assert "row 0 of hm-eqa-questions.csv" in str(caught.value)
+
+
 def explora(**changes: Any) -> dict[str, Any]:
     record = {"question_id": "q", "scene_id": "17DRP5sb8fy", "category": "object", "instruction": "Go to the bed.",
               "question": "What is on it?", "answer": "a cat", "start_position": [1.0, 0.5, -2.0],
@@ -170,6 +189,12 @@ def refusal(read: Callable[[], list[Sample]]) -> str:
     except ConfigError as error:
         return str(error)
     return ""
+
+
+@pytest.mark.parametrize(("name", "task"), [("house-tasks", "active"), ("embodied-eval", "em"), ("house-navqa", "active")])
+def test_a_data_set_for_another_task_says_which(tmp_path: Path, name: str, task: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name!r} is for the task .*, not {task!r}: eqa bench"):
+        open_dataset(name, folder=tmp_path, task=task)
 
 
 @pytest.mark.parametrize("text", ["[{", "7", "null", '{"a": 1}', "[7]", "[[]]", "\x00", "[" * 5000])
