@@ -37,8 +37,8 @@ class Graph(NamedTuple):
         return replace(task, points=self.points, edges=self.edges)
 
 
-class Step(NamedTuple):
-    """A plan: the option texts, and where the agent stands after them."""
+class Plan(NamedTuple):
+    """Option texts, and where the agent stands after them."""
 
     texts: tuple[str, ...]
     at: Standing
@@ -78,9 +78,9 @@ def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> 
 
 def _before(place: HouseWorld, thing: Thing) -> tuple[float, float] | None:
     """Return a free place from which the thing is seen and within reach, its front first."""
-    ways = [(abs(k - _BEARINGS / 2) if k > _BEARINGS / 2 else k, k) for k in range(_BEARINGS)]
+    front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
     for ring in _RINGS_M:
-        for k in (k for _, k in sorted((-abs(_BEARINGS / 2 - k), k) for _, k in ways)):
+        for k in front_first:
             angle = thing.yaw + 2 * math.pi * k / _BEARINGS
             x, y = thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle)
             pose = Pose2(x, y, angle + math.pi)
@@ -133,14 +133,14 @@ class Planner:
         self._place, self.graph = place, NavigationGraph(task)
         self._seen: dict[Standing, dict[int, float]] = {}
 
-    def to(self, begin: Standing, goal: Callable[[Standing], bool], most: int) -> Step | None:
+    def to(self, begin: Standing, goal: Callable[[Standing], bool], most: int) -> Plan | None:
         """Return the shortest plan from where the agent stands; None where `most` options do not lead there."""
         before: dict[Standing, tuple[Standing, str] | None] = {_rounded(begin): None}
         queue = deque([(_rounded(begin), 0)])
         while queue:
             at, length = queue.popleft()
             if goal(at):
-                return Step(tuple(reversed(list(_texts(before, at)))), at)
+                return Plan(tuple(reversed(list(_texts(before, at)))), at)
             for text, to in self.graph.moves(at).items() if length < most else ():
                 to = _rounded(to)
                 if to not in before:

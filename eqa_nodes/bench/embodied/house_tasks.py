@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from eqa_nodes.bench.embodied.agents import ScriptedAgent
-from eqa_nodes.bench.embodied.house_graph import Planner, Step, graph_of
+from eqa_nodes.bench.embodied.house_graph import Plan, Planner, graph_of
 from eqa_nodes.bench.embodied.loop import run_task
 from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
@@ -98,7 +98,7 @@ class _Writer:
                 yield from self._there_and_back(task, planner, plan, name) if self._coin("back", thing.id) else \
                     self._proved(replace(task, predicates=there), plan.texts)
 
-    def _there_and_back(self, task: Task, planner: Planner, plan: Step, name: str) -> Iterator[Task]:
+    def _there_and_back(self, task: Task, planner: Planner, plan: Plan, name: str) -> Iterator[Task]:
         start = planner.graph.start.point
         back = planner.to(plan.at, lambda at: at.point == start, MOST_STEPS - len(plan.texts))
         if back is not None and back.texts:
