@@ -167,9 +167,21 @@ class Planner:
 
     def share(self, at: Standing, thing: int) -> float:
         """Return the share of the image that shows a thing."""
+        if not self._ahead(at, self._place.house.thing(thing)):
+            return 0.0  # looking is the slow part
         if at not in self._seen:
             self._seen[at] = shares(self._place, self.graph.pose(at), at.look_deg)
         return self._seen[at].get(thing, 0.0)
+
+
+    def _ahead(self, at: Standing, thing: Thing) -> bool:
+        """Return whether any part of the thing could lie between the left and the right side of the image."""
+        (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
+        away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2
+        if away <= half:
+            return True
+        beside = abs(math.remainder(math.atan2(v - y, u - x) - at.yaw, 2 * math.pi)) - math.asin(half / away)
+        return beside <= math.radians(GLANCE.hfov_deg) / 2 and away - half <= GLANCE.max_range_m
 
 
 def _rounded(at: Standing) -> Standing:
