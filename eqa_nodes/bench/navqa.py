@@ -17,6 +17,7 @@ from eqa_nodes.bench.judges import Mark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types import Answer
 
+MEASURED = ("position", "time", "duration")  # kinds of answers that are no words
 WITHIN_M, WITHIN_S = 15.0, 120.0  # ReMEmbR: a place counts as right within 15 m, a time within 2 minutes
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _METRES = rf"({_NUMBER})\s*(?:m\b)?\s*"
@@ -87,17 +88,21 @@ def errors_of(sample: Sample, answer: Answer) -> Errors:
     return Errors()
 
 
-def within(position_m: float | None, time_s: float | None) -> float | None:
-    """Return 1 or 0: right by the thresholds of the paper; None where no place and no time was measured."""
-    if position_m is not None:
-        return float(position_m <= WITHIN_M)
-    return None if time_s is None else float(time_s <= WITHIN_S)
+def correct(expects: str, position_m: float | None, time_s: float | None) -> float | None:
+    """Return 1 or 0: right by the thresholds of the paper, 0 for an answer that names nothing such.
+
+    None where no place, time or length of time was asked for.
+    """
+    if expects not in MEASURED:
+        return None
+    off, limit = (position_m, WITHIN_M) if expects == "position" else (time_s, WITHIN_S)
+    return float(off is not None and off <= limit)
 
 
 def mark(sample: Sample, answer: Answer) -> Mark | None:
     """Mark 5 for a place or time as near as the data set wants, else 1; None where the answer is one for a judge."""
     expects = sample.metadata.get("expects", "text")
-    if expects not in ("position", "time", "duration"):
+    if expects not in MEASURED:
         return None
     errors = errors_of(sample, answer)
     off, unit = (errors.position_m, "m") if expects == "position" else (errors.time_s, "s")

@@ -39,7 +39,8 @@ class QuestionScore:
     whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
     a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
-    normalised steps are a share of, None where the data set does not say.
+    normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
+    for, where the data set says it.
     """
 
     id: str
@@ -67,6 +68,7 @@ class QuestionScore:
     position_error_m: float | None = None
     time_error_s: float | None = None
     allowed_steps: int | None = None
+    expects: str = ""
 
 
 class _Arrival(NamedTuple):
@@ -95,7 +97,8 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
-        prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None)
+        prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
+        str(sample.metadata.get("expects", "")))
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer) -> Mark:

@@ -90,7 +90,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "task_spl": _task_spl,
     "position_error_m": lambda q: q.position_error_m,
     "time_error_s": lambda q: q.time_error_s,
-    "navqa_correct": lambda q: navqa.within(q.position_error_m, q.time_error_s),
+    "navqa_correct": lambda q: navqa.correct(q.expects, q.position_error_m, q.time_error_s),
     "steps": lambda q: float(q.steps),
     "metres": lambda q: q.metres,
     "seconds": lambda q: q.seconds,

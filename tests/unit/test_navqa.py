@@ -15,7 +15,7 @@ from eqa_nodes.bench.house_navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_na
 from eqa_nodes.bench.judges import Mark, OfflineJudge
 from eqa_nodes.bench.navqa import WITHIN_M as PAPER_M
 from eqa_nodes.bench.navqa import WITHIN_S as PAPER_S
-from eqa_nodes.bench.navqa import Errors, errors_of, mark, position_in, seconds_in, within
+from eqa_nodes.bench.navqa import Errors, correct, errors_of, mark, position_in, seconds_in
 from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.question_score import question_score
 from eqa_nodes.bench.samples import Sample, check_samples
@@ -77,8 +77,9 @@ def test_thresholds_decide_and_no_place_is_wrong() -> None:
     assert mark(sample, Answer("on the desk")) == Mark(1, None, "the answer names no position")
     assert mark(sample, Answer("(0, 0)", abstained=True)) == Mark(1, None, "the answer names no position")
     assert mark(asked("text", None), near) is None
-    assert within(PAPER_M, None) == within(None, PAPER_S) == 1.0
-    assert within(PAPER_M + 0.1, None) == within(None, PAPER_S + 0.1) == 0.0 and within(None, None) is None
+    assert correct("position", PAPER_M, None) == correct("time", None, PAPER_S) == correct("duration", None, 0.0) == 1.0
+    assert correct("position", PAPER_M + 0.1, None) == correct("time", None, PAPER_S + 0.1) == 0.0
+    assert correct("position", None, None) == 0.0 and correct("text", None, None) is correct("", None, None) is None
 
 
 def test_errors_stand_in_the_score() -> None:
@@ -86,6 +87,8 @@ def test_errors_stand_in_the_score() -> None:
     score = question_score(sample, Prediction("a", Answer("(0, 0)")), OfflineJudge())
     assert (score.position_error_m, score.time_error_s, score.sigma) == (5.0, None, 5)
     assert value_of(score, "position_error_m") == 5.0 and value_of(score, "navqa_correct") == 1.0
+    silent = question_score(sample, Prediction("a", Answer(abstained=True)), OfflineJudge())
+    assert (silent.position_error_m, silent.sigma, value_of(silent, "navqa_correct")) == (None, 1, 0.0)
     failed = question_score(sample, Prediction("a", Answer("(0, 0)", error=ErrorCode.MODEL)), OfflineJudge())
     assert failed.position_error_m is None and value_of(failed, "navqa_correct") is None
     assert errors_of(asked("time", None), Answer("3 s")) == Errors()
