@@ -26,7 +26,7 @@ def _sample(record: Record) -> Sample:
                   scene=record.text("scene_id" if own else "episode_history").rsplit("/", 1)[-1],
                   start=record.pose(start, turn), target=goal[:2], reference_steps=_steps(record),
                   reference_metres=record.length("geodesic_distance"), simulator=HABITAT,
-                  metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.get("trajectory_id"),
+                  metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.id("trajectory_id"),
                             "start_height_m": record.position(start)[2], "target_height_m": goal[2]})
 
 

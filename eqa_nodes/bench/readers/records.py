@@ -53,6 +53,12 @@ class Record:
             return str(value)
         return self.text(field)
 
+    def id(self, field: str) -> int | str:
+        """Return a text or a whole number as it is written."""
+        self.name(field)
+        value: int | str = self.get(field)
+        return value
+
     def number(self, field: str) -> float:
         """Return a finite number."""
         value = self.get(field)
