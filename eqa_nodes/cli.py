@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eqa_nodes import __version__, cli_judges
 from eqa_nodes.agents import AGENTS, fill_in
+from eqa_nodes.cli_embodied import tasks
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
@@ -103,7 +104,8 @@ def _ask(p: argparse.ArgumentParser) -> None:
 def _bench(p: argparse.ArgumentParser) -> None:
     verbs = p.add_subparsers(dest="bench", required=True, metavar="VERB")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
-    run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
+    run.add_argument("--dataset", default="house", help="house, house-navqa, openeqa, hm-eqa, express, "
+                     "exploraqa (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
                      help="where a published data set's files lie (default: EQA_DATA)")
     run.add_argument("--split", default="", help="of the data set (house: train or test; default: test)")
@@ -127,6 +129,7 @@ def _bench(p: argparse.ArgumentParser) -> None:
     cli_judges.agree(verbs.add_parser("agree", help="how far judges and people agree"))
     cli_judges.robustness(verbs.add_parser("robustness", help="how much a judge depends on its settings"))
     cli_judges.mark_page(verbs.add_parser("mark-page", help="write a page for people who mark"))
+    tasks(verbs.add_parser("tasks", help="do tasks as EmbodiedEval sets them"))
     _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
     _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
 
@@ -199,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     module, _, function = arguments.run.partition(":")
     try:
-        if hasattr(arguments, "agent"):
+        if hasattr(arguments, "answerer"):
             fill_in(arguments)
         return int(getattr(import_module(module), function)(arguments))
     except EqaError as error:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame, Label
 
+VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
 
 
@@ -96,3 +97,35 @@ class Simulator(Protocol):
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
+
+
+class Handled(NamedTuple):
+    """How handling a thing ended. step: what the robot sees now; message: why not, where it was not done."""
+
+    done: bool
+    message: str
+    step: Step
+
+
+@runtime_checkable
+class Handling(Simulator, Protocol):
+    """A simulator in which things can be handled. What was changed stays so until the next reset."""
+
+    def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
+        """Put the robot somewhere at once, looking up by look_deg: viewpoints of a navigation graph. Raises BadPose."""
+
+    def handle(self, verb: str, instance: int) -> Handled:
+        """Do one of VERBS with a thing (place: put what is held on it); one counted action.
+
+        The thing must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb
+        or thing.
+        """
+
+    def held(self) -> int:
+        """Return the instance that the robot holds, 0 = none."""
+
+    def position_of(self, instance: int) -> tuple[float, float, float]:
+        """Privileged: return the middle of a thing, metres, map frame. Raises SimulatorError for an unknown one."""
+
+    def support_of(self, instance: int) -> int:
+        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""

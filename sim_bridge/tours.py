@@ -132,12 +132,19 @@ def house_tour(scene: str) -> Tour:
 @lru_cache(maxsize=64)
 def most_pixels(tour: Tour) -> Mapping[int, int]:
     """Privileged: of each instance, the pixels in the frame of the tour that shows it best, for images of 640x480."""
-    camera = replace(tour.robot.camera, width=160, height=120, color=False)
     most: Counter[int] = Counter()
-    for frame in TourHistory(replace(tour, robot=replace(tour.robot, camera=camera))):
-        if frame.labels is not None:
-            most |= Counter(dict(enumerate(np.bincount(frame.labels.ravel()).tolist())))
-    return {i: n * 16 for i, n in most.items()}
+    for pixels in pixels_by_frame(tour):
+        most |= Counter(pixels)
+    return dict(most)
+
+
+@lru_cache(maxsize=64)
+def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
+    """Privileged: of each frame of the tour, the pixels of each instance that it shows, for images of 640x480."""
+    camera = replace(tour.robot.camera, width=160, height=120, color=False)
+    frames = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera)))
+    counts = (np.bincount(frame.labels.ravel()).tolist() if frame.labels is not None else [] for frame in frames)
+    return tuple({i: n * 16 for i, n in enumerate(count) if n} for count in counts)
 
 
 def _spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[tuple[float, float, float]]:

@@ -35,3 +35,14 @@ def pose_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Pose2:
     """Return the floor pose in the map frame of a Habitat position and rotation. Raises BadPose."""
     x, y, _ = position_from_habitat(xyz)
     return Pose2(x, y, yaw_from_habitat(wxyz))
+
+
+def position_to_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
+    """Return the Habitat position of a map position (x, y, z), metres: the way back of position_from_habitat."""
+    x, y, z = xyz
+    return (-y, z, -x)
+
+
+def rotation_to_habitat(yaw: float) -> tuple[float, float, float, float]:
+    """Return the Habitat rotation (w, x, y, z) of a map heading: the way back of yaw_from_habitat."""
+    return (math.cos(yaw / 2), 0.0, math.sin(yaw / 2), 0.0)

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from eqa_nodes.bench.samples import ACTIVE, EM, Sample, about_history, check_samples
+from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample, about_history, check_samples
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
 
 if TYPE_CHECKING:
@@ -35,16 +35,17 @@ def open_dataset(name: str, *, folder: str | Path | None = None, split: str = ""
 
     folder: where the files of a published data set lie (default: the environment's EQA_DATA); split: 'train' or
     'test' of the house, the subset of OpenEQA; limit: the first so many, 0 = all (500 of the house); seed: decides
-    which houses come first. task: ACTIVE, or EM for questions about episode histories: of the house only those whose
-    targets its tour shows. Raises ConfigError for an unknown name, split or task, a missing or broken file.
+    which houses come first. task: ACTIVE, EM for questions about episode histories (of the house only those whose
+    targets its tour shows), TASKS for what is to be done. Raises ConfigError for an unknown name, split or task, a
+    missing or broken file.
     """
     reader = DATASETS.get(name)
     if reader is None:
         raise ConfigError(unknown("data set", name, DATASETS))
     if limit < 0:
         raise ConfigError(f"the limit of questions must be >= 0, got {limit}")
-    if task not in (ACTIVE, EM):
-        raise ConfigError(unknown("task", task, (ACTIVE, EM)))
+    if task not in (ACTIVE, EM, TASKS):
+        raise ConfigError(unknown("task", task, (ACTIVE, EM, TASKS)))
     samples = reader(_Options(folder, split, limit, seed, task))
     if task == EM:
         samples = [about_history(sample) for sample in samples]
@@ -82,26 +83,59 @@ def _on_tour(questions: Iterator[HouseQuestion]) -> Iterator[HouseQuestion]:
 
 
 def _openeqa(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.published import read_openeqa
+    from eqa_nodes.bench.readers.openeqa import read_openeqa
 
     em = options.task == EM
     return read_openeqa(_folder(options, "openeqa"), options.split or ("all" if em else "aeqa-184"), starts=not em)
 
 
 def _hm_eqa(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.published import read_hm_eqa
+    from eqa_nodes.bench.readers.hm_eqa import read_hm_eqa
 
     _no_split(options, "hm-eqa")
     return read_hm_eqa(_folder(options, "hm-eqa"))
 
 
 def _express(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.published import read_express
+    from eqa_nodes.bench.readers.express import read_express
 
     _no_split(options, "express")
     folder = _folder(options, "express")
     own = folder / "express-bench.json"
     return read_express(own if own.exists() else folder / "express-bench-slim.json")
+
+
+def _explora(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.readers.explora import SPLITS, explora_file, read_explora
+
+    split = options.split or "test-unseen"
+    if split not in SPLITS:
+        raise ConfigError(unknown("ExploraQA split", split, SPLITS))
+    return read_explora(explora_file(_folder(options, "exploraqa"), split))
+
+
+def _embodied(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.embodied.tasks import read_tasks, sample_of
+
+    _no_split(options, "embodied-eval")
+    _only(options, "embodied-eval", TASKS, "eqa bench tasks --dataset embodied-eval")
+    return [sample_of(task) for task in read_tasks(_folder(options, "embodied-eval"))]
+
+
+def _house_tasks(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.embodied.house_tasks import house_tasks
+    from eqa_nodes.bench.embodied.tasks import sample_of
+
+    _only(options, "house-tasks", TASKS, "eqa bench tasks")
+    tasks = house_tasks(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
+    return [sample_of(task) for task in tasks]
+
+
+def _house_navqa(options: _Options) -> list[Sample]:
+    from eqa_nodes.bench.house_navqa import house_navqa
+
+    _only(options, "house-navqa", EM, "eqa bench run --task em --dataset house-navqa")
+    return house_navqa(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
 
 
 def _folder(options: _Options, name: str) -> Path:
@@ -111,10 +145,16 @@ def _folder(options: _Options, name: str) -> Path:
     return Path(chosen)
 
 
+def _only(options: _Options, name: str, task: str, command: str) -> None:
+    if options.task != task:
+        raise ConfigError(f"the data set {name!r} is for the task {task!r}, not {options.task!r}: {command}")
+
+
 def _no_split(options: _Options, name: str) -> None:
     if options.split:
         raise ConfigError(f"the data set {name!r} has no splits, got {options.split!r}: leave it out")
 
 
 DATASETS: dict[str, Callable[[_Options], list[Sample]]] = {
-    "express": _express, "hm-eqa": _hm_eqa, "house": _house, "openeqa": _openeqa}
+    "embodied-eval": _embodied, "express": _express, "exploraqa": _explora, "hm-eqa": _hm_eqa, "house": _house,
+    "house-navqa": _house_navqa, "house-tasks": _house_tasks, "openeqa": _openeqa}

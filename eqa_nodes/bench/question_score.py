@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench import metrics
+from eqa_nodes.bench import metrics, navqa
 from eqa_nodes.bench.judges import Judge, Mark
 from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
@@ -38,7 +38,9 @@ class QuestionScore:
     measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured. reachable:
     whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
-    a time that was asked for is off, None where none was asked for or the answer names none.
+    a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
+    normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
+    for, where the data set says it.
     """
 
     id: str
@@ -65,6 +67,8 @@ class QuestionScore:
     predicates: tuple[bool, ...] = ()
     position_error_m: float | None = None
     time_error_s: float | None = None
+    allowed_steps: int | None = None
+    expects: str = ""
 
 
 class _Arrival(NamedTuple):
@@ -83,7 +87,8 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
     mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(judge, sample, blind)
-    arrival = _arrival(out, sample, prediction, facts)
+    arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
+    allowed = sample.metadata.get("allowed_steps")
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
         sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, None if judge.sees else facts),
@@ -92,11 +97,19 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
-        prediction.predicates)
+        prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
+        str(sample.metadata.get("expects", "")))
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:
-    """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored."""
+    """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored.
+
+    Places and times are measured, not judged; a task that asks for no answer has only its predicates.
+    """
+    if not sample.answer:
+        return Mark(None, None, "scored by its predicates")
+    if (measured := navqa.mark(sample, answer)) is not None:
+        return measured
     try:
         mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
     except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
@@ -126,12 +139,16 @@ def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | No
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Facts | None) -> _Arrival:
     """Measure how near the robot ended, whether it came near on its way, and whether it could have."""
-    start, end, target = sample.start, prediction.final_pose, sample.target
-    if facts is None or target is None:
+    start, end, targets = sample.start, prediction.final_pose, _targets(sample)
+    if facts is None or not targets:
         return _Arrival(None, None, None, "")
 
     def away(x: float, y: float) -> float:  # the robot takes no stairs by itself: it is on the floor of its start
-        return facts.geodesic(sample.scene, _on_floor(sample, "start", (x, y)), _on_floor(sample, "target", target))
+        here = _on_floor(sample, "start", (x, y))
+        return min(facts.geodesic(sample.scene, here, target) for target in targets)
+
+    def straight(x: float, y: float) -> float:
+        return min(math.dist((x, y), target[:2]) for target in targets)
 
     try:
         final = None if end is None else metrics.reachable(away(end.x, end.y))
@@ -142,11 +159,18 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Fa
         if end is None:
             return _Arrival(None, None, reachable, "")
         path = load_trace(out / prediction.trace).poses if out and prediction.trace else []
-        near = sorted({(p.x, p.y) for _, p in path if math.dist((p.x, p.y), target) <= metrics.SUCCESS_RADIUS_M},
-                      key=lambda xy: (math.dist(xy, target), xy))  # no way is shorter than the straight one
+        near = sorted({(p.x, p.y) for _, p in path if straight(p.x, p.y) <= metrics.SUCCESS_RADIUS_M},
+                      key=lambda xy: (straight(*xy), xy))  # no way is shorter than the straight one
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
         return _Arrival(None, None, None, f"; no distance to the target: {error}")
+
+
+def _targets(sample: Sample) -> list[Point]:
+    """Return the places from which the answer shows; distances count to the nearest of them."""
+    if sample.viewpoints:
+        return list(sample.viewpoints)
+    return [] if sample.target is None else [_on_floor(sample, "target", sample.target)]
 
 
 def _on_floor(sample: Sample, which: str, xy: tuple[float, float]) -> Point:

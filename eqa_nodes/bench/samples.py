@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eqa_nodes.core.codec import decode, dumps, write_bytes
-from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Limits, Question
 
 _NO_LIMITS = Limits()
 RUNNABLE = ("house",)  # simulators that this version can open
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
+TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
+EXPECTS = ("text", "position", "time", "duration", "yes-no")  # metadata "expects": the kind of answer (bench/navqa.py)
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Sample:
     """One question of a dataset with its truth; map frame, metres, radians.
 
     alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only).
+    viewpoints: where the answer shows from several places: x, y and where known the height of the floor; distances
+    then count to the nearest of them, and target is the first.
     reference_steps / reference_metres: l of the path metrics, None where the dataset has none. choices: the options of
     a multiple-choice question; `answer` is then the right option's text. simulator: what opens the scene.
     metadata: what the dataset says beyond this, as plain JSON.
@@ -43,6 +48,7 @@ class Sample:
     seed: int = 0
     simulator: str = "house"
     metadata: Mapping[str, object] = field(default_factory=dict)
+    viewpoints: tuple[tuple[float, ...], ...] = ()
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return what the agent is told: nothing of the truth."""
@@ -50,7 +56,7 @@ class Sample:
 
 
 def check_samples(samples: Sequence[Sample]) -> None:
-    """Raise ConfigError for no samples, an id twice, an empty question, or an answer that is no option."""
+    """Raise ConfigError for no samples, an id that is empty or stands twice, or a sample that contradicts itself."""
     if not samples:
         raise ConfigError("there are no questions to ask: the dataset, or what was selected of it, is empty")
     seen: set[str] = set()
@@ -58,10 +64,31 @@ def check_samples(samples: Sequence[Sample]) -> None:
         if sample.id in seen:
             raise ConfigError(f"question id {sample.id!r} stands twice in the dataset: ids must be unique")
         seen.add(sample.id)
-        if not sample.question.strip():
-            raise ConfigError(f"question {sample.id!r} has no text")
-        if sample.choices and sample.answer not in sample.choices:
-            raise ConfigError(f"question {sample.id!r}: the answer {sample.answer!r} is none of {sample.choices}")
+        if fault := _fault(sample):
+            raise ConfigError(f"question {sample.id!r}{fault}")
+
+
+def _fault(sample: Sample) -> str:
+    """Return what is wrong with one sample, "" for nothing."""
+    points = [p for p in (sample.start, sample.target, *sample.viewpoints) if p is not None]
+    lengths = {"reference_steps": sample.reference_steps, "reference_metres": sample.reference_metres}
+    bad = [f"{name} {v}" for name, v in lengths.items() if v is not None and not (math.isfinite(v) and v >= 0)]
+    expects = sample.metadata.get("expects", "text")
+    if not sample.id.strip():
+        return ": its id is empty"
+    if not sample.question.strip():
+        return " has no text"
+    if sample.choices and sample.answer not in sample.choices:
+        return f": the answer {sample.answer!r} is none of {sample.choices}"
+    if not (sample.answer.strip() or "predicates" in sample.metadata):
+        return " has neither an answer nor predicates: nothing could be scored"
+    if not all(math.isfinite(v) for p in points for v in p):
+        return f": start, target and viewpoints must be finite, got {points}"
+    if any(len(p) not in (2, 3) for p in sample.viewpoints):
+        return f": a viewpoint is x, y and perhaps a height, got {sample.viewpoints}"
+    if bad:
+        return f": a reference length must be finite and >= 0, got {', '.join(bad)}"
+    return "" if expects in EXPECTS else f": {unknown('kind of answer', str(expects), EXPECTS)}"
 
 
 def check_runnable(samples: Iterable[Sample]) -> None:
@@ -79,7 +106,7 @@ def about_history(sample: Sample) -> Sample:
     Raises ConfigError when the data set names no episode history for it.
     """
     history_of(sample)
-    return replace(sample, start=None, target=None, reference_steps=None, reference_metres=None,
+    return replace(sample, start=None, target=None, viewpoints=(), reference_steps=None, reference_metres=None,
                    needs_exploration=False)
 
 

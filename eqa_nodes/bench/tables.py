@@ -97,6 +97,12 @@ def footnotes(scores: Scores) -> list[str]:
     gain = row.metrics["gain_over_blind"]
     if gain.mean is not None:
         notes.append(f"C above blind: {_points(gain)}, the same {gain.n} questions for both")
+    if row.metrics["succ"].n:
+        notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
+    if row.metrics["navqa_correct"].n:
+        notes.append(f"places and times: off by {_mean('position_error_m', 2)(row)} m and "
+                     f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
+                     "15 m or 2 minutes, as ReMEmbR counts")
     if row.failed:
         notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
                      f"{_percent('openeqa_c_failed_lowest')(row)}")
@@ -108,6 +114,11 @@ def footnotes(scores: Scores) -> list[str]:
     if scores.privileged:
         notes.append(f"privileged: {', '.join(scores.privileged)} (knows what a robot in the world would not)")
     return notes
+
+
+def _of_tasks(row: Row) -> str:
+    return (f"tasks, {row.name}: Succ. {_percent('succ', interval=True)(row)} %, GcS {_percent('gcs')(row)} %, SPL "
+            f"{_percent('task_spl')(row)} % in steps, n {row.metrics['succ'].n}")
 
 
 def _points(s: Summary) -> str:

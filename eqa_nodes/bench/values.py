@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.bench import metrics
+from eqa_nodes.bench import metrics, navqa
 from eqa_nodes.bench.question_score import QuestionScore
 
 
@@ -57,6 +57,10 @@ def _forced(q: QuestionScore) -> float | None:
     return None if sigma is None else metrics.openeqa_c(sigma)
 
 
+def _normalised_steps(q: QuestionScore) -> float | None:
+    return None if not q.allowed_steps else metrics.normalised_steps(q.steps, q.allowed_steps)
+
+
 def _wce(q: QuestionScore) -> float | None:
     reference = _reference(q, "metres")
     return None if reference is None else metrics.weighted_confidence(q.confidence, reference, q.metres)
@@ -79,12 +83,14 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "osr": lambda q: None if q.passed is None else float(q.passed),
     "spl": _spl,
     "hm_eqa_accuracy": _marked(lambda q, sigma: metrics.choice_accuracy(sigma) if q.multiple_choice else None),
+    "hm_eqa_normalised_steps": _normalised_steps,
     "openeqa_c_forced": _forced,
     "succ": _predicates(lambda q: float(metrics.task_success(q.predicates))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
     "position_error_m": lambda q: q.position_error_m,
     "time_error_s": lambda q: q.time_error_s,
+    "navqa_correct": lambda q: navqa.correct(q.expects, q.position_error_m, q.time_error_s),
     "steps": lambda q: float(q.steps),
     "metres": lambda q: q.metres,
     "seconds": lambda q: q.seconds,

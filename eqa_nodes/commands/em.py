@@ -17,8 +17,9 @@ from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
-from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
+from eqa_nodes.from_history import Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
+from eqa_nodes.navqa import NavqaRunner
 from eqa_nodes.settings import settings
 
 
@@ -49,8 +50,8 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
 
         return EmFunctionRunner(load_function(arguments.agent), source_of, arguments.k, answerer_of(answerer),
                                 arguments.force_guess, listener)
-    return HistoryRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
-                         listener)
+    return NavqaRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
+                       listener)
 
 
 def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:

@@ -152,7 +152,7 @@ class FreeSpace:
             return []
         if a > b:  # one direction is computed, so that there and back are equally long
             return self.shortest_path(b, a, radius_m)[::-1]
-        if self._sees(a, b, radius_m):
+        if self.sees(a, b, radius_m):
             return [a, b]
         if radius_m not in self._graphs:
             self._graphs[radius_m] = _PathGraph(self, radius_m)
@@ -164,13 +164,13 @@ class FreeSpace:
         pulled, at = path[:1], 0
         while at < len(path) - 1:
             low, high = at + 1, len(path) - 1
-            while high > low and not self._sees(path[at], path[high], radius):
+            while high > low and not self.sees(path[at], path[high], radius):
                 high -= max(1, (high - low) // 8)
             at = max(high, low)
             pulled.append(path[at])
         return pulled
 
-    def _sees(self, a: Point, b: Point, radius: float) -> bool:
+    def sees(self, a: Point, b: Point, radius: float) -> bool:
         """Whether the robot can drive straight from a to b."""
         n = max(2, math.ceil(math.dist(a, b) / CELL_M) + 1)
         return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - SLACK_M).all())

@@ -74,6 +74,8 @@ class Thing:
     relation: str = "floor"  # floor | on | in | under | wall | ceiling
     parts: list[Part] = field(default_factory=list)
     solid: bool = True  # stands in the robot's way
+    paint: str = ""  # what it was built in where `colour` names nothing; with `tall_m` it can be built anew
+    tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]
 
 
 class Opening(NamedTuple):

@@ -9,15 +9,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types import Action, Frame, Label
-from sim_bridge.house import lighting, physics
+from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, intrinsics_of, surfaces
 from sim_bridge.house.scene import House, Thing
-from sim_bridge.simulator import Camera, Episode, Robot, Step, height_of
+from sim_bridge.simulator import VERBS, Camera, Episode, Handled, Robot, Step, height_of
 
 PREFIX = "house:"
 SEEDS = 2000
@@ -113,7 +113,7 @@ def seed_of(scene: str) -> int:
 
 
 class HouseSimulator:
-    """One robot in one house at a time. Implements sim_bridge.simulator.Simulator."""
+    """One robot in one house at a time. Implements sim_bridge.simulator.Handling."""
 
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
         """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
@@ -124,6 +124,7 @@ class HouseSimulator:
         self._step: Step | None = None
         self._pose = Pose2(0.0, 0.0, 0.0)
         self._look_deg = 0.0
+        self._held: Thing | None = None
 
     def reset(self, episode: Episode) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
@@ -131,25 +132,89 @@ class HouseSimulator:
         pose = episode.start or place.house.start
         _check_start(place, pose, episode.robot)
         self._world, self._robot, self._pose, self._look_deg = place, episode.robot, Pose2(*map(float, pose)), 0.0
+        self._held = None
         self._stamp_ns += self._tick_ns()
         self._step = Step(self._frame(), False, 0, 0.0)
         return self._step
 
     def act(self, action: Action) -> Step:
         """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before a reset."""
-        if self._world is None or self._step is None:
-            raise SimulatorError("the simulator has no episode: call reset first")
-        action = Action(action)
+        step, action = self._now(), Action(action)
         if action == Action.OBSERVE:
-            return replace(self._step, collided=False)
+            return replace(step, collided=False)
         metres, collided = self._move(action)
         self._stamp_ns += self._tick_ns()
-        self._step = Step(self._frame(), collided, self._step.steps + 1, self._step.metres + metres)
+        self._step = Step(self._frame(), collided, step.steps + 1, step.metres + metres)
         return self._step
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are."""
-        return self._world.labels if self._world else {}
+        """Privileged: what the ids in Frame.labels are; what the robot holds has the relation "held"."""
+        if self._world is None:
+            return {}
+        held = {} if self._held is None else {self._held.id: _label(self._world.house, self._held)}
+        return {**self._world.labels, **held}
+
+    def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
+        """Put the robot somewhere at once. Raises BadPose, and SimulatorError before a reset."""
+        step = self._now()
+        assert self._world is not None
+        _check_start(self._world, pose, self._robot)
+        self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), False, step.steps, step.metres)
+        return self._step
+
+    def handle(self, verb: str, instance: int) -> Handled:
+        """Pick, place, open, close or switch a thing in view and within reach. Raises SimulatorError."""
+        step = self._now()
+        assert self._world is not None
+        if verb not in VERBS:
+            raise SimulatorError(unknown("way to handle a thing", verb, VERBS))
+        self._known(instance)
+        seen = step.frame.labels is not None and bool((step.frame.labels == instance).any())
+        hands = handling.Hands(self._world.house, self._pose, self._robot, self._held)
+        result = hands.handle(verb, instance) if seen else handling.Refused("it is not in view")
+        refused = result.why if isinstance(result, handling.Refused) else ""
+        if isinstance(result, handling.Changed):
+            world = HouseWorld(result.house)
+            if world.free(self._pose.x, self._pose.y, self._robot):
+                self._world, self._held = world, result.held
+            else:
+                refused = "the robot is in its way"
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), False, step.steps + 1, step.metres)
+        return Handled(not refused, refused, self._step)
+
+    def held(self) -> int:
+        """Return the instance that the robot holds, 0 = none."""
+        return self._held.id if self._held is not None else 0
+
+    def position_of(self, instance: int) -> tuple[float, float, float]:
+        """Privileged: return the middle of a thing; of what is held, where the robot is. Raises SimulatorError."""
+        thing = self._known(instance)
+        x, y, z = thing.position
+        if self._held is thing:
+            x, y, z = self._pose.x, self._pose.y, self._robot.height_m / 2
+        return x, y, z + thing.size[2] / 2
+
+    def support_of(self, instance: int) -> int:
+        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        return self._known(instance).support
+
+    def _known(self, instance: int) -> Thing:
+        self._now()
+        assert self._world is not None
+        if self._held is not None and self._held.id == instance:
+            return self._held
+        try:
+            return self._world.house.thing(instance)
+        except KeyError:
+            raise SimulatorError(f"there is no thing {instance} in this house") from None
+
+    def _now(self) -> Step:
+        if self._world is None or self._step is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        return self._step
 
     def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         """Privileged, scorer only: shortest drivable distance in metres; inf when there is none (and to other floors:
@@ -166,7 +231,7 @@ class HouseSimulator:
 
     def close(self) -> None:
         """Forget the world; a second call does nothing."""
-        self._world, self._step = None, None
+        self._world, self._step, self._held = None, None, None
 
     def _tick_ns(self) -> int:
         return max(1, round(self._robot.step_s * 1e9))

@@ -147,6 +147,8 @@ class RoomSpace:
             relation,
             parts,
             kind.solid and relation in ("floor", "on", "in", "under"),
+            look.colour,
+            look.height,
         )
         self.things.append(thing)
         if look.height > 0.03:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.published import read_express
+from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2, wrap
@@ -104,9 +104,9 @@ def express(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("changes", "why"), [
-    ({"answer": None}, "KeyError: 'answer'"), ({"rotation": [1, 1, 0, 0]}, "unit quaternion"),
-    ({"position": [0, 0]}, "three finite"), ({"geodesic_distance": math.inf}, "geodesic_distance"),
-    ({"question": " "}, "has no text")])
+    ({"answer": None}, "field 'answer' is missing"), ({"rotation": [1, 1, 0, 0]}, "unit quaternion"),
+    ({"position": [0, 0]}, "'position' must be 3 finite"), ({"geodesic_distance": math.inf}, "geodesic_distance"),
+    ({"question": " "}, "'question' must be a text")])
 def test_broken_records_are_named(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
     records = [express(), express(**{"question_id": "8", **changes})]
     (tmp_path / "express-bench-slim.json").write_text(json.dumps(records))
@@ -117,7 +117,8 @@ def test_broken_records_are_named(tmp_path: Path, changes: dict[str, Any], why: 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EQA_DATA", raising=False)
-    with pytest.raises(ConfigError, match="express, hm-eqa, house, openeqa"):
+    with pytest.raises(ConfigError, match="embodied-eval, exploraqa, express, hm-eqa, house, house-navqa, "
+                                          "house-tasks, openeqa"):
         open_dataset("openeq")
     with pytest.raises(ConfigError, match="EQA_DATA"):
         open_dataset("openeqa")
@@ -185,7 +186,7 @@ def test_other_tasks_are_named(tmp_path: Path) -> None:
     (tmp_path / "express-bench-slim.json").write_text(json.dumps([express()]))
     with pytest.raises(ConfigError, match="question '7' is about no episode history.*openeqa or house"):
         open_dataset("express", folder=tmp_path, task="em")
-    with pytest.raises(ConfigError, match="unknown task 'mm': known are active, em"):
+    with pytest.raises(ConfigError, match="unknown task 'mm': known are active, em, tasks"):
         open_dataset("house", task="mm")
 
 

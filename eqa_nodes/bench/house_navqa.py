@@ -1,0 +1,168 @@
+"""Questions for places, times and lengths of time over tours of the built-in houses, after NaVQA (ReMEmbR, 2024).
+
+The truth is the scene graph, the poses of the tour and which frames show what: no memory has a part in it. A thing is
+asked about where it can be named, and where the tour shows it well at least once.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
+from sim_bridge.house.catalogue import KINDS
+from sim_bridge.house.dataset import SPLITS
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.facts import Facts, article
+from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
+from sim_bridge.house.scene import Thing
+from sim_bridge.house.simulator import seed_of, world
+from sim_bridge.tours import house_tour, pixels_by_frame
+
+WITHIN_M, WITHIN_S = 2.0, 10.0  # what counts as right here: a house is smaller, a tour shorter than NaVQA's
+CATEGORIES = ("position", "time", "duration", "yes-no", "text")
+_CLEAR_S = 20.0  # two stays whose lengths or beginnings are compared differ by at least so much
+
+
+def house_navqa(split: str, n: int, seed: int = 0) -> list[Sample]:
+    """Return n questions (fewer where the split runs out), one of each category and house. Raises ConfigError."""
+    if split not in SPLITS:
+        raise ConfigError(unknown("split", split, SPLITS))
+    seeds = np.random.default_rng(seed).permutation(SPLITS[split])
+    return list(islice((q for house_seed in seeds for q in questions_about(f"house:{house_seed}")), max(n, 0)))
+
+
+def questions_about(scene: str) -> Iterator[Sample]:
+    """Yield one question of each category about the tour of a house; none where the house is too small for a tour."""
+    try:
+        asker = _Asker(scene)
+    except SimulatorError:
+        return
+    for category in CATEGORIES:
+        found = asker.ask(category)
+        if found is not None:
+            yield found
+
+
+class _Asker:
+    """The tour of one house, and what can be asked about it."""
+
+    def __init__(self, scene: str) -> None:
+        tour = house_tour(scene)
+        self._scene, self._tour, self._seed = scene, tour, seed_of(scene)
+        self._house = world(self._seed).house
+        self._facts = Facts(self._house)
+        self._pixels = pixels_by_frame(tour)
+        self._end_s = (len(tour.poses) - 1) * tour.robot.step_s
+
+    def ask(self, category: str) -> Sample | None:
+        """Return the question of a category, chosen by the house; None where there is none."""
+        ways = {"position": (self._where_is, self._where_was), "time": (self._first, self._last),
+                "duration": (self._how_long_ago, self._how_long_in), "yes-no": (self._seen_any,),
+                "text": (self._longest_stay,)}[category]
+        first = zlib.crc32(f"{self._scene} {category}".encode()) % len(ways)
+        for way in (*ways[first:], *ways[:first]):
+            found = way()
+            if found is not None:
+                return found
+        return None
+
+    def _where_is(self) -> Sample | None:
+        thing, name = next(self._named("where is"), (None, ""))
+        if thing is None:
+            return None
+        place = [round(v, 3) for v in thing.position[:2]]
+        return self._sample("position", f"Where is {name}?", f"({place[0]:.1f}, {place[1]:.1f})", place)
+
+    def _where_was(self) -> Sample | None:
+        thing, name = next(self._named("where was"), (None, ""))
+        if thing is None:
+            return None
+        pose = self._tour.poses[self._frames_of(thing)[-1]]
+        place = [round(pose.x, 3), round(pose.y, 3)]
+        return self._sample("position", f"Where were you when you last saw {name}?",
+                            f"({place[0]:.1f}, {place[1]:.1f})", place)
+
+    def _first(self) -> Sample | None:
+        return self._moment(0, "When did you first see {}?")
+
+    def _last(self) -> Sample | None:
+        return self._moment(-1, "When did you last see {}?")
+
+    def _moment(self, which: int, form: str) -> Sample | None:
+        for thing, name in self._named(form):
+            frames = self._frames_of(thing)
+            if 0 < frames[which] < len(self._pixels) - 1:  # in view from the beginning, or to the end: nothing to tell
+                seconds = frames[which] * self._tour.robot.step_s
+                return self._sample("time", form.format(name), f"{seconds:.1f} s after the start", seconds)
+        return None
+
+    def _how_long_ago(self) -> Sample | None:
+        for thing, name in self._named("ago"):
+            last = self._frames_of(thing)[-1]
+            if last < len(self._pixels) - 1:
+                seconds = self._end_s - last * self._tour.robot.step_s
+                return self._sample("duration", f"How long ago did you last see {name}?", f"{seconds:.1f} s", seconds)
+        return None
+
+    def _how_long_in(self) -> Sample | None:
+        stays = self._stays()
+        for room in sorted(stays, key=lambda room: zlib.crc32(f"{self._scene} {room}".encode())):
+            return self._sample("duration", f"How long were you in {room}?", f"{stays[room]:.1f} s", stays[room])
+        return None
+
+    def _longest_stay(self) -> Sample | None:
+        stays = sorted(((seconds, room) for room, seconds in self._stays().items()), reverse=True)
+        if len(stays) < 2 or stays[0][0] - stays[1][0] < _CLEAR_S:
+            return None
+        return self._sample("text", "In which room did you spend the most time?", stays[0][1], None)
+
+    def _seen_any(self) -> Sample | None:
+        kinds = sorted(kind for kind in KINDS if kind not in lexicon.OBVIOUS and kind not in lexicon.OPENINGS)
+        kind = kinds[zlib.crc32(f"{self._scene} any".encode()) % len(kinds)]
+        seen = [t for t in self._facts.things if t.kind == kind and self._frames_of(t) and self._best(t) >= VIEW_PIXELS]
+        if zlib.crc32(f"{self._scene} seen".encode()) % 2:
+            thing, _ = next(self._named("any"), (None, ""))
+            kind = thing.kind if thing is not None and thing.kind in kinds else kind
+            seen = [thing] if thing is not None and thing.kind == kind else seen
+        alike = any(lexicon.confusable(kind, t.kind) for t in self._facts.things)
+        if not seen and alike:
+            return None  # there is one, or what could be taken for one: the answer would be open to doubt
+        return self._sample("yes-no", f"Did you see {article(kind)}?", "yes" if seen else "no", None)
+
+    def _sample(self, expects: str, question: str, answer: str, truth: object) -> Sample:
+        measured = {} if truth is None else {"truth": truth, "end_s": self._end_s, "within_m": WITHIN_M,
+                                             "within_s": WITHIN_S}
+        return Sample(f"navqa-{self._seed}-{expects}", question, answer, category=expects, scene=self._scene,
+                      needs_exploration=False,
+                      metadata={"expects": expects, "episode_history": f"house-v0/{self._scene.replace(':', '-')}",
+                                **measured})
+
+    def _named(self, *key: object) -> Iterator[tuple[Thing, str]]:
+        """Yield things that the tour shows well and a person can name, in an order that the house decides."""
+        found = [(t, name) for t in self._facts.things if t.kind not in lexicon.OPENINGS
+                 and self._best(t) >= VIEW_PIXELS and (name := self._facts.name(t)) is not None]
+        yield from sorted(found, key=lambda pair: zlib.crc32(repr((self._scene, key, pair[0].id)).encode()))
+
+    def _frames_of(self, thing: Thing) -> list[int]:
+        """Return the frames that show a thing, oldest first."""
+        return [i for i, seen in enumerate(self._pixels) if seen.get(thing.id, 0) >= SEEN_PIXELS]
+
+    def _best(self, thing: Thing) -> int:
+        return max((seen.get(thing.id, 0) for seen in self._pixels), default=0)
+
+    def _stays(self) -> dict[str, float]:
+        """Return how long the tour was in each room that has a name, seconds."""
+        stays: dict[str, float] = {}
+        for pose in self._tour.poses[1:]:
+            room = self._house.room_at(pose.x, pose.y)
+            if room is not None and room.id in self._facts.rooms:
+                name = self._facts.rooms[room.id]
+                stays[name] = stays.get(name, 0.0) + self._tour.robot.step_s
+        return stays
+
+

@@ -1,0 +1,85 @@
+"""ExploraQA: long ways by instruction, then a question whose answer shows from any of several viewpoints.
+
+The published files are not at hand: this is the format as the paper describes it, in this project's own spelling. A
+JSON list with one object a question:
+
+    question_id, scene_id, category    texts ("object ..." or "spatial ...": the paper's tables have both)
+    instruction, question, answer      texts; the robot is told the first two, one after the other
+    start_position, start_rotation     Habitat axes: metres; w, x, y, z
+    viewpoints                         [{position, rotation}], one or more: where the answer shows
+    geodesic_distance                  metres of the reference path, l of E_score and SPL
+    step_length                        optional: its atomic actions
+    extra_answers                      optional: texts that are as right
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.axes import position_to_habitat, rotation_to_habitat
+from eqa_nodes.bench.readers.records import HABITAT, Record, questions
+from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.core.codec import write_json
+from eqa_nodes.core.errors import ConfigError
+
+SPLITS = ("train", "test-seen", "test-unseen")
+
+
+def explora_file(folder: Path, split: str) -> Path:
+    """Return the file of a split: train, test-seen or test-unseen."""
+    return folder / f"exploraqa-{split}.json"
+
+
+def read_explora(file: Path) -> list[Sample]:
+    """Read questions. Raises ConfigError for a missing file or a record that does not fit."""
+    return [_sample(record) for record in questions(file, "question_id")]
+
+
+def _sample(record: Record) -> Sample:
+    views = record.records("viewpoints")
+    if not views:
+        record.refuse("viewpoints", "is empty: at least one place must show the answer")
+    places = tuple(view.position("position") for view in views)
+    instruction, question = record.text("instruction"), record.text("question")
+    return Sample(record.name("question_id"), f"{instruction} {question}", record.text("answer"),
+                  record.texts("extra_answers"), record.text("category"), record.text("scene_id"),
+                  record.pose("start_position", "start_rotation"), places[0][:2],
+                  record.count("step_length") if "step_length" in record else None,
+                  record.length("geodesic_distance"), simulator=HABITAT, viewpoints=places,
+                  metadata={"instruction": instruction, "question": question,
+                            "start_height_m": record.position("start_position")[2],
+                            "viewpoint_yaws": [view.pose("position", "rotation").yaw for view in views]})
+
+
+def write_explora(file: Path, samples: Sequence[Sample]) -> None:
+    """Write questions as read_explora reads them. Raises ConfigError for one that lacks what the format needs."""
+    check_samples(samples)
+    write_json(file, [_record(sample) for sample in samples])
+
+
+def _record(sample: Sample) -> dict[str, Any]:
+    facts = sample.metadata
+    yaws, height = facts.get("viewpoint_yaws"), facts.get("start_height_m")
+    lacking = [name for name, there in (
+        ("start", sample.start is not None), ("reference_metres", sample.reference_metres is not None),
+        ("viewpoints", bool(sample.viewpoints)), ("metadata instruction", isinstance(facts.get("instruction"), str)),
+        ("metadata question", isinstance(facts.get("question"), str)),
+        ("metadata start_height_m", isinstance(height, (int, float))),
+        ("metadata viewpoint_yaws", isinstance(yaws, list) and len(yaws) == len(sample.viewpoints))) if not there]
+    if lacking or sample.start is None or not isinstance(yaws, list) or not isinstance(height, (int, float)):
+        raise ConfigError(f"question {sample.id!r} cannot be written as ExploraQA: it has no {', '.join(lacking)}")
+    x, y, yaw = sample.start
+    views = [{"position": position_to_habitat(_in_space(place)), "rotation": rotation_to_habitat(float(turn))}
+             for place, turn in zip(sample.viewpoints, yaws, strict=True)]
+    return {"question_id": sample.id, "scene_id": sample.scene, "category": sample.category,
+            "instruction": facts["instruction"], "question": facts["question"], "answer": sample.answer,
+            "start_position": position_to_habitat((x, y, float(height))), "start_rotation": rotation_to_habitat(yaw),
+            "viewpoints": views, "geodesic_distance": sample.reference_metres,
+            **({} if sample.reference_steps is None else {"step_length": sample.reference_steps}),
+            **({"extra_answers": list(sample.alternatives)} if sample.alternatives else {})}
+
+
+def _in_space(place: Sequence[float]) -> tuple[float, float, float]:
+    return place[0], place[1], place[2] if len(place) > 2 else 0.0

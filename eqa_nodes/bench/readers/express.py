@@ -1,0 +1,40 @@
+"""EXPRESS-Bench (Jiang et al., 2025): exploration-aware questions in scenes of HM3D."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eqa_nodes.bench.readers.records import HABITAT, Record, questions
+from eqa_nodes.bench.samples import Sample
+
+
+def read_express(file: Path) -> list[Sample]:
+    """Read EXPRESS-Bench in its own spelling (express-bench.json) or the renamed one (express-bench-slim.json).
+
+    Reference metres: the geodesic distance; reference steps: the atomic actions of the recorded way, which the renamed
+    file leaves out. Raises ConfigError for a missing file or a record that does not fit.
+    """
+    return [_sample(record) for record in questions(file, "question_id", "episode_id")]
+
+
+def _sample(record: Record) -> Sample:
+    own = "start_position" in record
+    start, turn = ("start_position", "start_rotation") if own else ("position", "rotation")
+    goal = record.position("goal_position")
+    return Sample(record.name("episode_id" if own else "question_id"), record.text("question"), record.text("answer"),
+                  category=record.text("type" if own else "category"),
+                  scene=record.text("scene_id" if own else "episode_history").rsplit("/", 1)[-1],
+                  start=record.pose(start, turn), target=goal[:2], reference_steps=_steps(record),
+                  reference_metres=record.length("geodesic_distance"), simulator=HABITAT,
+                  metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.id("trajectory_id"),
+                            "start_height_m": record.position(start)[2], "target_height_m": goal[2]})
+
+
+def _steps(record: Record) -> int | None:
+    """Return how many atomic actions the recorded way has: those listed, else their stated number."""
+    if "actions" in record:
+        actions = record.get("actions")
+        if not isinstance(actions, (dict, list)):
+            record.refuse("actions", f"must hold one entry a step, got {actions!r:.60}")
+        return len(actions)
+    return record.count("step_length") if "step_length" in record else None

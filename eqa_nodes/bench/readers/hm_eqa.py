@@ -1,0 +1,75 @@
+"""HM-EQA (Ren et al., RSS 2024): multiple choice in scenes of HM3D."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from eqa_nodes.bench.axes import position_from_habitat
+from eqa_nodes.bench.readers.records import HABITAT, Record, load, rows
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.geometry import Pose2, wrap
+
+LETTERS = "ABCD"
+AREAS = "hm-eqa-areas.json"  # {"<scene>_<floor>": square metres}; not part of what is published
+
+
+def allowed_steps(area_m2: float) -> int:
+    """Return how many steps an episode may take in a scene of this floor area: int(3 * sqrt(area)), as published."""
+    return int(3 * math.sqrt(area_m2))
+
+
+def read_hm_eqa(folder: Path) -> list[Sample]:
+    """Read HM-EQA: hm-eqa-questions.csv and hm-eqa-scene_init_poses.csv. Raises ConfigError.
+
+    The options "(Do not choose this option)" stay, so that A..D mean the same as upstream. The data set has no ids:
+    the row number serves, and no reference paths. Where hm-eqa-areas.json is there, metadata "allowed_steps" says what
+    the normalised steps are a share of.
+    """
+    poses = {row.text("scene_floor"): row for row in rows(folder / "hm-eqa-scene_init_poses.csv")}
+    areas = Record(load(folder / AREAS), AREAS) if (folder / AREAS).exists() else None
+    return [_sample(number, row, poses, areas) for number, row in enumerate(rows(folder / "hm-eqa-questions.csv"))]
+
+
+def _sample(number: int, row: Record, poses: Mapping[str, Record], areas: Record | None) -> Sample:
+    choices, letter = _choices(row), row.text("answer")
+    if letter not in LETTERS or len(letter) != 1:
+        row.refuse("answer", f"must be one of the options A..D, got {letter!r}")
+    right = choices[LETTERS.index(letter)]
+    if choices.count(right) != 1:
+        row.refuse("choices", f"holds the right option {right!r} more than once: {choices}")
+    floor = _figure(row, "floor")
+    place = f"{row.text('scene')}_{row.text('floor')}"
+    if place not in poses:
+        row.refuse("scene", f"and floor have no start pose: {place!r} is not in hm-eqa-scene_init_poses.csv")
+    x, y, z = position_from_habitat([_figure(poses[place], f"init_{axis}") for axis in "xyz"])
+    allowed = {"allowed_steps": allowed_steps(areas.length(place))} if areas is not None and place in areas else {}
+    return Sample(f"hm-eqa-{number:03d}", row.text("question"), right, category=row.text("label"),
+                  scene=row.text("scene"), start=Pose2(x, y, wrap(_figure(poses[place], "init_angle"))),
+                  choices=choices, simulator=HABITAT,
+                  metadata={"floor": int(floor), "start_height_m": z, "label": letter, **allowed})
+
+
+def _choices(row: Record) -> tuple[str, ...]:
+    try:
+        choices = ast.literal_eval(row.text("choices"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        choices = None
+    if not isinstance(choices, list) or len(choices) != len(LETTERS) or not all(isinstance(c, str) for c in choices):
+        row.refuse("choices", f"must be a list of four texts, got {row.get('choices')!r:.60}")
+    return tuple(choices)
+
+
+def _figure(row: Record, field: str) -> float:
+    """Return a number out of a cell. Raises ConfigError."""
+    try:
+        value = float(row.text(field))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        row.refuse(field, f"must be a finite number, got {row.get(field)!r:.60}")
+    return value
+
+

@@ -1,0 +1,169 @@
+"""Records of question files: every field is checked as it is taken, and what does not fit is named with its record."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn
+
+from eqa_nodes.bench.axes import pose_from_habitat, position_from_habitat
+from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.geometry import Pose2
+
+HABITAT = "habitat"
+
+
+class Record:
+    """One JSON object. Every getter raises ConfigError naming record and field."""
+
+    def __init__(self, data: object, where: str) -> None:
+        """where: what the record is called in errors, such as "question '7'"."""
+        if not isinstance(data, dict):
+            raise ConfigError(f"{where} cannot be read: expected an object with named fields, got {data!r:.60}")
+        self.data, self._where = data, where
+
+    def __contains__(self, field: str) -> bool:
+        return self.data.get(field) is not None
+
+    def refuse(self, field: str, why: str) -> NoReturn:
+        """Raise ConfigError about a field."""
+        raise ConfigError(f"{self._where} cannot be read: field {field!r} {why}")
+
+    def get(self, field: str) -> Any:
+        """Return the field as it is; null is no value."""
+        if self.data.get(field) is None:
+            self.refuse(field, "is missing")
+        return self.data[field]
+
+    def text(self, field: str) -> str:
+        """Return a text that is not empty."""
+        value = self.get(field)
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(field, f"must be a text that is not empty, got {value!r:.60}")
+        return value
+
+    def name(self, field: str) -> str:
+        """Return a text or a whole number, as text: ids are written either way."""
+        value = self.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return self.text(field)
+
+    def id(self, field: str) -> int | str:
+        """Return a text or a whole number as it is written."""
+        self.name(field)
+        value: int | str = self.get(field)
+        return value
+
+    def number(self, field: str) -> float:
+        """Return a finite number."""
+        value = self.get(field)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+            self.refuse(field, f"must be a finite number, got {value!r:.60}")
+        return float(value)
+
+    def length(self, field: str) -> float:
+        """Return a length in metres: finite, >= 0."""
+        value = self.number(field)
+        if value < 0:
+            self.refuse(field, f"must be >= 0 metres, got {value}")
+        return value
+
+    def count(self, field: str) -> int:
+        """Return a whole number >= 0."""
+        value = self.number(field)
+        if value < 0 or value != int(value):
+            self.refuse(field, f"must be a whole number >= 0, got {value}")
+        return int(value)
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        """Return a list of texts; an absent one is empty, and empty texts, which OpenEQA's file has, are left out."""
+        if field not in self:
+            return ()
+        value = self.get(field)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.refuse(field, f"must be a list of texts, got {value!r:.60}")
+        return tuple(item for item in value if item.strip())
+
+    def records(self, field: str) -> list[Record]:
+        """Return a list of objects."""
+        value = self.get(field)
+        if not isinstance(value, list):
+            self.refuse(field, f"must be a list, got {value!r:.60}")
+        return [Record(item, f"{self._where}: {field}[{i}]") for i, item in enumerate(value)]
+
+    def numbers(self, field: str, count: int) -> tuple[float, ...]:
+        """Return a list of so many finite numbers."""
+        value = self.get(field)
+        if not isinstance(value, list) or not _vector(value, count):
+            self.refuse(field, f"must be {count} finite numbers, got {value!r:.60}")
+        return tuple(float(v) for v in value)
+
+    def position(self, field: str) -> tuple[float, float, float]:
+        """Return a Habitat position in the map frame, metres."""
+        return position_from_habitat(self.numbers(field, 3))
+
+    def pose(self, position: str, rotation: str) -> Pose2:
+        """Return a Habitat position and rotation (w, x, y, z) as a floor pose in the map frame."""
+        try:
+            return pose_from_habitat(self.numbers(position, 3), self.numbers(rotation, 4))
+        except BadPose as error:
+            self.refuse(rotation, str(error))
+
+    def path(self, field: str) -> list[tuple[float, ...]]:
+        """Return a list of one or more Habitat positions as they are, metres."""
+        value = self.get(field)
+        if not isinstance(value, list) or not value or not all(isinstance(p, list) and _vector(p, 3) for p in value):
+            self.refuse(field, f"must be a list of positions, three finite numbers each, got {value!r:.60}")
+        return [tuple(float(v) for v in p) for p in value]
+
+
+def questions(file: Path, *ids: str) -> list[Record]:
+    """Return the records of a JSON list, named by the first of the id fields that they have."""
+    data = load(file)
+    if not isinstance(data, list):
+        raise ConfigError(f"the data set file {file} must hold a list of questions, not {data!r:.60}")
+    return [Record(item, f"question {_id_of(item, ids)} of {file.name}") for item in data]
+
+
+def _id_of(item: object, ids: Sequence[str]) -> str:
+    known = [item[name] for name in ids if item.get(name) is not None] if isinstance(item, dict) else []
+    return repr(str(known[0])) if known else "without an id"
+
+
+def path_length(positions: Sequence[Sequence[float]]) -> float:
+    """Return the length in metres of a path of positions."""
+    return math.fsum(math.dist(a, b) for a, b in pairwise(positions))
+
+
+def load(file: Path) -> Any:
+    """Return the parsed JSON of a file. Raises ConfigError."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot read the data set file {file}: {error}") from error
+
+
+def rows(file: Path) -> list[Record]:
+    """Return the rows of a CSV file with a header, named by their number from 0. Raises ConfigError."""
+    try:
+        with file.open(newline="", encoding="utf-8") as stream:
+            return [Record(row, f"row {i} of {file.name}") for i, row in enumerate(csv.DictReader(stream))]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"cannot read the data set file {file}: {error}") from error
+
+
+def _vector(value: Sequence[object], count: int) -> bool:
+    return len(value) == count and all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) and _finite(v) for v in value)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number too large for any length or id
+        return False

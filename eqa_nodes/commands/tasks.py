@@ -1,0 +1,66 @@
+"""`eqa bench tasks`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from dataclasses import replace
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.embodied.agents import make_agent
+from eqa_nodes.bench.embodied.runner import TaskRunner
+from eqa_nodes.bench.embodied.tasks import task_in, write_tasks
+from eqa_nodes.bench.embodied.world import SimulatedWorld
+from eqa_nodes.bench.runner import Progress, run_benchmark
+from eqa_nodes.bench.samples import TASKS, check_runnable
+from eqa_nodes.commands.chain import run_folder
+from eqa_nodes.commands.model import model_of
+from sim_bridge.registry import SIMULATORS
+
+RESULTS = "trajectories"  # in the run directory
+ORACLE = ("plan",)  # privileged: the oracle does what the generator planned
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do tasks, or write them."""
+    console = Console()
+    with console.status("choosing tasks"):
+        samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
+                               limit=arguments.questions, seed=arguments.seed, task=TASKS)
+    if arguments.write is not None:
+        write_tasks(arguments.write, [task_in(sample) for sample in samples])
+        console.print(f"{len(samples)} tasks: {arguments.write / 'tasks' / 'tasks.json'}", soft_wrap=True)
+        return 0
+    check_runnable(sample for sample in samples if sample.simulator not in SIMULATORS)
+    samples = [replace(sample, seed=arguments.seed) for sample in samples]
+    out, model = run_folder(arguments), model_of(arguments)
+    agent, world = make_agent(arguments.agent, model), SimulatedWorld()
+    asks = {"backend": model.backend, "temperature": model.temperature} if arguments.agent == "model" else {}
+    config = {"agent": arguments.agent, "max_steps": arguments.max_steps, **asks}
+    texts = {sample.id: sample.question for sample in samples}
+    columns = BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    with Bar(*columns, console=console) as bar, closing(world):
+        line = bar.add_task("", total=len(samples))
+
+        def ended(now: Progress) -> None:
+            bar.update(line, completed=now.done)
+            if now.note:
+                console.print(now.note)
+            if now.prediction is not None:
+                answer = now.prediction.answer
+                console.print(f"{texts[now.prediction.id]} {answer.text or 'no answer'} ({answer.message})",
+                              soft_wrap=True, highlight=False, markup=False)
+
+        runner = TaskRunner(world, agent, out / RESULTS, max_steps=arguments.max_steps, images=arguments.images,
+                            privileged=ORACLE if arguments.agent == "oracle" else (),
+                            listener=lambda text: bar.update(line, description=text[:80]))
+        summary = run_benchmark(samples, runner, out, ended, dataset=arguments.dataset, seed=arguments.seed,
+                                model=model.model if arguments.agent == "model" else arguments.agent, config=config,
+                                blind=False, retry_failed=arguments.retry_failed, task=TASKS)
+    console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
+                  f"next: eqa bench score {out}", soft_wrap=True)
+    return summary.exit_code

@@ -1,0 +1,231 @@
+"""What a robot can do with the things of a house: pick up, put down, open, close, switch; and the house after it.
+
+A house is never changed in place: handling gives a new one, so that a house kept for other episodes stays as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+from eqa_nodes.core.geometry import Pose2
+from sim_bridge.house.catalogue import KINDS
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.kinds import Look, Surface
+from sim_bridge.house.meshes import placed_at
+from sim_bridge.house.scene import House, Opening, Room, Thing
+from sim_bridge.house.space import YAW, Block
+from sim_bridge.house.walkable import extents
+from sim_bridge.simulator import Robot
+
+REACH_M, REACH_UP_M = 1.2, 1.9  # from the middle of the robot to the nearest side of a thing; its lower edge at most
+LIFT_M = 0.5  # no side of what is picked up is longer
+STEP_M = 0.04  # places on a surface are tried so far apart
+FLAT_M = 0.03  # lower things stop no door
+NEVER_OPENED = ("window",)  # its sash needs space that nobody kept free
+_ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of what can be switched, and their opposites
+
+
+class Changed(NamedTuple):
+    """The house after something was done, and what the robot holds then."""
+
+    house: House
+    held: Thing | None
+
+
+class Refused(NamedTuple):
+    """Why nothing was done."""
+
+    why: str
+
+
+def opens(kind: str) -> bool:
+    """Return whether things of this kind can be opened and closed."""
+    known = KINDS.get(kind)
+    return known is not None and {"open", "closed"} <= set(known.states) and kind not in NEVER_OPENED
+
+
+def switches(kind: str) -> tuple[str, str] | None:
+    """Return the states (on, off) between which things of this kind can be switched, None for no such thing."""
+    states = KINDS[kind].states if kind in KINDS else ()
+    return next(((on, off) for on, off in _ON.items() if on in states and off in states), None)
+
+
+def liftable(thing: Thing) -> bool:
+    """Return whether a robot could pick the thing up: small, fixed to nothing, and no furniture."""
+    small = max(thing.size) <= LIFT_M and thing.size[2] > FLAT_M
+    return small and not surfaces_of(thing) and thing.relation in ("on", "in", "under", "floor")
+
+
+def surfaces_of(thing: Thing) -> list[Surface]:
+    """Return where other things can be put on or in the thing; its local frame."""
+    kind = KINDS.get(thing.kind)
+    return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(thing, thing.state))
+
+
+class Hands:
+    """The robot at a pose in a house, and what it holds."""
+
+    def __init__(self, house: House, pose: Pose2, robot: Robot, held: Thing | None) -> None:
+        self._house, self._pose, self._robot, self._held = house, pose, robot, held
+
+    def handle(self, verb: str, instance: int) -> Changed | Refused:
+        """Do one of sim_bridge.simulator.VERBS with a thing of the house."""
+        if self._held is not None and self._held.id == instance:
+            return Refused("it is in the robot's hand")
+        thing = self._house.thing(instance)
+        if self.distance(thing) > REACH_M or thing.position[2] > REACH_UP_M:
+            return Refused("it is out of reach")
+        if verb == "pick":
+            return self._pick(thing)
+        if verb == "place":
+            return self._place(thing)
+        return self._open(thing, verb) if verb in ("open", "close") else self._switch(thing, verb == "switch_on")
+
+    def distance(self, thing: Thing) -> float:
+        """Return the distance in the plan from the robot to the thing's nearest side, 0 above or below it; metres."""
+        dx, dy = self._pose.x - thing.position[0], self._pose.y - thing.position[1]
+        c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+        u, v = abs(c * dx + s * dy) - thing.size[0] / 2, abs(c * dy - s * dx) - thing.size[1] / 2
+        return math.hypot(max(u, 0.0), max(v, 0.0))
+
+    def _pick(self, thing: Thing) -> Changed | Refused:
+        if self._held is not None:
+            return Refused(f"the robot holds the {self._held.kind}, and only one thing at a time")
+        if not liftable(thing):
+            return Refused("it cannot be picked up")
+        if any(other.support == thing.id for other in self._house.things):
+            return Refused("something stands on it")
+        if thing.support and thing.relation == "in" and self._house.thing(thing.support).state == "closed":
+            return Refused(f"the {self._house.thing(thing.support).kind} that it is in is closed")
+        things = [t for t in self._house.things if t is not thing]
+        return Changed(replace(self._house, things=things), replace(thing, relation="held", support=0))
+
+    def _place(self, support: Thing) -> Changed | Refused:
+        if self._held is None:
+            return Refused("the robot holds nothing")
+        surfaces = surfaces_of(support)
+        if not surfaces:
+            return Refused("nothing can be put on it")
+        placed = [t for surface in surfaces for t in self._spots(support, surface, self._held)]
+        if not placed:
+            return Refused("there is no free place on it within reach")
+        best = min(placed, key=lambda t: (math.dist(t.position[:2], (self._pose.x, self._pose.y)), t.position))
+        return Changed(replace(self._house, things=[*self._house.things, best]), None)
+
+    def _spots(self, support: Thing, surface: Surface, held: Thing) -> list[Thing]:
+        """Return the held thing at each free place of a surface within reach."""
+        inset_x, inset_y = held.size[0] / 2, held.size[1] / 2
+        width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
+        if width < 0 or depth < 0 or held.size[2] > surface.clear:
+            return []
+        taken = [_block(t) for t in self._house.things if t.support == support.id]
+        found = []
+        for i in range(int(width / STEP_M) + 1):
+            for j in range(int(depth / STEP_M) + 1):
+                at = (surface.x0 + inset_x + i * STEP_M, surface.y0 + inset_y + j * STEP_M, surface.z)
+                x, y, z = (round(float(v), 4) for v in placed_at(support, at))
+                thing = replace(held, position=(x, y, z), yaw=support.yaw, room=support.room, support=support.id,
+                                relation=surface.relation)
+                if self.distance(thing) <= REACH_M and not any(_block(thing).meets(block) for block in taken):
+                    found.append(thing)
+        return found
+
+    def _open(self, thing: Thing, verb: str) -> Changed | Refused:
+        state = "open" if verb == "open" else "closed"
+        if thing.kind == "front door" or not opens(thing.kind):
+            return Refused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
+        if thing.state == state:
+            return Refused(f"it is {state} already")
+        ways = self._leaves(thing, state) if thing.kind == "door" else [rebuilt(thing, state)]
+        fits = next((new for new in ways if not self._meets(thing, new)), None)
+        return Refused("something is in its way") if fits is None else self._with(thing, fits)
+
+    def _switch(self, thing: Thing, on: bool) -> Changed | Refused:
+        states = switches(thing.kind)
+        if states is None:
+            return Refused("it is nothing to switch")
+        state = states[0] if on else states[1]
+        if thing.state == state:
+            return Refused(f"it is {state} already")
+        return self._with(thing, rebuilt(thing, state))
+
+    def _with(self, old: Thing, new: Thing) -> Changed:
+        return Changed(replace(self._house, things=[new if t is old else t for t in self._house.things]), self._held)
+
+    def _meets(self, old: Thing, new: Thing) -> bool:
+        """Return whether the new form would take space of something that the old one left alone."""
+        before, after = _block(old), _block(new)
+        others = [_block(t) for t in self._house.things
+                  if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]
+        return any(after.meets(block) and not before.meets(block) for block in others)
+
+    def _leaves(self, leaf: Thing, state: str) -> list[Thing]:
+        """Return the forms that a door may take: in its opening, or standing into one of its rooms at either end."""
+        opening = next((o for o in self._house.openings if o.thing == leaf.id), None)
+        if opening is None:
+            return []
+        rooms = [r for r in self._house.rooms if r.id in opening.rooms]
+        rooms.sort(key=lambda r: r.id != leaf.room)
+        if state == "closed":
+            return [_closed_leaf(leaf, opening, rooms[0], self._house)]
+        return [_open_leaf(leaf, opening, room, first, self._house) for room in rooms for first in (True, False)]
+
+
+def rebuilt(thing: Thing, state: str) -> Thing:
+    """Return the thing in another state: the same body, opened or closed, on or off."""
+    kind, look = KINDS[thing.kind], _look(thing, state)
+    shift = (look.swing - (kind.swing if thing.state == "open" else 0.0)) / 2
+    x, y, z = thing.position
+    parts = kind.build(look)
+    height = round(max(p.centre[2] + p.size[2] / 2 for p in parts), 4)
+    return replace(thing, state=state, parts=parts, paint=look.colour, tall_m=look.height,
+                   position=(x + shift * math.cos(thing.yaw), y + shift * math.sin(thing.yaw), z),
+                   size=(look.depth, look.width, look.height if abs(height - look.height) < 0.03 else height))
+
+
+def _look(thing: Thing, state: str) -> Look:
+    """Return how the thing was built, in this state. What chance decides of it is decided by its id."""
+    kind = KINDS[thing.kind]
+    swing = kind.swing if state == "open" else 0.0
+    depth = thing.size[0] - (kind.swing if thing.state == "open" else 0.0) + swing
+    return Look(round(depth, 3), thing.size[1], thing.tall_m or thing.size[2], thing.paint or thing.colour,
+                thing.material, state, Dice(thing.id), swing)
+
+
+def _closed_leaf(leaf: Thing, opening: Opening, room: Room, house: House) -> Thing:
+    side, low, high = _wall(opening, room, house)
+    middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2, 0.0)
+    return _hung(leaf, "closed", middle, YAW[side], (leaf.size[0], high - low, opening.z1), room)
+
+
+def _open_leaf(leaf: Thing, opening: Opening, room: Room, first: bool, house: House) -> Thing:
+    """Return the leaf standing into the room, hinged at the lower (first) or upper end of the opening."""
+    side, low, high = _wall(opening, room, house)
+    width = high - low - 0.06
+    along, reach = low - 0.075 if first else high + 0.075, (width + 0.02) / 2
+    x, y = {"west": (room.x0 + reach, along), "east": (room.x1 - reach, along), "south": (along, room.y0 + reach),
+            "north": (along, room.y1 - reach)}[side]
+    return _hung(leaf, "open", (x, y, 0.0), YAW[side] - math.pi / 2, (0.11, width, opening.z1 - 0.02), room)
+
+
+def _hung(leaf: Thing, state: str, position: tuple[float, float, float], yaw: float,
+          size: tuple[float, float, float], room: Room) -> Thing:
+    look = replace(leaf, state=state, position=position, yaw=yaw, size=size, tall_m=size[2], room=room.id)
+    return rebuilt(look, state)
+
+
+def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float]:
+    """Return the wall of the room that holds the opening, and where along it that begins and ends."""
+    if opening.y0 == opening.y1:
+        side = "south" if abs(opening.y0 - room.y0) < house.wall_thickness_m else "north"
+        return side, opening.x0, opening.x1
+    return "west" if abs(opening.x0 - room.x0) < house.wall_thickness_m else "east", opening.y0, opening.y1
+
+
+def _block(thing: Thing) -> Block:
+    """Return the box that the thing takes in the house frame."""
+    x0, y0, x1, y1 = extents(thing)
+    z = thing.position[2]
+    return Block(x0, y0, z, x1, y1, z + thing.size[2], thing.id)

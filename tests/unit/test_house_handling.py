@@ -1,0 +1,210 @@
+"""Handling things in a house: what changes, what is refused, and that nothing else changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Action
+from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
+from sim_bridge.house.scene import Thing
+from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
+from sim_bridge.simulator import Camera, Episode, Handled, Handling, Robot
+from sim_bridge.toy import GridWorld
+
+SEEDS = range(8)  # of the train houses
+ROBOT = Robot(camera=Camera(160, 120, color=False))
+
+
+def things(kind: str) -> list[tuple[int, Thing]]:
+    return [(seed, t) for seed in SEEDS for t in world(seed).house.things if t.kind == kind]
+
+
+def stand_by(seed: int, thing: Thing, down: float = 20.0) -> HouseSimulator | None:
+    """Return a robot that stands within reach of a thing and sees it; None where there is no such place."""
+    place, simulator = world(seed), HouseSimulator()
+    camera = Camera(160, 120, tilt_down_deg=down, color=False)
+    simulator.reset(Episode(f"house:{seed}", robot=replace(ROBOT, camera=camera)))
+    for ring in (0.5, 0.7, 0.9, 1.1, 1.3):
+        for k in range(16):
+            angle = 2 * math.pi * k / 16
+            pose = Pose2(thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle),
+                         angle + math.pi)
+            if not place.free(pose.x, pose.y, ROBOT):
+                continue
+            step = simulator.place_robot(pose)
+            near = Hands(place.house, pose, ROBOT, None).distance(thing) < REACH_M
+            if near and (step.frame.labels == thing.id).any():
+                return simulator
+    return None
+
+
+def reached(kind: str, **wanted: str) -> tuple[HouseSimulator, Thing]:
+    for seed, thing in things(kind):
+        if all(getattr(thing, name) == value for name, value in wanted.items()):
+            simulator = stand_by(seed, thing)
+            if simulator is not None:
+                return simulator, thing
+    raise AssertionError(f"no {kind} can be reached in the houses of this test")
+
+
+def test_every_thing_comes_back_as_it_was() -> None:
+    changed = 0
+    for seed in SEEDS:
+        for thing in world(seed).house.things:
+            on_off = switches(thing.kind) or (("open", "closed") if opens(thing.kind) else None)
+            if on_off is None or thing.kind == "door":
+                continue
+            other = rebuilt(thing, on_off[thing.state == on_off[0]])
+            back = rebuilt(other, thing.state)
+            changed += 1
+            assert other.parts != thing.parts, f"{thing.kind}: its state cannot be seen"
+            assert back.position == pytest.approx(thing.position, abs=1e-3)
+            assert back.size == pytest.approx(thing.size, abs=2e-3)
+            if (thing.kind, thing.state) not in (("refrigerator", "open"), ("wardrobe", "open")):
+                assert back.parts == thing.parts, thing.kind  # food and clothes are drawn anew
+    assert changed > 100
+
+
+def test_what_can_be_picked_up_is_small() -> None:
+    light = [t for seed in SEEDS for t in world(seed).house.things if liftable(t)]
+    assert len(light) > 100
+    assert all(max(t.size) <= LIFT_M and t.relation not in ("wall", "ceiling") for t in light)
+    assert not {t.kind for t in light} & {"nightstand", "sofa", "painting", "rug"}
+
+
+def test_pick_and_place() -> None:
+    simulator, mug = reached("mug")
+    support = world(seed_of(simulator)).house.thing(mug.support)
+    before = simulator.act(Action.OBSERVE)
+    picked = simulator.handle("pick", mug.id)
+    assert picked == Handled(True, "", picked.step) and picked.step.steps == before.steps + 1
+    assert simulator.held() == mug.id and not (picked.step.frame.labels == mug.id).any()
+    assert simulator.labels()[mug.id].attributes["relation"] == "held"
+    assert simulator.position_of(mug.id)[:2] == pytest.approx(picked.step.frame.pose[:2])
+    other = next(t for t in world(seed_of(simulator)).house.things if liftable(t) and t.id != mug.id)
+    assert not simulator.handle("pick", other.id).done
+    placed = simulator.handle("place", support.id)
+    assert placed.done, placed.message
+    assert simulator.held() == 0 and (placed.step.frame.labels == mug.id).any()
+    assert simulator.labels()[mug.id].attributes["relation"] == "on"
+    z = simulator.position_of(mug.id)[2]
+    assert any(abs(z - mug.size[2] / 2 - support.position[2] - s.z) < 1e-3 for s in surfaces_of(support))
+    assert not simulator.handle("place", support.id).done  # nothing is held any more
+
+
+def seed_of(simulator: HouseSimulator) -> int:
+    assert simulator._world is not None
+    return simulator._world.house.seed
+
+
+def test_a_lamp_is_switched_and_a_reset_forgets_it() -> None:
+    simulator, lamp = reached("floor lamp", state="on")
+    assert simulator.handle("switch_on", lamp.id).message == "it is on already"
+    off = simulator.handle("switch_off", lamp.id)
+    assert off.done and simulator.labels()[lamp.id].attributes["state"] == "off"
+    assert not any(p.glow for p in simulator._world.house.thing(lamp.id).parts)  # type: ignore[union-attr]
+    simulator.reset(Episode(f"house:{seed_of(simulator)}", robot=ROBOT))
+    assert simulator.labels()[lamp.id].attributes["state"] == "on"
+    assert world(seed_of(simulator)).house.thing(lamp.id).state == "on"
+
+
+def test_a_switched_lamp_changes_the_picture() -> None:
+    simulator, lamp = reached("floor lamp", state="on")
+    lit, pose = Robot(camera=Camera(80, 60, tilt_down_deg=20.0)), simulator.act(Action.OBSERVE).frame.pose
+    bright = simulator.reset(Episode(f"house:{seed_of(simulator)}", start=pose, robot=lit)).frame
+    dark = simulator.handle("switch_off", lamp.id).step.frame
+    assert np.array_equal(bright.labels, dark.labels)
+    assert not np.array_equal(bright.rgb, dark.rgb)
+    shade = bright.labels == lamp.id
+    assert dark.rgb[shade].mean() < bright.rgb[shade].mean()
+
+
+def test_a_refrigerator_opens_into_the_room_and_not_into_the_robot() -> None:
+    opened = 0
+    for seed, fridge in things("refrigerator"):
+        simulator = stand_by(seed, fridge) if fridge.state == "closed" else None
+        if simulator is None:
+            continue
+        clearance = simulator._world.space(ROBOT).clearance_m.copy()  # type: ignore[union-attr]
+        done = simulator.handle("open", fridge.id)
+        pose = simulator.act(Action.OBSERVE).frame.pose
+        assert simulator._world.free(pose.x, pose.y, ROBOT)  # type: ignore[union-attr]
+        if not done.done:
+            assert done.message in ("the robot is in its way", "something is in its way")
+            assert simulator.labels()[fridge.id].attributes["state"] == "closed"
+            continue
+        assert simulator.labels()[fridge.id].attributes["state"] == "open"
+        solid = simulator._world.space(ROBOT).clearance_m < 0  # type: ignore[union-attr]
+        assert np.count_nonzero(solid & (clearance > 0)) > 20  # cells of 2.5 cm that the leaf takes
+        assert simulator.handle("close", fridge.id).done
+        assert simulator._world.space(ROBOT).clearance_m == pytest.approx(clearance)  # type: ignore[union-attr]
+        opened += 1
+    assert opened > 0
+
+
+def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
+    shut = 0
+    for seed, leaf in things("door"):
+        place = world(seed)
+        opening = next(o for o in place.house.openings if o.thing == leaf.id)
+        if leaf.state != "open":
+            continue
+        middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
+        along_x = opening.y0 == opening.y1
+        sides = [Pose2(middle[0] + (0 if along_x else d), middle[1] + (d if along_x else 0), 0.0) for d in (-0.8, 0.8)]
+        robot = next((p for p in sides if place.free(p.x, p.y, ROBOT)), None)
+        if robot is None:
+            continue
+        closed = Hands(place.house, robot, ROBOT, None).handle("close", leaf.id)
+        if isinstance(closed, Refused):
+            continue
+        now = HouseWorld(closed.house)
+        assert not now.free(*middle, ROBOT) and place.free(*middle, ROBOT)
+        opened = Hands(closed.house, robot, ROBOT, None).handle("open", leaf.id)
+        assert not isinstance(opened, Refused), f"house {seed}, door {leaf.id}: {opened}"
+        assert HouseWorld(opened.house).free(*middle, ROBOT)
+        shut += 1
+        if shut == 4:
+            return
+    raise AssertionError(f"only {shut} doors could be closed")
+
+
+def test_what_cannot_be_done_says_why() -> None:
+    simulator, lamp = reached("floor lamp")
+    sofa = next((t for t in world(seed_of(simulator)).house.things if t.kind in ("sofa", "bed")), None)
+    for verb, why in (("open", "nothing to open"), ("pick", "cannot be picked up"), ("place", "holds nothing")):
+        handled = simulator.handle(verb, lamp.id)
+        assert (handled.done, why in handled.message) == (False, True), handled.message
+    far = [t for t in world(seed_of(simulator)).house.things
+           if math.dist(t.position[:2], lamp.position[:2]) > 4 and liftable(t)]
+    assert simulator.handle("pick", far[0].id).message in ("it is not in view", "it is out of reach")
+    with pytest.raises(SimulatorError, match="unknown way to handle a thing 'throw': known are close, open, pick"):
+        simulator.handle("throw", lamp.id)
+    with pytest.raises(SimulatorError, match="no thing 99999"):
+        simulator.handle("pick", 99999)
+    with pytest.raises(SimulatorError, match="call reset first"):
+        HouseSimulator().handle("pick", 1)
+    if sofa is not None:
+        with pytest.raises(BadPose, match="inside something solid"):
+            simulator.place_robot(Pose2(sofa.position[0], sofa.position[1], 0.0))
+
+
+def test_a_house_can_be_handled_and_other_simulators_need_not() -> None:
+    assert isinstance(HouseSimulator(), Handling) and not isinstance(GridWorld(), Handling)
+
+
+def test_handling_is_the_same_every_time() -> None:
+    def run() -> bytes:
+        simulator, mug = reached("mug")
+        support = world(seed_of(simulator)).house.thing(mug.support)
+        simulator.handle("pick", mug.id)
+        frame = simulator.handle("place", support.id).step.frame
+        return frame.depth_m.tobytes() + frame.labels.tobytes()
+
+    assert run() == run()

@@ -1,0 +1,164 @@
+"""Questions for places and times: reading answers, measuring them, making them from tours, answering from memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.bench.house_navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
+from eqa_nodes.bench.judges import Mark, OfflineJudge
+from eqa_nodes.bench.navqa import WITHIN_M as PAPER_M
+from eqa_nodes.bench.navqa import WITHIN_S as PAPER_S
+from eqa_nodes.bench.navqa import Errors, correct, errors_of, mark, position_in, seconds_in
+from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.question_score import question_score
+from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.values import value_of
+from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.model import Message
+from eqa_nodes.core.types import Answer
+from eqa_nodes.from_history import tour_source
+from eqa_nodes.history_views import Selection
+from eqa_nodes.navqa import NavqaRunner
+from eqa_nodes.settings import AnswererSettings
+from eqa_nodes.vlm.scripted import ScriptedBackend
+from sim_bridge.house.simulator import world
+from sim_bridge.tours import house_tour, pixels_by_frame
+
+SCENE = "house:3"  # a train house
+
+
+@pytest.mark.parametrize(("text", "place"), [
+    ("(1.5, -2)", (1.5, -2.0)), ("It is at [3.0 m, 4 m].", (3.0, 4.0)), ("at (1, 2, 0.8) m", (1.0, 2.0)),
+    ("about 1.25, 7", (1.25, 7.0)), ("in the kitchen", None), ("(a, b)", None), ("", None),
+    ("seen 3 times at (0.5, 0.25)", (0.5, 0.25))])
+def test_places_are_read_out_of_answers(text: str, place: tuple[float, float] | None) -> None:
+    assert position_in(text) == place
+
+
+@pytest.mark.parametrize(("text", "time_s", "duration_s"), [
+    ("12.5 s after the start", 12.5, 12.5), ("12.5 s after the start, 40 s ago", 12.5, 40.0), ("40 s ago", 60.0, 40.0),
+    ("1 min 30 s", 90.0, 90.0), ("1 minute and 30 seconds ago", 10.0, 90.0), ("at 1:05", 65.0, 65.0),
+    ("half past", None, None), ("37", 37.0, 37.0), ("2 hours", 7200.0, 7200.0), ("3 mugs", None, None),
+    ("90 seconds earlier", 10.0, 90.0), ("", None, None)])
+def test_times_are_read_out_of_answers(text: str, time_s: float | None, duration_s: float | None) -> None:
+    assert seconds_in(text, "time", 100.0) == time_s
+    assert seconds_in(text, "duration", 100.0) == duration_s
+
+
+def asked(expects: str, truth: object, **more: object) -> Sample:
+    return Sample("a", "Where?", "there", metadata={"expects": expects, "truth": truth, "end_s": 100.0, **more})
+
+
+@given(st.floats(-50, 50), st.floats(-50, 50), st.floats(-50, 50), st.floats(-50, 50))
+def test_the_error_of_a_place_is_the_distance(x: float, y: float, u: float, v: float) -> None:
+    told = Answer(f"({x:.3f}, {y:.3f})")
+    off = errors_of(asked("position", [u, v]), told)
+    assert off.position_m == pytest.approx(math.hypot(x - u, y - v), abs=2e-3) and off.time_s is None
+
+
+@given(st.floats(0, 1000), st.floats(0, 1000), st.sampled_from(["time", "duration"]))
+def test_the_error_of_a_time_is_the_difference(said: float, truth: float, expects: str) -> None:
+    off = errors_of(asked(expects, truth), Answer(f"{said:.2f} s"))
+    assert off.time_s == pytest.approx(abs(said - truth), abs=0.01) and off.position_m is None
+
+
+def test_thresholds_decide_and_no_place_is_wrong() -> None:
+    near, far = Answer("(0, 1.9)"), Answer("(0, 2.1)")
+    sample = asked("position", [0.0, 0.0], within_m=2.0)
+    assert mark(sample, near) == Mark(5, None, "1.9 m off, right within 2 m")
+    assert mark(sample, far) == Mark(1, None, "2.1 m off, right within 2 m")
+    assert mark(sample, Answer("on the desk")) == Mark(1, None, "the answer names no position")
+    assert mark(sample, Answer("(0, 0)", abstained=True)) == Mark(1, None, "the answer names no position")
+    assert mark(asked("text", None), near) is None
+    assert correct("position", PAPER_M, None) == correct("time", None, PAPER_S) == correct("duration", None, 0.0) == 1.0
+    assert correct("position", PAPER_M + 0.1, None) == correct("time", None, PAPER_S + 0.1) == 0.0
+    assert correct("position", None, None) == 0.0 and correct("text", None, None) is correct("", None, None) is None
+
+
+def test_errors_stand_in_the_score() -> None:
+    sample = asked("position", [3.0, 4.0])
+    score = question_score(sample, Prediction("a", Answer("(0, 0)")), OfflineJudge())
+    assert (score.position_error_m, score.time_error_s, score.sigma) == (5.0, None, 5)
+    assert value_of(score, "position_error_m") == 5.0 and value_of(score, "navqa_correct") == 1.0
+    silent = question_score(sample, Prediction("a", Answer(abstained=True)), OfflineJudge())
+    assert (silent.position_error_m, silent.sigma, value_of(silent, "navqa_correct")) == (None, 1, 0.0)
+    failed = question_score(sample, Prediction("a", Answer("(0, 0)", error=ErrorCode.MODEL)), OfflineJudge())
+    assert failed.position_error_m is None and value_of(failed, "navqa_correct") is None
+    assert errors_of(asked("time", None), Answer("3 s")) == Errors()
+
+
+def test_the_truth_is_that_of_the_tour() -> None:
+    samples = list(questions_about(SCENE))
+    check_samples(samples)
+    assert samples == list(questions_about(SCENE)) and {s.category for s in samples} <= set(CATEGORIES)
+    tour, house = house_tour(SCENE), world(3).house
+    frames, step_s = pixels_by_frame(tour), tour.robot.step_s
+    for sample in samples:
+        truth, question = sample.metadata.get("truth"), sample.question
+        if sample.category == "position" and question.startswith("Where is"):
+            assert any(t.position[:2] == pytest.approx(truth, abs=1e-3) for t in house.things)
+        elif sample.category == "position":
+            assert isinstance(truth, list) and any(math.dist(p[:2], truth) < 1e-2 for p in tour.poses)
+        elif sample.category in ("time", "duration"):
+            assert isinstance(truth, float) and 0 <= truth <= (len(frames) - 1) * step_s == sample.metadata["end_s"]
+        told = mark(sample, Answer(sample.answer))
+        assert (told is None) == (sample.category in ("yes-no", "text")) and (told is None or told.sigma == 5)
+        within_here = (sample.metadata.get("within_m"), sample.metadata.get("within_s"))
+        assert within_here == ((None, None) if told is None else (WITHIN_M, WITHIN_S))
+    with pytest.raises(ConfigError, match="unknown split 'val'"):
+        house_navqa("val", 1)
+
+
+def runner(tmp_path: Path, answerer: str, **selection: object) -> NavqaRunner:
+    tour = house_tour(SCENE)
+    robot = replace(tour.robot, camera=replace(tour.robot.camera, width=96, height=72))
+    small = tour_source(replace(tour, robot=robot, actions=tour.actions[:40], poses=tour.poses[:41]))
+    chosen = Selection("recalled", 4, **selection)  # type: ignore[arg-type]
+    return NavqaRunner(lambda sample: small, AnswererSettings(answerer=answerer), chosen, tmp_path)
+
+
+def test_memory_answers_with_places_and_times(tmp_path: Path) -> None:
+    frames = pixels_by_frame(house_tour(SCENE))[:41]
+    house = world(3).house
+    most = max((t for t in house.things if t.kind in ("rug", "bench", "console table", "sofa", "piano")),
+               key=lambda t: max(seen.get(t.id, 0) for seen in frames))
+    run = runner(tmp_path, "label", labels=True)
+    where = run.run(Sample("a", f"Where is the {most.kind}?", "there", metadata={
+        "expects": "position", "truth": list(most.position[:2]), "episode_history": "h"}))
+    place = position_in(where.answer.text)
+    assert place is not None and math.dist(place, most.position[:2]) < 1.5
+    assert where.answer.evidence and where.answer.evidence[0].frame >= 0 and "labels" in where.answer.receipt.privileged
+    when = run.run(Sample("b", f"When did you last see the {most.kind}?", "then", metadata={
+        "expects": "time", "truth": 1.0, "episode_history": "h"}))
+    last = max(i for i, seen in enumerate(frames) if seen.get(most.id, 0) > 80) * 0.5
+    told = seconds_in(when.answer.text, "time", 20.0)
+    assert told is not None and abs(told - last) <= 5.0
+    assert run.run(Sample("c", "Did you see a submarine?", "no", metadata={
+        "expects": "yes-no", "episode_history": "h"})).answer.text == "no"
+    run.close()
+
+
+def test_a_model_is_told_times_and_the_form_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = '{"answer": "7.5 s after the start", "confidence": 0.8, "images": [1], "abstain": false}'
+    backend = ScriptedBackend([said, said])
+    monkeypatch.setattr("eqa_nodes.answerers.open_model", lambda config: backend)
+    run = runner(tmp_path, "vlm")
+    result = run.run(Sample("a", "When did you first see the rug?", "then", metadata={
+        "expects": "time", "truth": 8.0, "end_s": 20.0, "episode_history": "h"}))
+    assert result.answer.text == "7.5 s after the start"
+    text = texts(backend.requests[0])
+    assert "such as 12.5 s after the start" in text and "s after the start of 20.0 s" in text
+    run.run(Sample("b", "What is on the rug?", "nothing", metadata={"episode_history": "h"}))
+    assert "after the start" not in texts(backend.requests[1])  # other questions are asked as ever
+    run.close()
+
+
+def texts(request: Sequence[Message]) -> str:
+    return "\n".join(part for message in request for part in message.parts if isinstance(part, str))
