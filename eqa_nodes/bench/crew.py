@@ -78,8 +78,8 @@ class CrewEngine:
                     raise NodeLost(f"{in_a_row} workers in a row ended without an answer; the last one: {result.why}. "
                                    "What was answered is kept: the same command goes on")
                 else:
-                    deaths[task.index] += 1
-                    if deaths[task.index] < TRIES:
+                    deaths[task.place] += 1
+                    if deaths[task.place] < TRIES:
                         waiting.appendleft(task)
                     else:
                         yield Prediction(task.sample.id, failure(NodeLost(f"{TRIES} workers ended while they asked "

@@ -1,4 +1,4 @@
-"""Workers as actors of a Ray cluster; Ray is imported when this engine is asked for. The run directory must be shared."""
+"""Workers as actors of a Ray cluster, whose machines share the run directory. Ray is imported when it is asked for."""
 
 from __future__ import annotations
 

@@ -80,9 +80,9 @@ class RunSummary(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A question to ask: its number in the data set. refusal: what the preflight says of it, None = it can be asked."""
+    """A question to ask: its place in the data set. refusal: what the preflight says of it, None = it can be asked."""
 
-    index: int
+    place: int
     sample: Sample
     refusal: Answer | None = None
 
@@ -142,7 +142,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
         count = _Count(len(samples), progress)
         count.resume([have[s.id] for s in samples if s.id in have], writer.before.dropped)
-        left = [Task(index, sample) for index, sample in enumerate(samples) if sample.id not in have]
+        left = [Task(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
         checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
@@ -195,7 +195,7 @@ def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:
             return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
         result = runner.run(sample)
         guess = _blind(sample, runner) if asking.blind else None
-        prediction = _prediction(sample, task.index, result, guess, asking.out)
+        prediction = _prediction(sample, task.place, result, guess, asking.out)
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
