@@ -139,3 +139,7 @@ def published_table() -> str:
     lines = [(f"{p.dataset}, {p.task}", p.metric, p.system, f"{p.value:g}", p.judge, p.subset, p.paper)
              for p in PUBLISHED]
     return "".join("| " + " | ".join(line) + " |\n" for line in (heads, ("---",) * len(heads), *lines))
+
+
+if __name__ == "__main__":
+    print(published_table(), end="")

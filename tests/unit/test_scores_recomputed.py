@@ -134,7 +134,7 @@ def test_every_mean_and_count(run: tuple[Path, Scores]) -> None:
 
 
 def test_intervals_are_percentiles_of_means_drawn_by_a_plain_loop(run: tuple[Path, Scores]) -> None:
-    out, scores = run
+    _, scores = run
     row = scores.rows[0]
     by_id = {q.id: q for q in scores.questions if q.status != "failed"}
     metres = [q.metres for q in by_id.values()]
