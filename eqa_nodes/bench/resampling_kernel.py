@@ -33,13 +33,20 @@ def _means(values: Any, seed: Any, resamples: int) -> Any:
     result = np.empty(resamples)
     for row in prange(resamples):
         state = _mixed(_mixed(seed + _STEP) + uint64(row) * _STEP)
-        total = 0.0
-        for _ in range(values.size):
+        one = other = 0.0
+        for k in range(0, values.size, 2):  # two draws of 32 bits from every 64
             state += _STEP
-            product = (_mixed(state) >> uint64(32)) * n
-            while (product & _LOW) < rejected:  # so that every index is exactly as likely (Lemire 2019)
+            bits = _mixed(state)
+            a, b = (bits >> uint64(32)) * n, (bits & _LOW) * n
+            while (a & _LOW) < rejected:  # so that every index is exactly as likely (Lemire 2019)
                 state += _STEP
-                product = (_mixed(state) >> uint64(32)) * n
-            total += values[product >> uint64(32)]
-        result[row] = total / values.size
+                a = (_mixed(state) >> uint64(32)) * n
+            one += values[a >> uint64(32)]
+            if k + 1 == values.size:
+                break
+            while (b & _LOW) < rejected:
+                state += _STEP
+                b = (_mixed(state) >> uint64(32)) * n
+            other += values[b >> uint64(32)]
+        result[row] = (one + other) / values.size
     return result

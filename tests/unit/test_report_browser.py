@@ -1,9 +1,8 @@
-"""The report in a browser: it filters and sorts, fits on a phone, works without scripts, and its links lead somewhere."""
+"""The report in a browser: it filters and sorts, fits on a phone, needs no scripts, and its links lead somewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,8 +85,8 @@ def test_a_phone_scrolls_one_way_only(browser: Any, pages: dict[str, str], which
     page = opened(browser, pages[which], errors, viewport=PHONE, has_touch=True, is_mobile=True)
     for details in page.query_selector_all("details"):
         details.evaluate("e => { e.open = true; }")
-    wide = page.evaluate("""() => [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361
-        && !e.closest('.scroll, .strip, svg, pre')).map(e => e.tagName + '.' + e.className)""")
+    wide = page.evaluate("""() => [...document.querySelectorAll('body *')].filter(
+        e => e.getBoundingClientRect().right > 361 && !e.closest('.scroll, .strip, svg, pre')).map(e => e.outerHTML)""")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, wide
     assert not wide and not errors
 
@@ -103,8 +102,9 @@ def test_every_link_leads_somewhere(browser: Any, pages: dict[str, str]) -> None
     for link in sorted(set(links)):
         page.goto(link)
         assert page.query_selector("article h2") and page.query_selector("a[href='../report.html#list']")
-        broken = page.eval_on_selector_all("img", """async all => { for (const i of all) { i.loading = 'eager'; await i.decode(); }
-            return all.filter(i => !i.naturalWidth).length; }""")
+        broken = page.eval_on_selector_all("img", """async all => {
+            for (const image of all) { image.loading = 'eager'; await image.decode(); }
+            return all.filter(image => !image.naturalWidth).length; }""")
         assert broken == 0
     page.click("a[rel=prev]")
     page.click("a[href='../report.html#list']")
@@ -121,6 +121,7 @@ def test_without_scripts_it_is_a_plain_list(browser: Any, pages: dict[str, str])
 def test_bars_are_as_long_as_their_scores(browser: Any, pages: dict[str, str]) -> None:
     errors: list[str] = []
     page = opened(browser, pages["whole"], errors)
-    widths = page.eval_on_selector_all(".bars .row", """rows => rows.map(r => [Number(r.querySelector('b').textContent),
-        100 * r.querySelector('.c').getBoundingClientRect().width / r.querySelector('.track').getBoundingClientRect().width])""")
+    widths = page.eval_on_selector_all(".bars .row", """rows => rows.map(row => {
+        const width = name => row.querySelector(name).getBoundingClientRect().width;
+        return [Number(row.querySelector('b').textContent), 100 * width('.c') / width('.track')]; })""")
     assert len(widths) == 4 and all(abs(shown - drawn) < 0.2 for shown, drawn in widths)

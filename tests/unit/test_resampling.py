@@ -29,13 +29,15 @@ def looped_means(values: list[float], seed: int, resamples: int) -> list[float]:
     n, means = len(values), []
     rejected = ((1 << 32) - n) % n
     for row in range(resamples):
-        state, total = mixed((mixed((seed + STEP) & MASK) + row * STEP) & MASK), 0.0
+        state, total, halves = mixed((mixed((seed + STEP) & MASK) + row * STEP) & MASK), 0.0, list[int]()
         for _ in range(n):
-            while True:
+            if not halves:
+                state = (state + STEP) & MASK
+                halves = [mixed(state) & 0xFFFFFFFF, mixed(state) >> 32]
+            product = halves.pop() * n
+            while product & 0xFFFFFFFF < rejected:
                 state = (state + STEP) & MASK
                 product = (mixed(state) >> 32) * n
-                if product & 0xFFFFFFFF >= rejected:
-                    break
             total += values[product >> 32]
         means.append(total / n)
     return means
