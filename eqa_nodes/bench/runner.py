@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from eqa_nodes.bench.clock import answer_since, begin_of, trace_since
 from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
@@ -88,10 +89,14 @@ class Task(NamedTuple):
 
 
 class Asking(NamedTuple):
-    """What everybody who asks must know: the run directory, and whether each question is asked blind as well."""
+    """What everybody who asks must know: the run directory, and whether each question is asked blind as well.
+
+    since_begin: stamps count from the begin of each episode; of recorded histories they stay as they are.
+    """
 
     out: Path
     blind: bool = True
+    since_begin: bool = True
 
 
 class Engine(Protocol):
@@ -146,7 +151,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
-        with closing(engine.ask_all(checked, Asking(out, blind))) as predictions:
+        with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
             for prediction in predictions:
                 writer.append(prediction)
                 count.add(prediction)
@@ -195,7 +200,7 @@ def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:
             return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
         result = runner.run(sample)
         guess = _blind(sample, runner) if asking.blind else None
-        prediction = _prediction(sample, task.place, result, guess, asking.out)
+        prediction = _prediction(task, result, guess, asking)
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
@@ -212,17 +217,18 @@ def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | 
     return None
 
 
-def _prediction(sample: Sample, index: int, result: EpisodeResult, blind: Answer | None, out: Path) -> Prediction:
-    if result.sample_id != sample.id:
-        raise ValueError(f"asked question {sample.id!r}, got the answer to {result.sample_id!r}")
-    trace, note = "", ""
+def _prediction(task: Task, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
+    if result.sample_id != task.sample.id:
+        raise ValueError(f"asked question {task.sample.id!r}, got the answer to {result.sample_id!r}")
+    file, note, begin = "", "", begin_of(result.trace) if asking.since_begin else 0
     if result.trace is not None:
-        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(result.trace.refused.items()))
-        trace = f"{episode_folder(index, sample.id)}/trace.zip"
-        save_trace(out / trace, result.trace)
-    bag = "" if result.bag is None else _relative(result.bag, out)
-    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind, note=note,
-                      predicates=result.predicates)
+        trace = trace_since(result.trace, begin)
+        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(trace.refused.items()))
+        file = f"{episode_folder(task.place, task.sample.id)}/trace.zip"
+        save_trace(asking.out / file, trace)
+    bag = "" if result.bag is None else _relative(result.bag, asking.out)
+    return Prediction(task.sample.id, answer_since(result.answer, begin), result.final_pose, file, bag, blind=blind,
+                      note=note, predicates=result.predicates)
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
