@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
   eqa bench run --questions 50 --out runs/a  a scored run; the same line again goes on after a kill
   eqa bench score runs/a && eqa report runs/a
+  eqa bench compare runs/a runs/b            what differs between two runs, and whether it may be chance
   eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
   eqa doctor                                 what works on this machine, and what to do where it does not
 

@@ -170,8 +170,9 @@ def share_of(arguments: argparse.Namespace, number: int) -> argparse.Namespace:
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
-    """Return what decides the results of a run; where it is written, and by how many workers, does not."""
-    nodes = {node: {name: value for name, value in values.items() if name != "folder"}
+    """Return what decides an answer: not where it is written, by how many workers, nor a budget, which may be raised."""
+    nodes = {node: {name: value for name, value in values.items()
+                    if name != "folder" and not name.startswith("model.budget_")}
              for node, values in parameters_of(arguments, out).items()}
     config = {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
     return {**config, "frames": arguments.frames, "k": arguments.k} if arguments.task == EM else config

@@ -121,6 +121,8 @@ def test_failed_questions_asked_again_leave_one_line_each(tmp_path: Path) -> Non
     assert [json.loads(line)["id"] for line in (tmp_path / "run" / PREDICTIONS).read_text().splitlines()] == IDS
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_cluster_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray", reason="ray is absent: pip install 'eqa-nodes[ray]'")
     from eqa_nodes.bench.ray_engine import ray_engine

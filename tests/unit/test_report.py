@@ -101,7 +101,7 @@ def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch:
             if not name.startswith(("data:", "#")):
                 assert (run / "report" / name.partition("#")[0]).exists(), name
                 images += name.endswith(".jpg")
-    assert images == 3 * (1 + 8)
+    assert images == 2 * (1 + 8) + 8  # one of the three was not answered, so nothing proves it
 
 
 def test_a_run_that_is_not_scored_yet_is_shown(tmp_path: Path) -> None:
