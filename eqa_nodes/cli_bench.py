@@ -46,7 +46,7 @@ def _run(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentP
 
 def _workers(p: argparse.ArgumentParser) -> None:
     group = p.add_argument_group("how it is run")
-    group.add_argument("--workers", type=int, default=1, metavar="N",
+    group.add_argument("--workers", type=_count, default=1, metavar="N",
                        help="questions asked at a time, each by a chain of its own (default: 1)")
     group.add_argument("--engine", default="processes",
                        help="processes: of this machine; ray: actors of a Ray cluster (default: processes)")
@@ -57,6 +57,12 @@ def _workers(p: argparse.ArgumentParser) -> None:
     group.add_argument("--like", type=Path, metavar="RUN", help="with --dry-run: a run to estimate from")
     group.add_argument("--seconds-per-call", type=float, default=3.0, metavar="S",
                        help="with --dry-run: of a model's reply, where there is no --like (default: 3)")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+    return int(text)
 
 
 def _compare(p: argparse.ArgumentParser) -> None:

@@ -27,7 +27,8 @@ OF_CATEGORIES = ("openeqa_c", "openeqa_e_metres", "express_c", "hm_eqa_accuracy"
 class Difference:
     """One metric over the questions that both runs have a value for; a, b: means; difference: of a - b.
 
-    p: of the sign-flip test; adjusted: by Holm over the metrics of its block (all questions, or the categories).
+    p: of the sign-flip test; adjusted: by Holm over the rows of its block (all questions, or the
+    categories); rows in proportion to each other are one.
     """
 
     metric: str
@@ -155,10 +156,24 @@ def _block(pairs: Sequence[tuple[QuestionScore, QuestionScore]], names: Sequence
                       if (u := value_of(x, name)) is not None and (v := value_of(y, name)) is not None]
             if values and (keep_equal or any(u != v for u, v in values)):
                 found.append((name, category, np.array(values, np.float64)))
-    ps = [sign_flip_p(v[:, 0] - v[:, 1], seed) for _, _, v in found]
+    which, tested = _tests([v[:, 0] - v[:, 1] for _, _, v in found])
+    ps = [sign_flip_p(differences, seed) for differences in tested]
+    adjusted = holm(ps)
     return tuple(Difference(name, category, float(v[:, 0].mean()), float(v[:, 1].mean()),
-                            paired_difference(v[:, 0].tolist(), v[:, 1].tolist(), seed, resamples), p, adjusted)
-                 for (name, category, v), p, adjusted in zip(found, ps, holm(ps), strict=True))
+                            paired_difference(v[:, 0].tolist(), v[:, 1].tolist(), seed, resamples), ps[k], adjusted[k])
+                 for (name, category, v), k in zip(found, which, strict=True))
+
+
+def _tests(rows: Sequence[np.ndarray]) -> tuple[list[int], list[np.ndarray]]:
+    """Return which test each row is, and the tests: rows in proportion (C and C*) are one test."""
+    which, tested = list[int](), list[np.ndarray]()
+    for row in rows:
+        unit = row / (np.abs(row).max() or 1.0)
+        same = [k for k, other in enumerate(tested) if other.shape == unit.shape and np.allclose(other, unit)]
+        which.append(same[0] if same else len(tested))
+        if not same:
+            tested.append(unit)
+    return which, tested
 
 
 def _is(q: QuestionScore, state: str) -> bool:

@@ -170,7 +170,7 @@ def share_of(arguments: argparse.Namespace, number: int) -> argparse.Namespace:
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
-    """Return what decides an answer: not where it is written, by how many workers, nor a budget, which may be raised."""
+    """Return what decides an answer: not where it is written, who asks, nor a budget, which may be raised."""
     nodes = {node: {name: value for name, value in values.items()
                     if name != "folder" and not name.startswith("model.budget_")}
              for node, values in parameters_of(arguments, out).items()}

@@ -97,6 +97,13 @@ def test_other_selections_are_compared_on_what_both_asked(tmp_path: Path) -> Non
         compare(a, tmp_path / "d")
 
 
+def test_metrics_that_say_the_same_are_corrected_for_once(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55545"), played(tmp_path / "b", "11111")
+    rows = {d.metric: d for d in compare(a, b, metrics=["openeqa_c", "express_c_star", "openeqa_c_forced"]).differences}
+    assert len(rows) == 3 and {(d.p, d.adjusted) for d in rows.values()} == {(2 / 32, 2 / 32)}
+    assert rows["express_c_star"].difference.mean == pytest.approx(0.8 * (rows["openeqa_c"].difference.mean or 0))
+
+
 def test_metrics_by_name_and_what_is_not_scored(tmp_path: Path) -> None:
     a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "55", steps=20)
     assert [d.metric for d in compare(a, b, metrics=["openeqa_c"]).differences] == ["openeqa_c"]
