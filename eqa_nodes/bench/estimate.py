@@ -87,7 +87,7 @@ def estimate_documented(samples: Sequence[Sample], answerer: str, policy: str, t
     one = Cost(calls + 1, tokens + TOKENS_OF_TEXT + TOKENS_OF_REPLY, idle + (calls + 1) * call_s) if asks \
         else Cost(seconds=idle)
     total = one.times(len(samples))
-    basis = "no model is asked" if not asks else \
+    basis = "documented means of time; no model is asked" if not asks else \
         f"documented means: {calls + 1:g} calls a question, {call_s:g} s a call (a run to estimate from: --like RUN)"
     return Estimate(len(samples), total._replace(seconds=total.seconds / workers), basis)
 

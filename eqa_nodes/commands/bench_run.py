@@ -16,6 +16,7 @@ from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
 from eqa_nodes.bench.preflight import (
     Check,
+    Problem,
     history_problems,
     refuse_if_hopeless,
     scene_problems,
@@ -60,10 +61,15 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
     with console.status("choosing questions"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
                                limit=arguments.questions, seed=arguments.seed, task=arguments.task)
-        source_of = _preflight(console, arguments, samples)
+        source_of = benchmark_sources(arguments) if arguments.task == EM else None
+        problems = _problems(arguments, samples, source_of)
+    if not arguments.dry_run:
+        refuse_if_hopeless(problems, len(samples))
+    for problem in problems:
+        console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
     if arguments.dry_run:
         _say_estimate(console, _estimate(arguments, samples))
-        return 0
+        return 1 if problems else 0
     with RunBar(console, samples) as bar, ExitStack() as stack:
         engine = _engine(arguments, out, source_of, bar, stack)
         summary = run_with(engine, samples, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
@@ -74,21 +80,12 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
     return summary.exit_code
 
 
-def _preflight(console: Console, arguments: argparse.Namespace, samples: list[Sample]) -> SourceOf | None:
-    """Say what is missing before anything is asked; return where histories come from, which refuses those it lacks.
-
-    Raises ConfigError when no question can be asked.
-    """
-    problems = [*scene_problems(samples, arguments.task),
-                *setting_problems(_checks(arguments, samples[0].scene), len(samples))]
-    refuse_if_hopeless(problems, len(samples))
-    source_of = benchmark_sources(arguments) if arguments.task == EM else None
-    if source_of is not None:
-        problems += history_problems(samples, source_of)
-        refuse_if_hopeless(problems, len(samples))
-    for problem in problems:
-        console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
-    return source_of
+def _problems(arguments: argparse.Namespace, samples: list[Sample], source_of: SourceOf | None) -> list[Problem]:
+    """Return what is missing, before anything is asked."""
+    scenes = scene_problems(samples, arguments.task)
+    scene = "" if scenes else samples[0].scene
+    return [*scenes, *setting_problems(_checks(arguments, scene), len(samples)),
+            *(history_problems(samples, source_of) if source_of is not None else [])]
 
 
 def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]]:
@@ -98,7 +95,8 @@ def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]
     if answerer.model.backend == "openai":  # others may load weights
         checks.append(("answerer", lambda: make_answerer(answerer.answerer, answerer.model)))
     if arguments.task != EM:
-        checks.append(("simulator", lambda: _open_simulator(scene)))
+        if scene:
+            checks.append(("simulator", lambda: _open_simulator(scene)))
         if arguments.through != "process":
             from eqa_nodes.ros.environment import ensure_ros
 

@@ -9,6 +9,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,6 +188,40 @@ def test_a_run_resumed_from_another_commit_names_both(tmp_path: Path, monkeypatc
         run_benchmark(asked, runner, tmp_path)
     last = read_manifest(tmp_path)
     assert (last.commit, last.earlier_commits, last.sessions) == ("bbb", ["aaa"], 3)
+
+
+def test_what_is_answered_is_written_and_not_kept(tmp_path: Path) -> None:
+    """200 answers of 20 kB are 4 MB on the disk, and nothing of that in memory."""
+    asked, _ = plain(200)
+
+    class Wordy(ScriptedRunner):
+        def run(self, sample: Sample) -> EpisodeResult:
+            return EpisodeResult(sample.id, Answer(f"{sample.id} " + 20_000 * "x"))
+
+    kept: list[int] = []
+    tracemalloc.start()
+    try:
+        run_benchmark(asked, Wordy({}), tmp_path, lambda now: kept.append(tracemalloc.get_traced_memory()[0]))
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / PREDICTIONS).stat().st_size > 4_000_000
+    assert kept[-1] - kept[20] < 500_000
+
+
+def test_2044_questions_begin_within_seconds(tmp_path: Path) -> None:
+    asked, _ = plain(2044)
+
+    class Begun(BaseException):
+        pass
+
+    class First(ScriptedRunner):
+        def run(self, sample: Sample) -> EpisodeResult:
+            raise Begun
+
+    begin = time.process_time()
+    with pytest.raises(Begun):
+        run_benchmark(asked, First({}), tmp_path)
+    assert time.process_time() - begin < 4
 
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:

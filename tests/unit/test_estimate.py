@@ -132,8 +132,11 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 0
     assert "about 43 model calls" in capsys.readouterr().out
     monkeypatch.delenv("EQA_VLM_MODEL")
-    assert main([*words, "--answerer", "vlm"]) == 2
-    assert "answerer: 3 questions" in capsys.readouterr().err and not (tmp_path / "run").exists()
+    assert main([*words, "--answerer", "vlm"]) == 1
+    said = capsys.readouterr().out
+    assert "answerer: 3 questions; " in said and "about 43 model calls" in said
+    assert main([*[w for w in words if w != "--dry-run"], "--answerer", "vlm"]) == 2
+    assert "none of the 3 questions can be asked" in capsys.readouterr().err and not (tmp_path / "run").exists()
 
 
 def test_budgets_are_shared_out_among_workers() -> None:
