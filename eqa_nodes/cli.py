@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eqa_nodes import __version__, cli_judges
+from eqa_nodes import __version__
 from eqa_nodes.agents import AGENTS, fill_in
-from eqa_nodes.cli_embodied import tasks
+from eqa_nodes.cli_bench import bench, report
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
   eqa bench run --questions 50 --out runs/a  a scored run; the same line again goes on after a kill
   eqa bench score runs/a && eqa report runs/a
+  eqa bench compare runs/a runs/b            what differs between two runs, and whether it may be chance
   eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
   eqa serve MODEL                            a local model as an endpoint for --answerer vlm
   eqa doctor                                 what works on this machine, and what to do where it does not
@@ -38,8 +39,8 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     _demo(verbs.add_parser("demo", help="answer questions in the built-in house and write a report"))
     _ask(verbs.add_parser("ask", help="ask one question"))
-    _bench(verbs.add_parser("bench", help="run or score a benchmark"))
-    _report(verbs.add_parser("report", help="write the report of a run"))
+    bench(verbs.add_parser("bench", help="run or score a benchmark, or compare two runs"), _chain_options)
+    report(verbs.add_parser("report", help="write the report of a run"))
     history(verbs.add_parser("history", help="look into an episode history, or export it"))
     memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
     replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
@@ -99,91 +100,6 @@ def _ask(p: argparse.ArgumentParser) -> None:
     bag_options(about)
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.ask:ask")
-
-
-def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="VERB")
-    run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
-    run.add_argument("--dataset", default="house", help="house, house-navqa, openeqa, hm-eqa, express, "
-                     "exploraqa (default: house)")
-    run.add_argument("--data", type=Path, metavar="DIR",
-                     help="where a published data set's files lie (default: EQA_DATA)")
-    run.add_argument("--split", default="", help="of the data set (house: train or test; default: test)")
-    run.add_argument("--questions", type=int, default=20, metavar="N", help="how many, 0 = all (default: 20)")
-    run.add_argument("--seed", type=int, default=0)
-    run.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
-    run.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    run.add_argument("--task", choices=("active", "em"), default="active",
-                     help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
-                          "(default: active)")
-    em = run.add_argument_group("task em")
-    em.add_argument("--histories", type=Path, metavar="DIR",
-                    help="holds each history under its name in the data set; house: made where it is not there")
-    views_options(em)
-    _chain_options(run)
-    run.set_defaults(run="eqa_nodes.commands.bench:run")
-    score = verbs.add_parser("score", help="mark the answers of a run and print the table")
-    score.add_argument("out", type=Path, metavar="RUN", help="run directory")
-    cli_judges.score(score)
-    score.set_defaults(run="eqa_nodes.commands.bench:score")
-    cli_judges.agree(verbs.add_parser("agree", help="how far judges and people agree"))
-    cli_judges.robustness(verbs.add_parser("robustness", help="how much a judge depends on its settings"))
-    cli_judges.mark_page(verbs.add_parser("mark-page", help="write a page for people who mark"))
-    tasks(verbs.add_parser("tasks", help="do tasks as EmbodiedEval sets them"))
-    _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
-    _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
-
-
-def _explore(p: argparse.ArgumentParser) -> None:
-    p.description = ("Runs the same questions of the built-in houses under several exploration policies, in process, "
-                     "and writes explore.md: means, 95 % intervals, paired differences. The same line again goes on "
-                     "after a kill.")
-    p.add_argument("--policies", type=_names, metavar="NAME,..",
-                   default=["random", "frontier", "goal", "fine", "snapshot", "topo", "best"],
-                   help="under the first noise (default: all)")
-    p.add_argument("--noisy", type=_names, default=["frontier", "fine", "best"], metavar="NAME,..",
-                   help="also under the other noises (default: frontier,fine,best)")
-    p.add_argument("--noise", type=_names, default=["moderate", "none", "heavy"], metavar="NAME,..",
-                   help="of the labels (default: moderate,none,heavy)")
-    p.add_argument("--ablations", action="store_true", help="also our own policy with each of its parts switched off")
-    p.add_argument("--split", choices=("train", "test"), default="test", help="of the houses (default: test)")
-    p.add_argument("--questions", type=int, default=200, metavar="N", help="how many (default: 200)")
-    p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
-    p.add_argument("--max-steps", type=int, default=400, help="atomic actions of an episode (default: 400)")
-    p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    p.set_defaults(run="eqa_nodes.commands.explore:run")
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
-
-
-def _calibrate(p: argparse.ArgumentParser) -> None:
-    p.description = ("Runs questions of the built-in houses in process and writes calibration.json for "
-                     "agent.calibration, calibration.md and reliability.svg. The same line again goes on after a kill.")
-    p.add_argument("--check", default="", metavar="NAME|FILE", help="check this calibration instead of fitting one")
-    p.add_argument("--risk", type=_numbers, default=(), metavar="R,R,..",
-                   help="with --check: accepted shares of wrong answers, each run with real stops")
-    p.add_argument("--split", choices=("train", "test"), default="train", help="of the houses (default: train)")
-    p.add_argument("--questions", type=int, default=90, metavar="N", help="how many (default: 90)")
-    p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
-    p.add_argument("--noise", type=lambda text: text.split(","), default=["none", "moderate", "heavy", "severe"],
-                   metavar="NAME,..", help="of the labels (default: none,moderate,heavy,severe)")
-    p.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
-    p.add_argument("--max-steps", type=int, default=250, help="atomic actions of an episode (default: 250)")
-    p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    p.set_defaults(run="eqa_nodes.commands.calibrate:run")
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(part) for part in text.split(","))
-
-
-def _report(p: argparse.ArgumentParser) -> None:
-    p.add_argument("out", type=Path, metavar="RUN", help="run directory")
-    p.set_defaults(run="eqa_nodes.commands.bench:report")
 
 
 def _doctor(p: argparse.ArgumentParser) -> None:

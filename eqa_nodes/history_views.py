@@ -211,9 +211,10 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
         shutil.rmtree(part, ignore_errors=True)  # of a process with that number that was killed
         try:
             write_json(part / _INDEX, policy.read(history, part, selection, tick))
-            if not folder.exists():  # another process may have been faster
-                part.rename(folder)
+            part.rename(folder)
         except OSError as error:
+            if folder.exists():  # another process was faster
+                return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
             raise StorageError(f"{part} cannot be written: {error}") from error
         finally:
             shutil.rmtree(part, ignore_errors=True)

@@ -22,20 +22,21 @@ from eqa_nodes.runner import Graph
 class GraphRunner:
     """Runs episodes through one graph, in one process or a process a node; use `close` at the end.
 
-    Gives the same poses, goals and answers as InProcessRunner under the same parameters.
+    Gives the same poses, goals and answers as InProcessRunner under the same parameters. own: where its logs and its
+    parameter file go, by itself `folder`, where bags and memories go: several runners may share that.
     """
 
     def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
-                 isolate: bool = False) -> None:
+                 isolate: bool = False, own: Path | None = None) -> None:
         from eqa_nodes.ros.client import GraphClient
 
         self.folder, self._bags = folder, folder / "bags"
-        own = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
-        merged = {node: {**parameters.get(node, {}), **own.get(node, {})} for node in {*parameters, *own}}
+        folders = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
+        merged = {node: {**parameters.get(node, {}), **folders.get(node, {})} for node in {*parameters, *folders}}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
         self._exit = contextlib.ExitStack()
-        self.graph = self._exit.enter_context(Graph(folder, merged, isolate=isolate))
+        self.graph = self._exit.enter_context(Graph(own or folder, merged, isolate=isolate))
         self.client = self._exit.enter_context(GraphClient(self.graph.environment))
 
     def run(self, sample: Sample) -> EpisodeResult:

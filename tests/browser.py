@@ -26,6 +26,17 @@ def chromium() -> str:
 
 
 @contextmanager
+def browser() -> Iterator[Any]:
+    """Give a browser of playwright, for pages that are asked for one after the other."""
+    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
+    program = chromium()
+    with sync.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@contextmanager
 def open_page(file: Path, size: tuple[int, int] = SCREEN, profile: Path | None = None) -> Iterator[Any]:
     """Give a page of playwright that shows a file. Fails at the end when the page raised, or asked for anything else.
 

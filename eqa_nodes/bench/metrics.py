@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.bench.resampling import resampled_means
+
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
-_BLOCK = 1 << 20  # resampled values held at once
 
 
 class Summary(NamedTuple):
@@ -124,13 +125,16 @@ def goal_condition_success(predicates: Sequence[bool]) -> float:
 
 
 def bootstrap(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000) -> Summary:
-    """Return the mean with its 95 % percentile bootstrap interval over questions; None values are counted, not used."""
+    """Return the mean with its 95 % percentile bootstrap interval over questions; None values are counted, not used.
+
+    The interval is that of eqa_nodes/bench/resampling.py: the same values, seed and resamples are the same interval.
+    """
     given = list(values)
     used = np.asarray([v for v in given if v is not None], dtype=np.float64)
     excluded = len(given) - used.size
     if used.size == 0:
         return Summary(None, None, None, 0, excluded)
-    low, high = np.percentile(_resampled_means(used, seed, resamples), [2.5, 97.5])
+    low, high = np.percentile(resampled_means(used, seed, resamples), [2.5, 97.5])
     return Summary(float(used.mean()), float(low), float(high), int(used.size), excluded)
 
 
@@ -143,12 +147,3 @@ def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed
     if len(a) != len(b):
         raise ValueError(f"paired values must belong to the same questions, got {len(a)} and {len(b)}")
     return bootstrap([None if x is None or y is None else x - y for x, y in zip(a, b, strict=True)], seed, resamples)
-
-
-def _resampled_means(values: np.ndarray, seed: int, resamples: int) -> np.ndarray:
-    """Return (resamples,) float64 means of samples drawn with replacement from `values` (n,)."""
-    rng = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // values.size)
-    blocks = [values[rng.integers(0, values.size, (min(rows, resamples - at), values.size))].mean(axis=1)
-              for at in range(0, resamples, rows)]
-    return np.concatenate(blocks)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from eqa_nodes.core.codec import decode, dumps
+from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer
@@ -69,12 +70,17 @@ def read_predictions(out: Path) -> Loaded:
     return Loaded(predictions, data[whole:].decode(errors="replace"), whole)
 
 
+def _id_of(line: bytes) -> str:
+    return str(json.loads(line)["id"])
+
+
 class PredictionWriter:
     """Appends predictions; only one process at a time may (StorageError for the second)."""
 
     def __init__(self, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
-        self._file = (out / PREDICTIONS).open("ab")
+        self._path = out / PREDICTIONS
+        self._file = self._path.open("ab")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -92,6 +98,17 @@ class PredictionWriter:
         self._file.write(dumps(prediction).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
+
+    def put_in_order(self, ids: Sequence[str]) -> None:
+        """Write the file anew, one line a question, in the order of `ids`; the last thing that a run does with it.
+
+        A crash leaves the old file or the new one; both hold every answer.
+        """
+        path = self._path
+        lines = {_id_of(line): line for line in path.read_bytes().splitlines(keepends=True)}
+        order = [name for name in ids if name in lines]
+        if list(lines) != order or sum(map(len, lines.values())) != path.stat().st_size:
+            write_bytes(path, b"".join(lines[name] for name in order))
 
     def __enter__(self) -> PredictionWriter:
         return self

@@ -40,7 +40,7 @@ class QuestionScore:
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
     a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
     normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
-    for, where the data set says it.
+    for, where the data set says it. judged: whether it asks for an answer; a task may be scored by its predicates alone.
     """
 
     id: str
@@ -69,6 +69,12 @@ class QuestionScore:
     time_error_s: float | None = None
     allowed_steps: int | None = None
     expects: str = ""
+    judged: bool = True
+
+    @property
+    def unscored(self) -> bool:
+        """Whether there is an answer to mark, and the judge could not."""
+        return self.judged and self.sigma is None and self.status != "failed"
 
 
 class _Arrival(NamedTuple):
@@ -98,7 +104,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
-        str(sample.metadata.get("expects", "")))
+        str(sample.metadata.get("expects", "")), bool(sample.answer))
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:

@@ -19,6 +19,8 @@ from eqa_nodes.bench.drawing_why import Why, why_of
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import Prediction, read_predictions
 from eqa_nodes.bench.question_score import QuestionScore
+from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.report_index import Line, bars_of, costs_of, failures_of, line_of, mark_of
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.scores import SCORES, Scores, read_scores
@@ -30,7 +32,8 @@ from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Keyframe
 
 REPORT = "report.html"
-EMBED_UP_TO = 40  # episodes; above that images lie beside the page, which a browser then loads one by one
+PAGES = "report"  # folder of episodes' pages and their images
+EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
 _OUTLINES = 6  # things outlined in an evidence image
@@ -73,38 +76,56 @@ class Card:
 
     @property
     def mark(self) -> str:
-        """Return the mark as a class of the page: 1..5, failed, unscored or unmarked (not scored yet)."""
-        if self.prediction.failed:
-            return "failed"
-        if self.score is None:
-            return "unmarked"
-        return "unscored" if self.score.sigma is None else f"{self.score.sigma:.0f}"
+        """Return the mark as a class of the page."""
+        return mark_of(self.prediction, self.score)
 
 
 def write_report(run: Path) -> Path:
     """Write report.html into a run directory and return its path.
 
     Needs manifest, questions and predictions (StorageError without); scores and traces are shown where they are there.
+    Up to EMBED_UP_TO episodes stand on the page itself; more have a page each in report/, made one after the other.
     """
     samples, predictions = read_samples(run / SAMPLES), read_predictions(run).predictions
     scores = read_scores(run) if (run / SCORES).exists() else None
     marks = {q.id: q for q in scores.questions} if scores else {}
     asked = [s for s in samples if s.id in predictions]
-    images = _Images(run, embed=len(asked) <= EMBED_UP_TO)
-    cards = [_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1)]
-    page = _render(run, cards, scores, len(samples))
-    write_bytes(run / REPORT, page.encode())
+    embed = len(asked) <= EMBED_UP_TO
+    images = _Images(run, embed)
+    lines = [line_of(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
+             for n, s in enumerate(asked, 1)]
+    each = (_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1))
+    templates, cards = _templates(), list(each) if embed else []
+    for card in each:
+        page = templates.get_template("episode.html.j2").render(
+            card=card, before=_page(card.number - 1) if card.number > 1 else "",
+            after=_page(card.number + 1) if card.number < len(asked) else "")
+        write_bytes(run / PAGES / _page(card.number), page.encode())
+    write_bytes(run / REPORT, _render(templates, run, lines, cards, scores, len(samples)).encode())
     return run / REPORT
 
 
-def _render(run: Path, cards: Sequence[Card], scores: Scores | None, total: int) -> str:
+def _page(number: int) -> str:
+    return f"episode-{number:04d}.html"
+
+
+def _templates() -> Environment:
     environment = Environment(loader=PackageLoader("eqa_nodes.bench"), autoescape=select_autoescape(["j2", "html"]),
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
+    environment.globals["path_gradient"] = stops
+    return environment
+
+
+def _render(templates: Environment, run: Path, lines: Sequence[Line], cards: Sequence[Card], scores: Scores | None,
+            total: int) -> str:
     table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
-    return environment.get_template("report.html.j2").render(
-        cards=cards, scores=scores, manifest=read_manifest(run), total=total, path_gradient=stops,
+    manifest = read_manifest(run)
+    return templates.get_template("report.html.j2").render(
+        lines=lines, cards=cards, scores=scores, manifest=manifest, total=total,
         headings=[c.heading for c in COLUMNS], table=table, notes=footnotes(scores) if scores else [],
+        published=sentences(scores, manifest) if scores else [], bars=bars_of(scores) if scores else [],
+        costs=costs_of(lines), failures=failures_of(lines),
         summary=dict(zip((c.heading for c in COLUMNS), table[0], strict=True)) if table else {})
 
 
@@ -156,7 +177,7 @@ def _outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
 
 
 class _Images:
-    """Gives the page its images: inside it, or as files in report/ beside it."""
+    """Gives pages their images: inside them, or as files in report/."""
 
     def __init__(self, run: Path, embed: bool) -> None:
         self._run, self._embed = run, embed
@@ -169,8 +190,8 @@ class _Images:
             return Picture("", f"{caption}: image cannot be read ({error})", proves)
         if self._embed:
             return Picture("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
-        name = f"report/{hashlib.sha256(data).hexdigest()[:20]}.jpg"
-        write_bytes(self._run / name, data)
+        name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
+        write_bytes(self._run / PAGES / name, data)
         return Picture(name, caption, proves)
 
 

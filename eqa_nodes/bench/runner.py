@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from eqa_nodes.bench.clock import answer_since, begin_of, trace_since
 from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
@@ -49,13 +51,17 @@ class EpisodeRunner(Protocol):
 
 
 class Progress(NamedTuple):
-    """After each question: how far the run is; note: what a person should know (one line, may be empty)."""
+    """After each question: how far the run is; note: what a person should know (one line, may be empty).
+
+    before: at the start of a resumed run, what earlier sittings asked.
+    """
 
     done: int
     total: int
     failed: int
     prediction: Prediction | None
     note: str = ""
+    before: tuple[Prediction, ...] = ()
 
 
 class RunSummary(NamedTuple):
@@ -74,18 +80,63 @@ class RunSummary(NamedTuple):
         return 1 if self.unexpected else 0
 
 
+class Task(NamedTuple):
+    """A question to ask: its place in the data set. refusal: what the preflight says of it, None = it can be asked."""
+
+    place: int
+    sample: Sample
+    refusal: Answer | None = None
+
+
+class Asking(NamedTuple):
+    """What everybody who asks must know: the run directory, and whether each question is asked blind as well.
+
+    since_begin: stamps count from the begin of each episode; of recorded histories they stay as they are.
+    """
+
+    out: Path
+    blind: bool = True
+    since_begin: bool = True
+
+
+class Engine(Protocol):
+    """Who asks: this process (InLine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
+
+    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+        """Ask every task once and yield its prediction as soon as it is there, in any order."""
+
+
+class InLine:
+    """Asks one question after the other in this process."""
+
+    def __init__(self, runner: EpisodeRunner) -> None:
+        self._runner = runner
+
+    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+        """Ask in order."""
+        for task in tasks:
+            yield ask(task, self._runner, asking)
+
+
 def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
-                  progress: Callable[[Progress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
-                  model: str = "", config: Mapping[str, object] | None = None, blind: bool = True,
-                  retry_failed: bool = False, task: str = ACTIVE,
-                  preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
+                  progress: Callable[[Progress], None] = lambda progress: None, **options: Any) -> RunSummary:
+    """Ask in this process; options and errors are those of `run_with`."""
+    return run_with(InLine(runner), samples, out, progress, **options)
+
+
+def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
+             progress: Callable[[Progress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
+             model: str = "", config: Mapping[str, object] | None = None, blind: bool = True,
+             retry_failed: bool = False, task: str = ACTIVE,
+             preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
     """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
 
     An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
     the run goes on either way. retry_failed: ask failed questions again. preflight: raises EqaError for a question
     that cannot be answered, such as one whose history is missing: it has failed before any question is asked.
-    Raises ConfigError for samples that cannot be run or a directory that holds another run, StorageError when the
-    directory cannot be written.
+    Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
+    questions, so that it does not tell who asked. Raises ConfigError for samples that cannot be run or a directory
+    that holds another run, StorageError when the directory cannot be written.
     """
     check_samples(samples)
     if task == ACTIVE:
@@ -94,27 +145,46 @@ def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
         begin_manifest(out, dataset, samples, seed=seed, model=model, config=config, task=task)
         write_samples(out / SAMPLES, samples)
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
-        predictions = [have[s.id] for s in samples if s.id in have]
-        resumed, dropped = len(predictions), writer.before.dropped
-        if resumed or dropped:
-            progress(Progress(resumed, len(samples), _count_failed(predictions), None, _resume_note(resumed, dropped)))
-
-        def ended(prediction: Prediction) -> None:
-            predictions.append(prediction)
-            writer.append(prediction)
-            progress(Progress(len(predictions), len(samples), _count_failed(predictions), prediction, prediction.note))
-
-        left = [(index, sample) for index, sample in enumerate(samples) if sample.id not in have]
-        impossible = {sample.id: error for _, sample in left if (error := _refusal(sample, preflight)) is not None}
-        for _, sample in left:
-            if sample.id in impossible:
-                ended(_failed(sample, impossible[sample.id], runner, blind))
-        for index, sample in left:
-            if sample.id not in impossible:
-                ended(_ask(sample, index, runner, out, blind))
+        count = _Count(len(samples), progress)
+        count.resume([have[s.id] for s in samples if s.id in have], writer.before.dropped)
+        left = [Task(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
+        checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
+        del have, left
+        checked.sort(key=lambda task: task.refusal is None)
+        with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
+            for prediction in predictions:
+                writer.append(prediction)
+                count.add(prediction)
+        writer.put_in_order([sample.id for sample in samples])
     finish_manifest(out, finished=utc_now())
-    return RunSummary(len(samples), len(samples) - resumed, resumed, _count_failed(predictions),
-                      sum(bool(p.traceback) for p in predictions), dropped)
+    return RunSummary(len(samples), len(checked), len(samples) - len(checked), count.failed, count.unexpected,
+                      writer.before.dropped)
+
+
+class _Count:
+    """Counts predictions without keeping them, and tells the listener."""
+
+    def __init__(self, total: int, listener: Callable[[Progress], None]) -> None:
+        self._total, self._listener = total, listener
+        self.done = self.failed = self.unexpected = 0
+
+    def resume(self, before: Sequence[Prediction], dropped: str) -> None:
+        """Count what an earlier sitting asked, and say so."""
+        for prediction in before:
+            self._count(prediction)
+        if before or dropped:
+            self._listener(Progress(self.done, self._total, self.failed, None, _resume_note(len(before), dropped),
+                                    tuple(before)))
+
+    def add(self, prediction: Prediction) -> None:
+        """Count a question that has ended."""
+        self._count(prediction)
+        self._listener(Progress(self.done, self._total, self.failed, prediction, prediction.note))
+
+    def _count(self, prediction: Prediction) -> None:
+        self.done += 1
+        self.failed += prediction.failed
+        self.unexpected += bool(prediction.traceback)
 
 
 def episode_folder(index: int, sample_id: str) -> str:
@@ -122,44 +192,43 @@ def episode_folder(index: int, sample_id: str) -> str:
     return f"{EPISODES}/{index:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '_', sample_id)[:60]}"
 
 
-def _ask(sample: Sample, index: int, runner: EpisodeRunner, out: Path, blind: bool) -> Prediction:
-    """Run one episode; whatever goes wrong ends in the prediction."""
+def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:
+    """Run one episode and write its trace; whatever goes wrong ends in the prediction."""
+    sample = task.sample
     try:
+        if task.refusal is not None:
+            return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
         result = runner.run(sample)
-        guess = _blind(sample, runner) if blind else None
-        prediction = _prediction(sample, index, result, guess, out)
+        guess = _blind(sample, runner) if asking.blind else None
+        prediction = _prediction(task, result, guess, asking)
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
-        return _failed(sample, error, runner, blind)
+        return Prediction(sample.id, failure(error), blind=_blind(sample, runner) if asking.blind else None)
     except Exception as error:
-        return Prediction(sample.id, _internal(error), traceback=traceback.format_exc())
+        return Prediction(sample.id, failure(error), traceback=traceback.format_exc())
 
 
-def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> EqaError | None:
+def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | None:
     try:
         preflight(sample)
     except EqaError as error:
-        return error
+        return failure(error)
     return None
 
 
-def _failed(sample: Sample, error: EqaError, runner: EpisodeRunner, blind: bool) -> Prediction:
-    return Prediction(sample.id, Answer(abstained=True, error=error.code, message=_message(error)),
-                      blind=_blind(sample, runner) if blind else None)
-
-
-def _prediction(sample: Sample, index: int, result: EpisodeResult, blind: Answer | None, out: Path) -> Prediction:
-    if result.sample_id != sample.id:
-        raise ValueError(f"asked question {sample.id!r}, got the answer to {result.sample_id!r}")
-    trace, note = "", ""
+def _prediction(task: Task, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
+    if result.sample_id != task.sample.id:
+        raise ValueError(f"asked question {task.sample.id!r}, got the answer to {result.sample_id!r}")
+    file, note, begin = "", "", begin_of(result.trace) if asking.since_begin else 0
     if result.trace is not None:
-        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(result.trace.refused.items()))
-        trace = f"{episode_folder(index, sample.id)}/trace.zip"
-        save_trace(out / trace, result.trace)
-    bag = "" if result.bag is None else _relative(result.bag, out)
-    return Prediction(sample.id, result.answer, result.final_pose, trace, bag, blind=blind, note=note,
-                      predicates=result.predicates)
+        trace = trace_since(result.trace, begin)
+        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(trace.refused.items()))
+        file = f"{episode_folder(task.place, task.sample.id)}/trace.zip"
+        save_trace(asking.out / file, trace)
+    bag = "" if result.bag is None else _relative(result.bag, asking.out)
+    return Prediction(task.sample.id, answer_since(result.answer, begin), result.final_pose, file, bag, blind=blind,
+                      note=note, predicates=result.predicates)
 
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
@@ -167,24 +236,18 @@ def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
     try:
         return runner.blind(sample)
     except EqaError as error:
-        return Answer(abstained=True, error=error.code, message=_message(error))
+        return failure(error)
 
 
-def _internal(error: Exception) -> Answer:
-    return Answer(abstained=True, error=ErrorCode.INTERNAL, message=_message(error))
-
-
-def _message(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def failure(error: Exception) -> Answer:
+    """Return the answer of a question that ended in an error; one that nobody raised on purpose is INTERNAL."""
+    code = error.code if isinstance(error, EqaError) else ErrorCode.INTERNAL
+    return Answer(abstained=True, error=code, message=f"{type(error).__name__}: {error}")
 
 
 def _relative(path: Path, out: Path) -> str:
     path, out = path.resolve(), out.resolve()
     return str(path.relative_to(out) if path.is_relative_to(out) else path)
-
-
-def _count_failed(predictions: Sequence[Prediction]) -> int:
-    return sum(p.failed for p in predictions)
 
 
 def _resume_note(resumed: int, dropped: str) -> str:

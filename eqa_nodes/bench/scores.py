@@ -93,7 +93,7 @@ def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -
         return sum(q.status == status for q in questions)
 
     no_way = [q for q in questions if q.reachable is False]
-    unscored = sum(q.sigma is None and q.status != "failed" and not q.predicates for q in questions)
+    unscored = sum(q.unscored for q in questions)
     values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
     means = {m: metrics.bootstrap(v, seed, RESAMPLES) for m, v in values.items()}
     means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES)

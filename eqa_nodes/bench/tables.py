@@ -10,7 +10,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from eqa_nodes.bench.manifest import Manifest
 from eqa_nodes.bench.metrics import Summary
+from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.scores import Row, Scores
 
 
@@ -61,8 +63,8 @@ _WIDE = 120  # characters that the whole table needs
 class ScoreTable:
     """The table for a terminal: in one piece where that fits, else marks above costs; then its footnotes."""
 
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
+    def __init__(self, scores: Scores, manifest: Manifest) -> None:
+        self._scores, self._manifest = scores, manifest
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         title = f"{self._scores.dataset or 'questions'}, judge {self._scores.judge}"
@@ -71,7 +73,7 @@ class ScoreTable:
         else:
             yield self._part(COLUMNS[:_COSTS], title)
             yield self._part((COLUMNS[0], *COLUMNS[_COSTS:]), "")
-        for note in footnotes(self._scores):
+        for note in footnotes(self._scores) + sentences(self._scores, self._manifest):
             yield Text(f" {note}", style="dim")
 
     def _part(self, columns: Sequence[Column], title: str) -> Table:
@@ -85,9 +87,9 @@ class ScoreTable:
         return table
 
 
-def rich_table(scores: Scores) -> ScoreTable:
-    """Return the table for a terminal of any width."""
-    return ScoreTable(scores)
+def rich_table(scores: Scores, manifest: Manifest) -> ScoreTable:
+    """Return the table for a terminal of any width, with the published numbers that stand beside it."""
+    return ScoreTable(scores, manifest)
 
 
 def footnotes(scores: Scores) -> list[str]:

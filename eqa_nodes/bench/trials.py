@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from multiprocessing import get_context
@@ -21,6 +20,7 @@ from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.workers import one_thread_each
 from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.stopping import Support, Weighed
@@ -120,7 +120,7 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
              if (left := [s for s in house if (arm.name, s.id) not in have])]
     progress(len(have))
     if tasks:
-        with _one_thread_each(), get_context("spawn").Pool(min(workers, len(tasks))) as pool:
+        with one_thread_each(), get_context("spawn").Pool(min(workers, len(tasks))) as pool:
             for trials in pool.imap_unordered(_carry_out, tasks):
                 _append(out / TRIALS, trials)
                 have.update({(t.arm, t.question): t for t in trials})
@@ -136,20 +136,6 @@ def read_trials(out: Path) -> list[Trial]:
         return [decode(Trial, json.loads(line)) for line in lines if line.endswith("\n")]
     except (ValueError, StorageError) as error:
         raise StorageError(f"{path} is broken: {error}. Remove it to run the trials again") from error
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that start in here compute with one thread each: they share the processors already."""
-    name = "NUMBA_NUM_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(name)
-        if before is not None:
-            os.environ[name] = before
 
 
 def _append(path: Path, trials: Sequence[Trial]) -> None:

@@ -98,6 +98,10 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "tokens": lambda q: float(q.tokens),
 }
 
+# Those that are shares of 1: tables show them as percentages.
+SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
+                               "tokens"}
+
 
 def value_of(q: QuestionScore, name: str) -> float | None:
     """A failed question has no value in any mean; OpenEQA's own scorer would give it the lowest mark."""

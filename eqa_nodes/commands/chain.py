@@ -77,8 +77,12 @@ def _robot(image: str) -> Robot:
     return replace(robot, camera=replace(robot.camera, width=width, height=height))
 
 
-def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[[Progress], None]) -> EpisodeRunner:
-    """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function."""
+def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[[Progress], None],
+                own: Path | None = None) -> EpisodeRunner:
+    """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function.
+
+    folder: of the run; own: where this one of several workers keeps its logs (default: folder).
+    """
     parameters = parameters_of(arguments, folder)
     limits = limits_of(arguments)
     if is_function(arguments.agent):
@@ -93,4 +97,4 @@ def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[
     from eqa_nodes.in_graph import GraphRunner
 
     return GraphRunner(folder, parameters, limits, arguments.force_guess, listener,
-                       isolate=arguments.through == "isolated")
+                       isolate=arguments.through == "isolated", own=own)

@@ -16,7 +16,7 @@ from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
-from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
+from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.from_history import Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.navqa import NavqaRunner
@@ -90,27 +90,6 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
         return found
 
     return source_of
-
-
-def check_histories(samples: list[Sample], source_of: Callable[[Sample], Source]) -> str:
-    """Return a line about questions whose history is missing, "" where there is none.
-
-    Raises ConfigError when it is missing for all of them.
-    """
-    missing = [(sample, error) for sample in samples if (error := _refused(sample, source_of)) is not None]
-    if not missing:
-        return ""
-    histories = len({history_of(sample) for sample, _ in missing})
-    line = f"{len(missing)} of {len(samples)} questions fail for want of {histories} histories; the first: " \
-           f"{missing[0][1]}"
-    if len(missing) == len(samples):
-        raise ConfigError(line)
-    return line
-
-
-def _refused(sample: Sample, source_of: Callable[[Sample], Source]) -> EqaError | None:
-    found = _tried(lambda: source_of(sample))
-    return found if isinstance(found, EqaError) else None
 
 
 def _tried(make: Callable[[], Source]) -> Source | EqaError:

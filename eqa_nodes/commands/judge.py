@@ -34,7 +34,7 @@ def judging(arguments: argparse.Namespace) -> Iterator[Judge]:
     with CachedJudge(judge, arguments.out / MARKS, arguments.retry_unscored) as cached:
         with _bar(console) as say:
             marked = mark_run(arguments.out, cached, _threads(arguments), 0, lambda *done: say(cached.name, *done))
-        for note in dict.fromkeys(q.note for q in marked if q.sigma is None and q.status != "failed"):
+        for note in dict.fromkeys(q.note for q in marked if q.unscored):
             console.print(f"unscored: {note}", style="yellow", markup=False, soft_wrap=True)
         console.print(f"{cached.asked} answers marked, the others were before: {arguments.out / MARKS}",
                       markup=False, soft_wrap=True)

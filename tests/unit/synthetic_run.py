@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from PIL import Image, ImageDraw
 
 from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.scores import Row, read_scores
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.geometry import Pose2
@@ -120,3 +122,29 @@ def make_run(out: Path) -> Path:
     """Play pass 1 into a directory and return it."""
     run_benchmark(samples(), scripted(), out, dataset="house", config={"policy": "frontier"})
     return out
+
+
+def plain(n: int) -> tuple[list[Sample], ScriptedRunner]:
+    """Return n questions, and a runner that answers each with a cup."""
+    asked = [Sample(f"q{i}", "What is it?", "a cup", start=Pose2(0, 0, 0), target=(1.0, 0.0), reference_steps=4,
+                    reference_metres=1.0) for i in range(n)]
+    return asked, ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup", 0.9)) for s in asked})
+
+
+@dataclass
+class FakeFacts:
+    """Distances by a rule, and one grounding mark for every view."""
+
+    distance: Callable[[tuple[float, ...], tuple[float, ...]], float]
+    delta: float | None = None
+
+    def geodesic(self, scene: str, a: tuple[float, ...], b: tuple[float, ...]) -> float:
+        return self.distance(a, b)
+
+    def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
+        return self.delta
+
+
+def overall(out: Path) -> Row:
+    """Return the first row of a run's scores."""
+    return read_scores(out).rows[0]

@@ -99,12 +99,43 @@ def test_interval_has_the_width_that_theory_gives() -> None:
     assert s[1:3] == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.006)
 
 
-def test_same_seed_same_interval_also_when_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_seed_same_interval() -> None:
     values = [i / 99 for i in range(100)]
-    whole = metrics.bootstrap(values, seed=5)
-    assert whole == metrics.bootstrap(values, seed=5) != metrics.bootstrap(values, seed=6)
-    monkeypatch.setattr(metrics, "_BLOCK", 1000)
-    assert metrics.bootstrap(values, seed=5) == whole
+    assert metrics.bootstrap(values, seed=5) == metrics.bootstrap(values, seed=5) != metrics.bootstrap(values, seed=6)
+
+
+@given(MARKS, st.sampled_from([0.0, 0.5, 1.0]), LENGTHS, LENGTHS, st.floats(0.01, 100))
+def test_every_score_is_a_share_and_no_unit_of_length_matters(sigma: float, delta: float, reference: float,
+                                                              taken: float, unit: float) -> None:
+    whole = (metrics.openeqa_e(sigma, reference, taken), metrics.express_e_path(sigma, delta, reference, taken),
+             metrics.weighted_confidence((sigma - 1) / 4, reference, taken), metrics.spl(True, reference, taken),
+             metrics.path_ratio(reference, taken))
+    scaled = (metrics.openeqa_e(sigma, unit * reference, unit * taken),
+              metrics.express_e_path(sigma, delta, unit * reference, unit * taken),
+              metrics.weighted_confidence((sigma - 1) / 4, unit * reference, unit * taken),
+              metrics.spl(True, unit * reference, unit * taken), metrics.path_ratio(unit * reference, unit * taken))
+    assert all(0 <= value <= 1 for value in whole)
+    assert scaled == pytest.approx(whole, abs=1e-9)
+
+
+@given(MARKS, LENGTHS, LENGTHS)
+def test_grounding_orders_express_scores(sigma: float, reference: float, taken: float) -> None:
+    none, half, full = (metrics.express_e_path(sigma, delta, reference, taken) for delta in (0.0, 0.5, 1.0))
+    assert none == 0 and half == pytest.approx(full / 2) and full <= metrics.express_c_star(sigma)
+    assert metrics.express_c(sigma, 1.0) == metrics.express_c_star(sigma) >= metrics.openeqa_c(sigma)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+def test_a_task_succeeds_exactly_when_all_of_its_goals_hold(predicates: list[bool]) -> None:
+    share = metrics.goal_condition_success(predicates)
+    assert 0 <= share <= 1 and metrics.task_success(predicates) == (share == 1)
+    assert share == metrics.goal_condition_success(sorted(predicates))
+
+
+@given(LENGTHS, LENGTHS)
+def test_arriving_is_a_matter_of_distance_alone(a: float, b: float) -> None:
+    assert metrics.arrived(min(a, b)) >= metrics.arrived(max(a, b))
+    assert metrics.spl(False, a, b) == 0
 
 
 def test_paired_difference_cancels_what_is_common() -> None:

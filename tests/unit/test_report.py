@@ -29,7 +29,7 @@ from tests.unit.synthetic_run import answers, make_run, path, trace
 class Elements(HTMLParser):
     """Counts elements, collects addresses, and notices what is not closed."""
 
-    VOID = frozenset(("meta", "img", "line", "circle", "polyline", "polygon", "image", "path", "br", "use"))
+    VOID = frozenset(("meta", "img", "line", "circle", "polyline", "polygon", "image", "path", "br", "use", "rect"))
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Elements(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names.append(tag)
         self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href")]
-        if not (self.get_starttag_text() or "").endswith("/>") and tag not in ("meta", "img"):
+        if not (self.get_starttag_text() or "").endswith("/>") and tag not in ("meta", "img", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -62,10 +62,10 @@ def test_page_is_whole_and_needs_no_network(run: Path) -> None:
     elements = Elements(page)
     assert not elements.open
     assert elements.names.count("article") == 5
-    assert elements.names.count("svg") == 3 * (1 + 1 + 3)  # map, ground of the pictures, three decisions
+    assert elements.names.count("svg") == 3 * (1 + 1 + 3) + 4  # map, ground, three decisions; bars with a mark
     assert all(a.startswith(("data:image/", "#q")) for a in elements.addresses)
+    assert elements.names.count("script") == 1 and "<form class=\"filter\" hidden>" in page
     assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", page)
-    assert elements.names.count("script") == 0
 
 
 def test_page_tells_what_happened(run: Path) -> None:
@@ -90,9 +90,18 @@ def test_same_run_same_page(run: Path) -> None:
 
 def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "EMBED_UP_TO", 2)
-    files = [a for a in Elements(write_report(run).read_text()).addresses if a.startswith("report/")]
-    assert files
-    assert all((run / name).read_bytes()[:2] == b"\xff\xd8" for name in files)
+    whole = Elements(write_report(run).read_text())
+    assert whole.names.count("article") == 0 and not whole.open
+    assert sorted(set(whole.addresses)) == [f"report/episode-{n:04d}.html" for n in range(1, 6)]
+    images = 0
+    for address in set(whole.addresses):
+        page = Elements((run / address).read_text())
+        assert page.names.count("article") == 1 and not page.open
+        for name in page.addresses:
+            if not name.startswith(("data:", "#")):
+                assert (run / "report" / name.partition("#")[0]).exists(), name
+                images += name.endswith(".jpg")
+    assert images == 2 * (1 + 8) + 8  # one of the three was not answered, so nothing proves it
 
 
 def test_a_run_that_is_not_scored_yet_is_shown(tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""What a run lacks, found before its first episode: each kind of problem once, with its count and its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from eqa_nodes.bench.samples import ACTIVE, RUNNABLE, Sample, history_of
+from eqa_nodes.core.errors import ConfigError, EqaError
+
+Check = Callable[[], object]  # raises EqaError
+
+
+class Problem(NamedTuple):
+    """One kind of problem. questions: how many it stops; first: one of them with its message; remedy: what to do."""
+
+    kind: str
+    questions: int
+    first: str
+    remedy: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return one line."""
+        return f"{self.kind}: {self.questions} questions; {self.first}" + (f". {self.remedy}" if self.remedy else "")
+
+
+def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
+    """Return what stands between a robot and its scenes, by simulator."""
+    if task != ACTIVE:
+        return []
+    lost: dict[str, list[Sample]] = {}
+    for sample in samples:
+        if sample.simulator not in RUNNABLE:
+            lost.setdefault(sample.simulator, []).append(sample)
+    return [Problem(f"simulator {name} is not built in", len(group),
+                    f"{len({s.scene for s in group})} scenes, the first {group[0].scene!r}",
+                    f"run a data set of {', '.join(RUNNABLE)}, or --task em on recorded histories")
+            for name, group in lost.items()]
+
+
+def history_problems(samples: Sequence[Sample], source_of: Callable[[Sample], object]) -> list[Problem]:
+    """Return which histories are missing or unreadable, by the data set they belong to and the kind of error."""
+    lost: dict[str, list[tuple[Sample, EqaError]]] = {}
+    for sample in samples:
+        error = _raised(lambda sample=sample: source_of(sample))  # type: ignore[misc]
+        if error is not None:
+            family = history_of(sample).split("/", 1)[0]
+            lost.setdefault(f"histories of {family} ({type(error).__name__})", []).append((sample, error))
+    return [Problem(kind, len(group), f"{len({history_of(s) for s, _ in group})} histories, the first: {group[0][1]}")
+            for kind, group in lost.items()]
+
+
+def setting_problems(checks: Iterable[tuple[str, Check]], questions: int) -> list[Problem]:
+    """Return which settings cannot work; each stops every question."""
+    return [Problem(kind, questions, str(error)) for kind, check in checks if (error := _raised(check)) is not None]
+
+
+def refuse_if_hopeless(problems: Sequence[Problem], questions: int) -> None:
+    """Raise ConfigError with every problem when no question can be asked."""
+    if sum(p.questions for p in problems) >= questions:
+        lines = "; ".join(p.line for p in problems)
+        raise ConfigError(f"none of the {questions} questions can be asked. {lines}")
+
+
+def _raised(check: Check) -> EqaError | None:
+    try:
+        check()
+    except EqaError as error:
+        return error
+    return None

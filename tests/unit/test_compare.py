@@ -1,0 +1,174 @@
+"""Two runs side by side: pairs, intervals, chance, and what may not be compared."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from eqa_nodes.bench.compare import compare
+from eqa_nodes.bench.compare_tables import ComparisonTable, markdown
+from eqa_nodes.bench.judges import Mark
+from eqa_nodes.bench.resampling import holm, sign_flip_p
+from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.scores import score_run
+from eqa_nodes.bench.scripted import ScriptedRunner
+from eqa_nodes.cli import main
+from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
+from eqa_nodes.core.types import Answer, Receipt
+
+DIFFERENCES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=9)
+
+
+class MarkJudge:
+    """Gives the mark that the answer says; "?" cannot be marked."""
+
+    sees = False
+
+    def __init__(self, name: str = "by number") -> None:
+        self.name, self.version = name, "1" * 64
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+        return Mark(None) if answer_text == "?" else Mark(float(answer_text or 1))
+
+
+def played(out: Path, marks: Sequence[str], judge: str = "by number", first: int = 0, steps: int = 10) -> Path:
+    """Score a run whose answers name their marks: "" abstains, "!" fails, "?" is unscored."""
+    samples = [Sample(f"q{n}", f"What is {n}?", "a cup", category="even" if n % 2 == 0 else "odd", reference_steps=5,
+                      reference_metres=2.0) for n in range(first, first + len(marks))]
+    receipt = Receipt(steps=steps, metres=4.0)
+    results = {s.id: ModelError("no reply") if m == "!" else EpisodeResult(s.id, Answer(m, abstained=not m,
+                                                                                       receipt=receipt))
+               for s, m in zip(samples, marks, strict=True)}
+    run_benchmark(samples, ScriptedRunner(results), out, dataset="house", model=out.name)
+    score_run(out, MarkJudge(judge))
+    return out
+
+
+def test_means_differences_and_chance_by_hand(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "5555554!"), played(tmp_path / "b", "3353355" "5")
+    found = compare(a, b)
+    row = next(d for d in found.differences if d.metric == "openeqa_c")
+    pairs = [(1.0, 0.5), (1.0, 0.5), (1.0, 1.0), (1.0, 0.5), (1.0, 0.5), (1.0, 1.0), (0.75, 1.0)]
+    assert row.a == pytest.approx(sum(x for x, _ in pairs) / 7) and row.b == pytest.approx(sum(y for _, y in pairs) / 7)
+    assert row.difference.n == 7 and row.difference.mean == pytest.approx(1.75 / 7)
+    sizes = [0.5] * 4 + [0.25]
+    sums = [abs(sum(s * d for s, d in zip(signs, sizes, strict=True)))
+            for signs in itertools.product((1, -1), repeat=5)]
+    assert row.p == pytest.approx(sum(s >= 1.75 for s in sums) / len(sums))
+    assert row.adjusted >= row.p and found.common == 8
+    assert found.a.without["failed"] == ("q7",) and found.b.without["failed"] == () and found.both["failed"] == 0
+    assert "steps" not in {d.metric for d in found.differences}  # equal everywhere
+    assert {d.category for d in found.categories} == {"even", "odd"}
+
+
+def test_who_failed_abstained_or_was_unscored_where(tmp_path: Path) -> None:
+    found = compare(played(tmp_path / "a", ["5", "!", "", "?", "!"]), played(tmp_path / "b", ["!", "!", "5", "5", ""]))
+    assert found.a.without == {"failed": ("q4",), "abstained": ("q2",), "unscored": ("q3",)}
+    assert found.b.without == {"failed": ("q0",), "abstained": ("q4",), "unscored": ()}
+    assert found.both == {"failed": 1, "abstained": 0, "unscored": 0}
+
+
+def test_different_judges_are_refused_unless_asked_for(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "35", judge="another")
+    with pytest.raises(ConfigError, match=r"different judges, by number .* and another .*--any-judge"):
+        compare(a, b)
+    assert "different judges" in compare(a, b, any_judge=True).notes[0]
+
+
+def test_other_selections_are_compared_on_what_both_asked(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "5555"), played(tmp_path / "b", "3333", first=2)
+    found = compare(a, b)
+    assert found.common == 2 and "the 2 that both asked" in found.notes[0]
+    with pytest.raises(ConfigError, match="no scored question in common"):
+        compare(a, played(tmp_path / "c", "33", first=9))
+    other = [replace(Sample("q0", "What is it?", "a mug"))]
+    run_benchmark(other, ScriptedRunner({"q0": EpisodeResult("q0", Answer("5"))}), tmp_path / "d", dataset="house")
+    score_run(tmp_path / "d", MarkJudge())
+    with pytest.raises(ConfigError, match="no scored question in common"):  # the same id is not the same question
+        compare(a, tmp_path / "d")
+
+
+def test_metrics_that_say_the_same_are_corrected_for_once(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55545"), played(tmp_path / "b", "11111")
+    rows = {d.metric: d for d in compare(a, b, metrics=["openeqa_c", "express_c_star", "openeqa_c_forced"]).differences}
+    assert len(rows) == 3 and {(d.p, d.adjusted) for d in rows.values()} == {(2 / 32, 2 / 32)}
+    assert rows["express_c_star"].difference.mean == pytest.approx(0.8 * (rows["openeqa_c"].difference.mean or 0))
+
+
+def test_metrics_by_name_and_what_is_not_scored(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "55", steps=20)
+    assert [d.metric for d in compare(a, b, metrics=["openeqa_c"]).differences] == ["openeqa_c"]
+    assert {d.metric for d in compare(a, b).differences} == {"openeqa_e_steps", "steps"}
+    with pytest.raises(ConfigError, match="unknown metric 'accuracy'"):
+        compare(a, b, metrics=["accuracy"])
+    (b / "scores.json").unlink()
+    with pytest.raises(StorageError, match="eqa bench score"):
+        compare(a, b)
+
+
+def test_a_run_beside_itself_differs_nowhere(tmp_path: Path) -> None:
+    a = played(tmp_path / "a", "5314")
+    assert compare(a, a).differences == ()
+
+
+def test_table_markdown_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = played(tmp_path / "a", "5" * 24), played(tmp_path / "b", "1" * 23 + "5")
+    found = compare(a, b)
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(ComparisonTable(found))
+    shown, written = console.export_text(), markdown(found)
+    for text in ("openeqa_c %", "100.0", "4.2", "+95.8 [+87.5, +100.0]", "< 0.001 *", "24 questions in both"):
+        assert text in shown and text in written, text
+    assert main(["bench", "compare", str(a), str(b), "--json", str(tmp_path / "c.json"), "--markdown",
+                 str(tmp_path / "c.md")]) == 0
+    assert "openeqa_c" in capsys.readouterr().out and (tmp_path / "c.md").read_text() == written
+    assert json.loads((tmp_path / "c.json").read_text())["common"] == 24
+
+
+@given(DIFFERENCES)
+def test_exact_p_is_that_of_all_sign_patterns(differences: list[float]) -> None:
+    p = sign_flip_p(np.array(differences))
+    seen = abs(sum(differences)) - 1e-9
+    patterns = [abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+                for signs in itertools.product((1, -1), repeat=len(differences))]
+    assert p == pytest.approx(sum(x >= seen for x in patterns) / len(patterns))
+    assert p == sign_flip_p(-np.array(differences))
+
+
+@pytest.mark.parametrize("values", [[0.5] * 20 + [-0.5] * 8, [0.31 * k - 2.0 for k in range(24)]])
+def test_drawn_p_is_near_the_exact_one(values: list[float]) -> None:
+    """Few distinct sizes and many: drawn signs against all of them, by dynamic programming over sums."""
+    sums = {0: 1.0}
+    for value in values:
+        step, following = round(abs(value) * 100), dict[int, float]()
+        for total, weight in sums.items():
+            for new in (total + step, total - step):
+                following[new] = following.get(new, 0.0) + weight / 2
+        sums = following
+    seen = round(abs(sum(values)) * 100)
+    exact = sum(weight for total, weight in sums.items() if abs(total) >= seen)
+    drawn = sign_flip_p(np.array(values), seed=1)
+    assert drawn == pytest.approx(exact, abs=0.02) and drawn == sign_flip_p(np.array(values), seed=1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_bounded_and_keeps_the_order(ps: list[float]) -> None:
+    adjusted = holm(ps)
+    assert all(p <= q <= 1.0 for p, q in zip(ps, adjusted, strict=True))
+    assert [adjusted[i] for i in np.argsort(ps, kind="stable")] == sorted(adjusted)
+    assert min(adjusted) == pytest.approx(min(1.0, len(ps) * min(ps)))
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
