@@ -40,7 +40,7 @@ class QuestionScore:
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
     a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
     normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
-    for, where the data set says it. judged: whether it asks for an answer; a task may be scored by its predicates alone.
+    for, where the data set says it. judged: whether it asks for an answer, or is scored by predicates alone.
     """
 
     id: str
