@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eqa_nodes import __version__
 from eqa_nodes.cli_generate import generate
+from eqa_nodes.cli_human import human
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
@@ -96,7 +97,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|human|explore|calibrate")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
@@ -119,6 +120,7 @@ def _bench(p: argparse.ArgumentParser) -> None:
     score.add_argument("out", type=Path, metavar="RUN", help="run directory")
     score.add_argument("--judge", default="offline", help="who marks (default: offline)")
     score.set_defaults(run="eqa_nodes.commands.bench:score")
+    human(verbs.add_parser("human", help="let a person answer the questions of a data set"))
     _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
     _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
 

@@ -22,8 +22,8 @@ def generate(p: argparse.ArgumentParser) -> None:
 
 
 def _make(p: argparse.ArgumentParser) -> None:
-    p.description = ("Makes questions with answers in a simulator, with their whole history. The same line again goes on "
-                     "after a kill, and pays for nothing twice; a larger --count adds to what is there.")
+    p.description = ("Makes questions with answers in a simulator, with their whole history. The same line again goes "
+                     "on after a kill, and pays for nothing twice; a larger --count adds to what is there.")
     p.add_argument("--scene", nargs="+", default=["house:3"], metavar="SCENE",
                    help="of a simulator, taken in turn (default: house:3)")
     p.add_argument("--count", type=int, default=5, metavar="N", help="accepted questions (default: 5)")

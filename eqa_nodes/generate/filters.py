@@ -85,13 +85,13 @@ class Filters:
         """Compare with questions of the same scene that were accepted before."""
         for other in others:
             if self._config.wording and (share := _shared(pair.question, other.question)) >= self._config.wording:
-                return Check("new", False, f"shares {share:.0%} of its words with {other.question!r}")
+                return Check("not new", False, f"shares {share:.0%} of its words with {other.question!r}")
         if others and self._embedder is not None and self._config.meaning:
             own, *known = self._embedder.embed([pair.question, *(other.question for other in others)])
             alike = [float(own @ vector) for vector in known]
             if max(alike) >= self._config.meaning:
                 twin = others[alike.index(max(alike))].question
-                return Check("new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
+                return Check("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
         return Check("new", True, f"unlike {len(others)} others of this scene")
 
     def _not_guessed(self, key: str, way: Way, pair: Pair) -> Check:
@@ -100,14 +100,16 @@ class Filters:
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
             Question(whole, force_guess=True, seed=self._seed), ()))
         right = self._right(pair, guess)
-        return Check("not guessed", not right, f"without a view the answer was {guess.text!r}")
+        return Check("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
 
     def _reproduced(self, key: str, way: Way, pair: Pair) -> Check:
         """Ask with all views of the place: another reader must come to the same answer."""
         answers = [self._ask(f"{key}/answer/{i}", pair, way.views, i) for i in range(self._config.times)]
         right = sum(self._right(pair, answer) for answer in answers)
         said = ", ".join(dict.fromkeys(_said(answer) for answer in answers))
-        return Check("reproduced", right >= self._config.needed, f"{right} of {len(answers)} times right: {said}")
+        enough = right >= self._config.needed
+        note = f"{right} of {len(answers)} times right: {said}"
+        return Check("reproduced" if enough else "not reproduced", enough, note)
 
     def _viewpoints(self, key: str, way: Way, pair: Pair) -> tuple[Check, tuple[int, ...]]:
         """Ask with each view alone; where none is enough all are needed together."""
@@ -125,8 +127,8 @@ class Filters:
             answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
             other = not answer.abstained and answer.confidence >= self._config.sure and not self._right(pair, answer)
             if other and from_start_m <= way.way_m:
-                return Check("unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the answer "
-                                              f"is {answer.text!r}")
+                return Check("not unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the "
+                                                  f"answer is {answer.text!r}")
         return Check("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
 
     def _ask(self, key: str, pair: Pair, views: Sequence[Keyframe], again: int) -> Answer:

@@ -1,4 +1,4 @@
-"""Accepted records in the benchmarks' own formats, read back by the project's readers before anything is called done."""
+"""Accepted records in the benchmarks' own formats, read back by the project's readers before it is called done."""
 
 from __future__ import annotations
 

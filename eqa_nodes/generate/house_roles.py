@@ -1,4 +1,4 @@
-"""Generator and evaluator without a model, over the truth of the built-in house. Privileged: they know every thing in it.
+"""Generator and evaluator without a model, over the truth of the built-in house. Privileged: they know all things in it.
 
 The questions are those that the house's scene graph settles (sim_bridge/house/questions). The generator offers one of
 which something is in view; the evaluator asks for enough of it to be in view, large enough and from its front.
@@ -41,7 +41,7 @@ class HouseRoles:
 
     def instruct(self, way: Way, seed: int) -> str:
         """Name the rooms on the way, and the largest thing at its end."""
-        truth, phrases = _truth(way.scene), []
+        truth, phrases = _truth(way.scene), list[str]()
         for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
             if room and (not phrases or phrases[-1] != room):
                 phrases.append(room)

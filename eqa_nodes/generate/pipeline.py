@@ -7,7 +7,7 @@ records.jsonl: the same call on the same folder goes on where a kill ended it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +46,7 @@ class Job:
 
 
 class Cast(NamedTuple):
-    """Who plays which role. usage: of all models together; labels: views carry what the simulator labels (privileged)."""
+    """Who plays which role. usage: of all models together; labels: views carry the simulator's labels (privileged)."""
 
     generator: Generator
     evaluator: Evaluator
@@ -116,7 +116,8 @@ class _Line:
     def run(self) -> str:
         """Return why it stopped before its time, "" = it did not."""
         failures = 0
-        for self._attempt in range(self._job.count * self._job.tries):
+        for attempt in range(self._job.count * self._job.tries):
+            self._attempt = attempt
             known = self.records.get(str(self._attempt))
             if self._accepted() >= self._job.count:
                 break
@@ -150,29 +151,36 @@ class _Line:
         self._say("filters")
         others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == way.scene and r.pair]
         outcome = self._filters.check(str(self._attempt), way, pair, others)
-        record = self._ended(ACCEPTED, pair, rounds)
         failed = outcome.failed
-        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,),
-                       **({"status": REJECTED, "reason": f"not {failed.name}: {failed.note}"} if failed else {}))
+        record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
+            self._ended(ACCEPTED, pair, rounds)
+        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
 
     def _refined(self, way: Way) -> tuple[Round, ...]:
         """Let the generator propose and the evaluator judge until it is content; return the whole history."""
         history: list[Round] = []
-        category, seed, key = self._category(), self._job.seed, str(self._attempt)
-        known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
-        for number in range(self._job.rounds):
-            self._say(f"{category}: proposal {number + 1}")
-            pair = self.paid.once(f"{key}/propose/{number}", Pair | None, lambda: self._cast.generator.propose(
-                way, category, history, known, seed))
+        for _ in range(self._job.rounds):
+            pair = self._proposed(way, history)
             if pair is None:
                 break
-            self._say(f"{category}: evaluation {number + 1}")
-            verdict = self.paid.once(f"{key}/evaluate/{number}", Verdict, lambda: self._cast.evaluator.evaluate(
-                way, category, pair, seed))
+            verdict = self._evaluated(way, pair, len(history))
             history.append(Round(pair, verdict))
             if verdict.accepts(self._job.filters.least):
                 break
         return tuple(history)
+
+    def _proposed(self, way: Way, history: Sequence[Round]) -> Pair | None:
+        number, category = len(history), self._category()
+        self._say(f"{category}: proposal {number + 1}")
+        known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
+        return self.paid.once(f"{self._attempt}/propose/{number}", Pair | None, lambda: self._cast.generator.propose(
+            way, category, history, known, self._job.seed))
+
+    def _evaluated(self, way: Way, pair: Pair, number: int) -> Verdict:
+        category = self._category()
+        self._say(f"{category}: evaluation {number + 1}")
+        return self.paid.once(f"{self._attempt}/evaluate/{number}", Verdict, lambda: self._cast.evaluator.evaluate(
+            way, category, pair, self._job.seed))
 
     def _way(self, number: int) -> Way | str:
         """Return a way, made or read, or why there is none."""

@@ -131,7 +131,8 @@ def _read_review(path: Path, records: Sequence[Record]) -> Review:
 
 def _merged(record: Record, reviews: Sequence[Review]) -> Record:
     """Return a record with what was said of it."""
-    assert record.pair is not None
+    before = record.pair
+    assert before is not None
     said = {review.reviewer: review.verdicts.get(record.id) for review in reviews}
     notes = {name: "not seen" if opinion is None else f"{opinion.verdict} {opinion.note}".strip()
              for name, opinion in said.items()}
@@ -144,11 +145,10 @@ def _merged(record: Record, reviews: Sequence[Review]) -> Record:
     words = {(opinion.question.strip(), opinion.answer.strip()) for opinion in opinions}
     if len(words) > 1:
         return replace(record, status=REJECTED, reason="the reviewers want different words")
-    (question, answer), = words or {record.pair[:2]}
-    if (question, answer) == record.pair[:2]:
-        return record
-    return replace(record, pair=Pair(question, answer, () if answer != record.pair.answer
-                                     else record.pair.alternatives))
+    for question, answer in words - {(before.question, before.answer)}:
+        others = before.alternatives if answer == before.answer else ()
+        return replace(record, pair=Pair(question, answer, others))
+    return record
 
 
 def _note(out: Path, records: Sequence[Record], **changes: object) -> None:

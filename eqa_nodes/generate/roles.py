@@ -1,4 +1,4 @@
-"""Who writes, checks and answers questions while a data set is made; and the roles as a vision-language model plays them."""
+"""Who writes, checks and answers questions while a data set is made, and these roles as a model plays them."""
 
 from __future__ import annotations
 

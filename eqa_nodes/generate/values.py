@@ -115,7 +115,7 @@ class Round(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One filter: whether the question passed it, and why in a line."""
+    """One filter: what it found in a word or two, whether the question passed it, and why in a line."""
 
     name: str
     passed: bool
@@ -127,7 +127,7 @@ ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 
 @dataclass(frozen=True)
 class Record:
-    """One attempt at a question, with its whole history. status: accepted, rejected, or failed (a model did not answer).
+    """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
     viewpoints: numbers (from 0) of the way's views that show the answer; reason: why it is not accepted, "" = it is.
     reviews: what people said of it, by reviewer.

@@ -80,7 +80,7 @@ class _Scout:
         """Return poses far from the end and from each other, each to where there is most to see."""
         left = [Pose2(x, y, 0.0) for x, y in _places(self._scene, self._blind)
                 if math.dist((x, y), end[:2]) > _NEAR_M]
-        known, chosen = [end], []
+        known, chosen = [end], list[Pose2]()
         while left and len(chosen) < wanted:
             place = max(left, key=lambda p: min(math.dist(p[:2], k[:2]) for k in known))
             known.append(place)
