@@ -97,7 +97,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|human|explore|calibrate")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
