@@ -124,19 +124,21 @@ class _Line:
             if known is not None and known.status != FAILED:
                 continue
             try:
-                record = self._make()
+                self._keep(self._make())
                 failures = 0
             except BudgetSpent as error:
                 return str(error)
             except ModelError as error:
+                self._keep(self._ended(FAILED, reason=str(error)))
                 failures += 1
-                record = self._ended(FAILED, reason=str(error))
                 if failures == _FAILURES:
                     raise
-            self.records[record.id] = record
-            self._lines.append(record)
-            self._say(ended=record)
         return ""
+
+    def _keep(self, record: Record) -> None:
+        self.records[record.id] = record
+        self._lines.append(record)
+        self._say(ended=record)
 
     def _make(self) -> Record:
         way = self._way(self._attempt // self._job.per_way)

@@ -54,7 +54,7 @@ class Desk:
             return future.result(_WAIT_S)
         except FutureTimeout:
             future.cancel()
-            raise PageError(f"the run did not answer within {_WAIT_S:g} s: it is still at work, try again", 503) \
+            raise PageError("the run is still preparing the question: please wait", 503) \
                 from None
 
     def serve(self, do: Callable[[Request], Reply], ready: Callable[[], bool], limit_s: float | None = None) -> bool:

@@ -36,7 +36,11 @@ function take(next) {
     el("cost").textContent = "";
     return;
   }
-  if (next.answered) return;
+  if (next.answered) {
+    document.querySelector("main").hidden = true;
+    el("question").textContent = "Saved. The next question is being prepared; a long history takes a while";
+    return;
+  }
   const fresh = !state || state.id !== next.id, more = !fresh && next.views > state.views;
   state = next;
   if (fresh) begin();
