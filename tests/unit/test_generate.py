@@ -170,7 +170,8 @@ def test_a_folder_keeps_to_its_settings_but_may_grow(tmp_path: Path) -> None:
         begin(tmp_path, small("express"), job(count=1, rounds=1), {"generator": "scripted"}, [])
     with pytest.raises(ConfigError, match="another cast"):
         begin(tmp_path, small("express"), job(count=1), {"generator": "other"}, [])
-    whole(tmp_path, Model(answer=here), count=2)
+    later = Model(answer=here, propose={"question": "Where did I leave the towel?", "answer": "a red kettle"})
+    whole(tmp_path, later, count=2)
     manifest = read_manifest(tmp_path)
     assert manifest.sessions == 2 and manifest.counts == {ACCEPTED: 2} and manifest.costs["calls"] == 14
     assert manifest.privileged == ["paths"]
