@@ -34,7 +34,7 @@ class FilterConfig:
     times: int = 3
     needed: int = 2
     sure: float = 0.5
-    wording: float = 0.8
+    wording: float = 0.75
     meaning: float = 0.97
 
 

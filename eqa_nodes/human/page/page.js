@@ -60,6 +60,7 @@ function begin() {
   document.querySelector("main").hidden = false;
   el("question").textContent = state.question;
   el("drive").hidden = state.kind !== "drive";
+  document.querySelector("main").classList.toggle("history", state.kind === "history");
   el("text").value = "";
   el("confidence").value = 80;
   sure();
@@ -89,7 +90,8 @@ function marks() {
   el("mark").setAttribute("aria-pressed", marked.has(shown));
   const numbers = [...marked].sort((a, b) => a - b).map(n => n + 1);
   el("marked").textContent = numbers.length ? "marked: " + numbers.join(", ")
-    : "nothing marked: the last view counts as proof";
+    : state.kind === "drive" ? "nothing marked: the last view counts as proof"
+      : "nothing marked: the view that you see counts as proof";
 }
 
 function mark() {
@@ -122,7 +124,7 @@ function answer(abstain) {
   const text = state.choices.length ? (chosen ? chosen.value : "") : el("text").value;
   if (!abstain && !text.trim()) { tell("Write or choose an answer, or say that you cannot tell."); el("text").focus(); return; }
   send("answer", { text: abstain ? "" : text, abstain, confidence: abstain ? 0 : el("confidence").value / 100,
-                   marked: [...marked] });
+                   marked: marked.size || state.kind === "drive" ? [...marked] : [shown] });
 }
 
 el("slider").addEventListener("input", () => look(Number(el("slider").value)));
