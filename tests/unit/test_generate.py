@@ -249,7 +249,8 @@ def test_verdicts_hold_four_fractions_or_are_refused(reply: dict[str, object]) -
 
 
 def test_what_was_driven_is_told_in_turns_and_metres() -> None:
-    poses = (Pose2(0, 0, 0), Pose2(0, 0, 0.5), Pose2(0, 0, 0), Pose2(1, 0, 0), Pose2(2, 0, 0), Pose2(2, 0, -math.pi / 2))
+    poses = (Pose2(0, 0, 0), Pose2(0, 0, 0.5), Pose2(0, 0, 0), Pose2(1, 0, 0), Pose2(2, 0, 0),
+             Pose2(2, 0, -math.pi / 2))
     left, right, move = Action.TURN_LEFT, Action.TURN_RIGHT, Action.MOVE_FORWARD
     way = Way(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
     assert moves(way) == "forward 2.00 m, right 90 degrees"

@@ -1,4 +1,4 @@
-"""A person as an agent, over HTTP: driving, looking through a history, answers, refusals, resuming, an end by Ctrl-C."""
+"""A person as an agent, over HTTP: driving, looking through a history, answers, refusals, resuming."""
 
 from __future__ import annotations
 

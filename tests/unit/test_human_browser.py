@@ -66,8 +66,9 @@ def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]
 
 @pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
 def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, int]) -> None:
+    things = ("desk", "mirror", "towel")
     whole(tmp_path, Model(answer=here, propose=lambda n, text: {
-        "question": f"What stands beside the <b>{('desk', 'mirror', 'towel')[n]}</b>?", "answer": "a red kettle"}), count=3)
+        "question": f"What stands beside the <b>{things[n]}</b>?", "answer": "a red kettle"}), count=3)
     with open_page(tmp_path / PAGE, size, tmp_path / "profile") as page:
         assert page.locator("article").count() == 3 and page.locator("article b").count() == 0
         assert overflow(page) == 0
