@@ -11,6 +11,7 @@ from pathlib import Path
 from eqa_nodes import __version__
 from eqa_nodes.agents import AGENTS, fill_in
 from eqa_nodes.cli_bench import bench, report
+from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.model import model_options
@@ -41,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     _ask(verbs.add_parser("ask", help="ask one question"))
     bench(verbs.add_parser("bench", help="run or score a benchmark, or compare two runs"), _chain_options)
     report(verbs.add_parser("report", help="write the report of a run"))
+    generate(verbs.add_parser("generate", help="make question-answer data as EXPRESS-Bench and ExploraQA made theirs"))
     history(verbs.add_parser("history", help="look into an episode history, or export it"))
     memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
     replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))

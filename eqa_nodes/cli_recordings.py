@@ -29,7 +29,7 @@ def history(p: argparse.ArgumentParser) -> None:
     record.add_argument("scene", metavar="SCENE", help="of a simulator, such as house:7")
     record.add_argument("--kind", default="openeqa",
                         help="openeqa: more than 10 m of curved way, a look round every metre, 1920x1080; express: 10 "
-                             "to 100 atomic actions, 512x512 (default: openeqa)")
+                             "to 100 atomic actions, 512x512; exploraqa: from 5 m on, 512x512 (default: openeqa)")
     record.add_argument("--seed", type=int, default=0, help="decides where it begins and ends (default: 0)")
     record.add_argument("--image", default="", metavar="WxH", help="camera image in pixels (default: of the kind)")
     record.add_argument("--min-metres", type=float, metavar="M", help="least length of the way (default: of the kind)")

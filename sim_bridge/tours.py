@@ -1,4 +1,4 @@
-"""Episode histories made in a simulator, as OpenEQA (supplement B.1) and EXPRESS-Bench (3.2) made theirs.
+"""Episode histories made in a simulator, as OpenEQA (supplement B.1), EXPRESS-Bench (3.2) and ExploraQA made theirs.
 
 A tour is planned with the simulator's shortest paths, which no robot knows, and driven by atomic actions; then it is a
 history like any other, rendered anew by each iteration. The same scene, recipe and seed give the same frames.
@@ -6,6 +6,7 @@ history like any other, rendered anew by each iteration. The same scene, recipe 
 OpenEQA: from one point to another on the same floor, more than 10 m of way and at least 1.1 times the straight line;
 every metre the agent looks round: it turns to one side, as far as the seed says but 180 degrees at most, and back.
 EXPRESS-Bench: from one point to another on the same floor in 10 to 100 atomic actions.
+ExploraQA: the long ways of VLN-CE, from 5 m on (their mean is 10.4 m), in turns of 15 degrees.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ RECIPES: dict[str, Recipe] = {
                       min_m=10.0, curved=1.1, scan_every_m=1.0),
     "express": Recipe(Robot(height_m=1.55, camera=Camera(512, 512, height_m=1.5, tilt_down_deg=0.0)),
                       min_steps=10, max_steps=100),
+    "exploraqa": Recipe(Robot(turn_deg=15.0, camera=Camera(512, 512, height_m=1.25, tilt_down_deg=0.0)), min_m=5.0,
+                        max_steps=500),
 }
 
 
@@ -105,7 +108,7 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
     robot, rng = replace(recipe.robot, camera=_BLIND), np.random.default_rng(seed)
     with closing(open_simulator(scene)) as simulator:
         first = simulator.reset(Episode(scene, robot=robot)).frame
-        points = _spread_points(simulator, first, rng)
+        points = spread_points(simulator, first, rng)
         longest = steps = 0.0
         for a, b in _pairs(len(points), rng):
             way = _length(simulator.shortest_path(points[a], points[b]))
@@ -147,7 +150,7 @@ def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
     return tuple({i: n * 16 for i, n in enumerate(count) if n} for count in counts)
 
 
-def _spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[tuple[float, float, float]]:
+def spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[tuple[float, float, float]]:
     """Return places on the floor of the first frame that can be reached from there, each within a stride of another."""
     x, y, z = first.map_from_base.xyz
     points = [(x, y, z)]

@@ -60,7 +60,12 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
     answerer reads; what it opened once it keeps.
     """
-    (width, height), selection = image_size(arguments.image), selection_of(arguments)
+    return source_finder(arguments.histories, image_size(arguments.image), selection_of(arguments))
+
+
+def source_finder(histories: Path | None, image: tuple[int, int], selection: Selection) -> Callable[[Sample], Source]:
+    """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours."""
+    width, height = image
 
     def opened(path: Path) -> Source:
         source = file_source(path)
@@ -69,8 +74,8 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
 
     @cache
     def named(name: str, scene: str, simulator: str) -> Source | EqaError:
-        if arguments.histories is not None and (arguments.histories / name).exists():
-            return _tried(lambda: opened(arguments.histories / name))
+        if histories is not None and (histories / name).exists():
+            return _tried(lambda: opened(histories / name))
         if simulator == "house":
             from sim_bridge.tours import house_tour
 
@@ -80,7 +85,7 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
                 return tour_source(replace(tour, robot=replace(tour.robot, camera=camera)))
 
             return _tried(rendered)
-        return StorageError(f"the history {name} is not in {arguments.histories or 'any folder that was named'}: put "
+        return StorageError(f"the history {name} is not in {histories or 'any folder that was named'}: put "
                             "its frames there (docs/histories.md says in which form), or name another --histories")
 
     def source_of(sample: Sample) -> Source:

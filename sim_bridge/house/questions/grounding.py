@@ -21,7 +21,7 @@ _COARSE = 4  # looking is tried at a quarter of the default resolution
 _HEADINGS = 12
 _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
-_FRONT_COS = 0.45  # within about 63 degrees of straight in front
+FRONT_COS = 0.45  # within about 63 degrees of straight in front
 _NEAREST_M = 0.8
 _MARGIN = 0.06  # of the image: targets lie further inside
 
@@ -117,10 +117,10 @@ class Grounding:
     def _cost(self, pose: Pose2, candidate: Candidate, targets: list[Thing], ring: float) -> float:
         cost = abs(ring - _PREFERRED_M)
         for thing in targets:
-            facing = _facing(thing, pose)
-            if thing.id == candidate.front and facing < _FRONT_COS:
+            towards = facing(thing, pose)
+            if thing.id == candidate.front and towards < FRONT_COS:
                 return math.inf
-            cost += 0.3 * (1 - facing) / len(targets)
+            cost += 0.3 * (1 - towards) / len(targets)
             cost += 0.0 if self._in_image(pose, thing, 0.0) and self._in_image(pose, thing, 1.0) else 0.5
         return round(cost, 6)
 
@@ -159,6 +159,6 @@ def _clear_of(pose: Pose2, thing: Thing) -> bool:
     return math.hypot(pose.x - thing.position[0], pose.y - thing.position[1]) > _NEAREST_M
 
 
-def _facing(thing: Thing, pose: Pose2) -> float:
+def facing(thing: Thing, pose: Pose2) -> float:
     """Return the cosine between the thing's front and the direction to the viewer: 1 = straight in front."""
     return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)

@@ -1,0 +1,153 @@
+"""What a question must pass once its evaluator is content: no double, not guessable, reproduced, meant one way only.
+
+The costly checks come last, and the first that fails ends them. Whether two answers say the same the offline judge
+decides (docs/benchmarks.md): marks from RIGHT on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.language import content_words
+from eqa_nodes.core.memory.embedding import Embedder
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled
+from eqa_nodes.generate.journal import Paid
+from eqa_nodes.generate.values import Benchmark, Check, Pair, Way
+
+RIGHT = 4.0
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """least: of each of the evaluator's scores. An answer counts as reproduced when `needed` of `times` are right.
+
+    sure: confidence from which another answer elsewhere shows that a question can be meant in another way. wording,
+    meaning: shared words (Jaccard) and cosine from which two questions of a scene are one; 0 = that is not looked at.
+    """
+
+    least: float = 0.5
+    times: int = 3
+    needed: int = 2
+    sure: float = 0.5
+    wording: float = 0.75
+    meaning: float = 0.97
+
+
+class Outcome(NamedTuple):
+    """The checks that were made, in order, and the numbers of the views that show the answer by themselves."""
+
+    checks: tuple[Check, ...]
+    viewpoints: tuple[int, ...]
+
+    @property
+    def failed(self) -> Check | None:
+        """Return the check that was not passed."""
+        return next((check for check in self.checks if not check.passed), None)
+
+
+class Filters:
+    """All checks of one benchmark. solver: who answers; best not who wrote the question. Raises ModelError."""
+
+    def __init__(self, kind: Benchmark, solver: Answerer, config: FilterConfig, embedder: Embedder | None, paid: Paid,
+                 seed: int) -> None:
+        self._kind, self._solver, self._config = kind, solver, config
+        self._embedder, self._paid, self._seed = embedder, paid, seed
+        self._judge = OfflineJudge()
+
+    def check(self, key: str, way: Way, pair: Pair, others: Sequence[Pair]) -> Outcome:
+        """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
+        checks: list[Check] = []
+        viewpoints: tuple[int, ...] = ()
+        for check, shown in self._all(key, way, pair, others):
+            checks.append(check)
+            viewpoints = shown or viewpoints
+            if not check.passed:
+                break
+        return Outcome(tuple(checks), viewpoints)
+
+    def _all(self, key: str, way: Way, pair: Pair,
+             others: Sequence[Pair]) -> Iterator[tuple[Check, tuple[int, ...]]]:
+        """Make one check after the other, each when it is asked for."""
+        yield self._new(pair, others), ()
+        yield self._not_guessed(key, way, pair), ()
+        yield self._reproduced(key, way, pair), ()
+        if self._kind.viewpoints > 1:
+            yield self._viewpoints(key, way, pair)
+        if not self._kind.instructed:
+            yield self._unique(key, way, pair), ()
+
+    def _new(self, pair: Pair, others: Sequence[Pair]) -> Check:
+        """Compare with questions of the same scene that were accepted before."""
+        for other in others:
+            if self._config.wording and (share := _shared(pair.question, other.question)) >= self._config.wording:
+                return Check("not new", False, f"shares {share:.0%} of its words with {other.question!r}")
+        if others and self._embedder is not None and self._config.meaning:
+            own, *known = self._embedder.embed([pair.question, *(other.question for other in others)])
+            alike = [float(own @ vector) for vector in known]
+            if max(alike) >= self._config.meaning:
+                twin = others[alike.index(max(alike))].question
+                return Check("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
+        return Check("new", True, f"unlike {len(others)} others of this scene")
+
+    def _not_guessed(self, key: str, way: Way, pair: Pair) -> Check:
+        """Ask without any view: who needs not look learns nothing by exploring."""
+        whole = f"{way.instruction} {pair.question}".strip()
+        guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
+            Question(whole, force_guess=True, seed=self._seed), ()))
+        right = self._right(pair, guess)
+        return Check("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
+
+    def _reproduced(self, key: str, way: Way, pair: Pair) -> Check:
+        """Ask with all views of the place: another reader must come to the same answer."""
+        answers = [self._ask(f"{key}/answer/{i}", pair, way.views, i) for i in range(self._config.times)]
+        right = sum(self._right(pair, answer) for answer in answers)
+        said = ", ".join(dict.fromkeys(_said(answer) for answer in answers))
+        enough = right >= self._config.needed
+        note = f"{right} of {len(answers)} times right: {said}"
+        return Check("reproduced" if enough else "not reproduced", enough, note)
+
+    def _viewpoints(self, key: str, way: Way, pair: Pair) -> tuple[Check, tuple[int, ...]]:
+        """Ask with each view alone; where none is enough all are needed together."""
+        alone = tuple(i for i, view in enumerate(way.views)
+                      if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
+        note = f"{len(alone)} of {len(way.views)} views show it alone" if alone else "only the views together show it"
+        return Check("viewpoints", True, note), alone or tuple(range(len(way.views)))
+
+    def _unique(self, key: str, way: Way, pair: Pair) -> Check:
+        """Ask in other parts of the scene: a sure other answer there means that the question can be meant so too.
+
+        As EXPRESS-Bench (3.2) has it, what lies farther from the start than the goal does not count.
+        """
+        for i, (view, from_start_m) in enumerate(way.elsewhere):
+            answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
+            other = not answer.abstained and answer.confidence >= self._config.sure and not self._right(pair, answer)
+            if other and from_start_m <= way.way_m:
+                return Check("not unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the "
+                                                  f"answer is {answer.text!r}")
+        return Check("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
+
+    def _ask(self, key: str, pair: Pair, views: Sequence[Keyframe], again: int) -> Answer:
+        items = [Recalled(view, 1.0, "the view the question was made from") for view in views]
+        question = Question(pair.question, seed=self._seed + again)
+        return self._paid.once(key, Answer, lambda: self._solver.answer(question, items))
+
+    def _right(self, pair: Pair, answer: Answer) -> bool:
+        if answer.abstained:
+            return False
+        sample = Sample("pair", pair.question, pair.answer, pair.alternatives)
+        return (self._judge.judge(sample, answer.text).sigma or 0.0) >= RIGHT
+
+
+def _said(answer: Answer) -> str:
+    return "I don't know" if answer.abstained else repr(answer.text)
+
+
+def _shared(a: str, b: str) -> float:
+    """Return the share of words that carry meaning which two questions have in common (Jaccard)."""
+    first, second = set(content_words(a)), set(content_words(b))
+    return len(first & second) / max(len(first | second), 1)

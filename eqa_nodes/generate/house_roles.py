@@ -1,0 +1,132 @@
+"""Generator and evaluator without a model, over the truth of the built-in house. Privileged: they know all of it.
+
+The questions are those that the house's scene graph settles (sim_bridge/house/questions). The generator offers one of
+which something is in view; the evaluator asks for enough of it to be in view, large enough and from its front.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types import Keyframe
+from eqa_nodes.generate.values import Benchmark, Pair, Round, Verdict, Way
+from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
+from sim_bridge.house.simulator import PREFIX, seed_of, world
+
+PRIVILEGED = ("labels", "scene graph of the house")
+_RECOGNITION, _ATTRIBUTE, _STATE, _PLACE, _SPATIAL, _FUNCTION, _KNOWLEDGE = CATEGORIES
+_EXPRESS = {_RECOGNITION: "object", _ATTRIBUTE: "attribute", _STATE: "state", _PLACE: "location",
+            _SPATIAL: "location", _FUNCTION: "knowledge", _KNOWLEDGE: "knowledge"}
+_EXPLORA = {_RECOGNITION: "object recognition", _ATTRIBUTE: "style recognition", _STATE: "state recognition",
+            _PLACE: "spatial localization", _SPATIAL: "spatial reasoning", _FUNCTION: "functional reasoning",
+            _KNOWLEDGE: "commonsense reasoning"}
+_DEFAULT_FOCAL = 320.0  # pixels, of the camera that the house's thresholds are for: 640 wide, 90 degrees
+
+
+class HouseRoles:
+    """Both roles for one benchmark. Raises ConfigError for a scene that is no built-in house."""
+
+    def __init__(self, kind: Benchmark) -> None:
+        camera = kind.recipe.robot.camera
+        focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
+        self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
+
+    def instruct(self, way: Way, seed: int) -> str:
+        """Name the rooms on the way, and the largest thing at its end."""
+        truth, phrases = _truth(way.scene), list[str]()
+        for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
+            if room and (not phrases or phrases[-1] != room):
+                phrases.append(room)
+        begin = f"Begin in {phrases[0]}." if phrases else "Begin where you are."
+        through = f" Go through {_listed(phrases[1:-1])}." if phrases[1:-1] else ""
+        into = f" Enter {phrases[-1]}." if len(phrases) > 1 else ""
+        seen = way.views[0].sightings
+        return begin + through + into + (f" Stop in front of the {seen[0].label.kind}." if seen else " Stop there.")
+
+    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+                seed: int) -> Pair | None:
+        """Return the next question of the category of which some target is in view."""
+        tried = {*known, *(r.pair.question for r in history)}
+        pixels = self._pixels(way.views)
+        for asked in _truth(way.scene).shuffled(f"{way.number} {category} {seed}"):
+            if (asked.question not in tried and self._category(asked) == category
+                    and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)):
+                return Pair(asked.question, asked.answer, asked.alternatives)
+        return None
+
+    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+        """Score by what is in view; what the scene graph settles is clear and unique."""
+        asked = _truth(way.scene).asked.get(pair.question)
+        if asked is None or pair.answer != asked.answer:
+            return Verdict({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
+                           "the scene graph of the house does not settle this")
+        best, lacking = max((self._shown(way, view, asked) for view in way.views), key=lambda shown: shown[0])
+        yes_no = asked.answer in ("yes", "no")
+        return Verdict({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
+                        "nontriviality": 0.6 if yes_no else 1.0}, lacking)
+
+    def _category(self, asked: Candidate) -> str:
+        if self._kind.name != "express":
+            return _EXPLORA[asked.category]
+        if asked.question.startswith("How many"):
+            return "counting"
+        return "existence" if asked.question.startswith(("Is there ", "Are there ")) else _EXPRESS[asked.category]
+
+    def _pixels(self, views: Sequence[Keyframe]) -> dict[int, float]:
+        """Return by instance its most pixels in a view, in pixels of the default camera."""
+        most: dict[int, float] = {}
+        for sighting in (s for view in views for s in view.sightings):
+            instance, pixels = sighting.label.instance, sighting.pixels * self._scale
+            most[instance] = max(most.get(instance, 0.0), pixels)
+        return most
+
+    def _shown(self, way: Way, view: Keyframe, asked: Candidate) -> tuple[float, str]:
+        """Return how well one view shows enough of the targets, 0..1, and what it lacks."""
+        pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
+        sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
+        size, smallest = sizes[asked.need - 1]
+        name = house.thing(smallest).kind
+        if asked.front and facing(house.thing(asked.front), view.pose) < FRONT_COS:
+            return 0.0, f"the {house.thing(asked.front).kind} must be seen from its front"
+        share = min(1.0, size / (2 * VIEW_PIXELS))  # twice what is needed is as good as can be; 0.5 is just enough
+        return share, "" if share >= 0.5 else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
+
+
+class _Truth(NamedTuple):
+    """Every question that a house settles, by its text, and the phrases of its rooms."""
+
+    scene: str
+    asked: Mapping[str, Candidate]
+    rooms: Mapping[int, str]
+
+    def shuffled(self, key: str) -> list[Candidate]:
+        """Return all questions in an order that the key decides."""
+        return sorted(self.asked.values(),
+                      key=lambda c: (zlib.crc32(f"{self.scene} {key} {c.question}".encode()), c.question))
+
+    def house_room(self, x: float, y: float) -> str:
+        """Return the phrase of the room at a point, "" in doorways and where it has none."""
+        room = world(seed_of(self.scene)).house.room_at(x, y)
+        return self.rooms.get(room.id, f"a {room.kind}") if room else ""
+
+
+@lru_cache(maxsize=4)
+def _truth(scene: str) -> _Truth:
+    if not scene.startswith(PREFIX):
+        raise ConfigError(f"the generator 'label' knows the truth of built-in houses only, and {scene!r} is none: let "
+                          "a model write (--model NAME), or choose a scene such as house:3")
+    house = world(seed_of(scene)).house
+    found = {c.question: c for group in candidates(house).values() for c in group}
+    return _Truth(scene, found, Facts(house).rooms)
+
+
+def _listed(phrases: Sequence[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"

@@ -1,0 +1,41 @@
+"""verify.html: what was made, for people to accept, reject or edit; one file, no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from eqa_nodes.core.codec import dumps, write_bytes
+from eqa_nodes.core.types import Keyframe
+from eqa_nodes.generate.values import Benchmark, Record, Way
+
+PAGE = "verify.html"
+
+
+def write_page(out: Path, kind: Benchmark, records: Sequence[Record], way_of: Callable[[int], Way]) -> Path:
+    """Write the page about the accepted records and return its path."""
+    environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
+                              autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
+    cards = [{"record": record, "instruction": way_of(record.way).instruction, "views": _pictures(record, way_of),
+              "passed": [_uri(view) for view in way_of(record.way).passed]} for record in records]
+    html = environment.get_template("verify.html.j2").render(
+        kind=kind, cards=cards, data=fingerprint(records), records=len(records))
+    write_bytes(out / PAGE, html.encode())
+    return out / PAGE
+
+
+def fingerprint(records: Sequence[Record]) -> str:
+    """Return by what verdicts know which questions they are about."""
+    return hashlib.sha256(dumps([(r.id, r.pair) for r in records]).encode()).hexdigest()[:16]
+
+
+def _pictures(record: Record, way_of: Callable[[int], Way]) -> list[dict[str, object]]:
+    return [{"src": _uri(view), "shows": i in record.viewpoints} for i, view in enumerate(way_of(record.way).views)]
+
+
+def _uri(view: Keyframe) -> str:
+    return f"data:image/jpeg;base64,{base64.b64encode(view.jpeg).decode()}"

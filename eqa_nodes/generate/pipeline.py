@@ -1,0 +1,230 @@
+"""Way -> views -> proposal -> evaluator -> refinement -> filters -> record: the order of steps, and nothing twice.
+
+Every step that costs something is a line of steps.jsonl before the next one begins, every record a line of
+records.jsonl: the same call on the same folder goes on where a kill ended it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from eqa_nodes.core.codec import decode, read_json, write_json
+from eqa_nodes.core.errors import BudgetSpent, ModelError, SimulatorError, UnknownScene
+from eqa_nodes.core.memory.embedding import make_embedder
+from eqa_nodes.core.model import Usage
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.generate.filters import FilterConfig, Filters
+from eqa_nodes.generate.journal import Lines, Paid, Step
+from eqa_nodes.generate.roles import Evaluator, Generator
+from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Benchmark, Pair, Record, Round, Verdict, Way
+from eqa_nodes.generate.ways import make_way
+
+RECORDS, STEPS, WAYS = "records.jsonl", "steps.jsonl", "ways"
+_FAILURES = 3  # of the model in a row that end a run
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be made. count: accepted questions; tries: attempts for each of them; per_way: attempts at each way.
+
+    rounds: proposals at most, until the evaluator is content; elsewhere: views of other parts of the scene.
+    """
+
+    scenes: tuple[str, ...]
+    count: int
+    seed: int = 0
+    per_way: int = 3
+    tries: int = 12
+    rounds: int = 3
+    elsewhere: int = 3
+    filters: FilterConfig = FilterConfig()
+
+
+class Cast(NamedTuple):
+    """Who plays which role. usage: of all models together; labels: views carry the simulator's labels (privileged)."""
+
+    generator: Generator
+    evaluator: Evaluator
+    solver: Answerer
+    usage: Callable[[], Usage]
+    labels: bool = False
+
+
+class Progress(NamedTuple):
+    """After each attempt, and within one: how far the run is. ended: the record that was just finished."""
+
+    accepted: int
+    attempts: int
+    spent: Usage
+    doing: str = ""
+    ended: Record | None = None
+
+
+class Summary(NamedTuple):
+    """How a run ended. stopped: why before its time, "" = it did not."""
+
+    records: tuple[Record, ...]
+    spent: Usage
+    stopped: str
+
+
+def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
+             progress: Callable[[Progress], None] = lambda progress: None) -> Summary:
+    """Attempt questions until enough are accepted, or the tries are used up. A spent budget ends it in order.
+
+    Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
+    model fails again and again.
+    """
+    with closing(Lines(out / STEPS, Step)) as steps, closing(Lines(out / RECORDS, Record)) as records:
+        line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
+        stopped = line.run()
+        return Summary(tuple(line.records.values()), line.paid.spent(), stopped)
+
+
+def read_records(out: Path) -> list[Record]:
+    """Return the records of a folder, of each attempt the last. Raises StorageError."""
+    with closing(Lines(out / RECORDS, Record)) as lines:
+        return list({record.id: record for record in lines.entries}.values())
+
+
+def read_way(out: Path, number: int) -> Way:
+    """Return a way that was made. Raises StorageError."""
+    return decode(Way, read_json(_way_file(out, number)))
+
+
+def _way_file(out: Path, number: int) -> Path:
+    return out / WAYS / f"{number:04d}.json"
+
+
+class _Line:
+    """One run over a folder."""
+
+    def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Lines[Record],
+                 progress: Callable[[Progress], None]) -> None:
+        self._kind, self._job, self._cast, self._out, self._lines = kind, job, cast, out, lines
+        self.paid, self._progress = paid, progress
+        self.records = {record.id: record for record in lines.entries}
+        self._filters = Filters(kind, cast.solver, job.filters, make_embedder("auto"), paid, job.seed)
+        self._ways: dict[int, Way | str] = {}
+        self._attempt = 0
+
+    def run(self) -> str:
+        """Return why it stopped before its time, "" = it did not."""
+        failures = 0
+        for attempt in range(self._job.count * self._job.tries):
+            self._attempt = attempt
+            known = self.records.get(str(self._attempt))
+            if self._accepted() >= self._job.count:
+                break
+            if known is not None and known.status != FAILED:
+                continue
+            try:
+                self._keep(self._make())
+                failures = 0
+            except BudgetSpent as error:
+                return str(error)
+            except ModelError as error:
+                self._keep(self._ended(FAILED, reason=str(error)))
+                failures += 1
+                if failures == _FAILURES:
+                    raise
+        return ""
+
+    def _keep(self, record: Record) -> None:
+        self.records[record.id] = record
+        self._lines.append(record)
+        self._say(ended=record)
+
+    def _make(self) -> Record:
+        way = self._way(self._attempt // self._job.per_way)
+        if isinstance(way, str):
+            return self._ended(REJECTED, reason=way)
+        rounds = self._refined(way)
+        if not rounds:
+            return self._ended(REJECTED, reason="nothing of this kind to ask about")
+        pair, verdict = rounds[-1]
+        if not verdict.accepts(self._job.filters.least):
+            return self._ended(REJECTED, pair, rounds, reason=f"the evaluator was not content: {_lowest(verdict)}")
+        self._say("filters")
+        others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == way.scene and r.pair]
+        outcome = self._filters.check(str(self._attempt), way, pair, others)
+        failed = outcome.failed
+        record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
+            self._ended(ACCEPTED, pair, rounds)
+        return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
+
+    def _refined(self, way: Way) -> tuple[Round, ...]:
+        """Let the generator propose and the evaluator judge until it is content; return the whole history."""
+        history: list[Round] = []
+        for _ in range(self._job.rounds):
+            pair = self._proposed(way, history)
+            if pair is None:
+                break
+            verdict = self._evaluated(way, pair, len(history))
+            history.append(Round(pair, verdict))
+            if verdict.accepts(self._job.filters.least):
+                break
+        return tuple(history)
+
+    def _proposed(self, way: Way, history: Sequence[Round]) -> Pair | None:
+        number, category = len(history), self._category()
+        self._say(f"{category}: proposal {number + 1}")
+        known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
+        return self.paid.once(f"{self._attempt}/propose/{number}", Pair | None, lambda: self._cast.generator.propose(
+            way, category, history, known, self._job.seed))
+
+    def _evaluated(self, way: Way, pair: Pair, number: int) -> Verdict:
+        category = self._category()
+        self._say(f"{category}: evaluation {number + 1}")
+        return self.paid.once(f"{self._attempt}/evaluate/{number}", Verdict, lambda: self._cast.evaluator.evaluate(
+            way, category, pair, self._job.seed))
+
+    def _way(self, number: int) -> Way | str:
+        """Return a way, made or read, or why there is none."""
+        if number not in self._ways:
+            self._ways = {number: self._made_way(number)}  # one at a time: they hold images
+        return self._ways[number]
+
+    def _made_way(self, number: int) -> Way | str:
+        if _way_file(self._out, number).exists():
+            return read_way(self._out, number)
+        self._say(f"way {number}")
+        try:
+            way = make_way(self._kind, self._scene(number), self._job.seed + number, number, self._job.elsewhere,
+                           self._cast.labels)
+        except UnknownScene:
+            raise
+        except SimulatorError as error:
+            return f"no way: {error}"
+        if self._kind.instructed:
+            way = replace(way, instruction=self.paid.once(f"way/{number}/instruct", str, lambda:
+                                                          self._cast.generator.instruct(way, self._job.seed)))
+        write_json(_way_file(self._out, number), way)
+        return way
+
+    def _scene(self, number: int) -> str:
+        return self._job.scenes[number % len(self._job.scenes)]
+
+    def _category(self) -> str:
+        names = list(self._kind.categories)
+        return names[self._attempt % len(names)]
+
+    def _ended(self, status: str, pair: Pair | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> Record:
+        way = self._attempt // self._job.per_way
+        return Record(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds, reason=reason)
+
+    def _accepted(self) -> int:
+        return Counter(record.status for record in self.records.values())[ACCEPTED]
+
+    def _say(self, doing: str = "", ended: Record | None = None) -> None:
+        self._progress(Progress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
+
+
+def _lowest(verdict: Verdict) -> str:
+    name = min(verdict.scores, key=lambda criterion: verdict.scores[criterion])
+    return f"{name} {verdict.scores[name]:.2f}. {verdict.feedback}".strip()

@@ -1,0 +1,167 @@
+"""What stands in the folder of a data set: the manifest, the benchmark's file, the page for people, their verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+
+import eqa_nodes
+from eqa_nodes.bench.manifest import git_state, utc_now
+from eqa_nodes.core.codec import decode, dumps, encode, read_json, write_bytes, write_json
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.model import Usage
+from eqa_nodes.generate.formats import write_benchmark
+from eqa_nodes.generate.page import fingerprint, write_page
+from eqa_nodes.generate.pipeline import Job, Summary, read_records, read_way
+from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, Pair, Record, benchmark
+
+MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
+_MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
+
+
+@dataclass
+class Manifest:
+    """How a data set was made. settings: what decides its questions; cast: who played which role.
+
+    privileged: what was used that no robot knows; costs: of all sessions together; counts: records by status, and
+    reviewed ones once people have seen them; reasons: why records were rejected.
+    """
+
+    benchmark: str
+    settings: Mapping[str, object]
+    cast: Mapping[str, str]
+    privileged: Sequence[str]
+    version: str = ""
+    commit: str = ""
+    started: str = ""
+    finished: str = ""
+    sessions: int = 1
+    stopped: str = ""
+    costs: Mapping[str, object] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    reviewers: Sequence[str] = field(default_factory=list)
+
+
+def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privileged: Sequence[str]) -> None:
+    """Write the manifest of a run that starts or goes on.
+
+    Raises ConfigError when the folder holds one that other settings, or another cast, began.
+    """
+    settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
+    now = Manifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0], utc_now())
+    if (out / MANIFEST).exists():
+        before = read_manifest(out)
+        changed = [name for name in ("benchmark", "settings", "cast") if getattr(before, name) != getattr(now, name)]
+        if changed:
+            raise ConfigError(f"{out} holds a data set that was begun with another {', '.join(changed)}: go on with it "
+                              "as it was begun, or choose a new --out")
+        now.started, now.sessions = before.started, before.sessions + 1
+    write_json(out / MANIFEST, now)
+
+
+def end(out: Path, kind: Benchmark, summary: Summary) -> Path:
+    """Write what the accepted records make: the benchmark's file, which is returned, and the page for people."""
+    _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
+    way_of = lru_cache(maxsize=1)(partial(read_way, out))  # records of one way come together
+    accepted = [record for record in summary.records if record.status == ACCEPTED]
+    write_page(out, kind, accepted, way_of)
+    return write_benchmark(kind, accepted, way_of, out)
+
+
+def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[Record]]:
+    """Merge what people said and write the benchmark's file of what all of them let pass.
+
+    Returns the file and all reviewed records. A record passes when every reviewer accepted it in the same words (the
+    generator's, or what they made of them); one rejection, or different words, rejects it; one whom a reviewer has not
+    looked at is left out. Raises ConfigError for verdicts on another data set, StorageError.
+    """
+    kind = benchmark(read_manifest(out).benchmark)
+    records = [record for record in read_records(out) if record.status == ACCEPTED]
+    reviews = [_read_review(path, records) for path in verdicts]
+    names = Counter(review.reviewer for review in reviews)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ConfigError(f"the reviewer {twice[0]!r} has two files: verdicts are counted by reviewer")
+    merged = [_merged(record, reviews) for record in records]
+    write_bytes(out / VERIFIED, "".join(dumps(record) + "\n" for record in merged).encode())
+    _note(out, merged, reviewers=[review.reviewer for review in reviews])
+    way_of = lru_cache(maxsize=1)(partial(read_way, out))
+    return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], way_of, out), merged
+
+
+def read_manifest(out: Path) -> Manifest:
+    """Read the manifest of a data set. Raises StorageError."""
+    return decode(Manifest, read_json(out / MANIFEST))
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one reviewer said of one record: accept or reject, and the words that should stand there."""
+
+    verdict: str
+    question: str
+    answer: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Review:
+    """The file that the page exports. data: the fingerprint of the records it showed."""
+
+    reviewer: str
+    data: str
+    verdicts: Mapping[str, Opinion]
+
+
+def _read_review(path: Path, records: Sequence[Record]) -> Review:
+    review = decode(Review, read_json(path))
+    if review.data != fingerprint(records):
+        raise ConfigError(f"{path} is about other questions than this folder holds: export it again from the "
+                          "verify.html that lies there now")
+    wrong = [i for i, o in review.verdicts.items()
+             if o.verdict not in ("accept", "reject") or not o.question.strip() or not o.answer.strip()]
+    if wrong:
+        raise ConfigError(f"{path}: the verdict on record {wrong[0]!r} must be accept or reject, with a question and "
+                          "an answer that are not empty")
+    return review
+
+
+def _merged(record: Record, reviews: Sequence[Review]) -> Record:
+    """Return a record with what was said of it."""
+    before = record.pair
+    assert before is not None
+    said = {review.reviewer: review.verdicts.get(record.id) for review in reviews}
+    notes = {name: "not seen" if opinion is None else f"{opinion.verdict} {opinion.note}".strip()
+             for name, opinion in said.items()}
+    record = replace(record, reviews=notes)
+    opinions = [opinion for opinion in said.values() if opinion is not None]
+    if any(opinion.verdict == "reject" for opinion in opinions):
+        return replace(record, status=REJECTED, reason="a reviewer rejected it")
+    if len(opinions) < len(reviews):
+        return replace(record, status=REJECTED, reason="not all reviewers have seen it")
+    words = {(opinion.question.strip(), opinion.answer.strip()) for opinion in opinions}
+    if len(words) > 1:
+        return replace(record, status=REJECTED, reason="the reviewers want different words")
+    for question, answer in words - {(before.question, before.answer)}:
+        others = before.alternatives if answer == before.answer else ()
+        return replace(record, pair=Pair(question, answer, others))
+    return record
+
+
+def _note(out: Path, records: Sequence[Record], **changes: object) -> None:
+    manifest = read_manifest(out)
+    for name, value in changes.items():
+        setattr(manifest, name, value)
+    manifest.finished = utc_now()
+    manifest.counts = dict(sorted(Counter(record.status for record in records).items()))
+    reasons = Counter(record.reason.partition(":")[0] for record in records if record.reason)
+    manifest.reasons = dict(sorted(reasons.items()))
+    write_json(out / MANIFEST, manifest)
+
+
+def cost_line(spent: Usage) -> str:
+    """Return what was spent in words."""
+    return f"{spent.calls} model calls, {spent.tokens_in + spent.tokens_out} tokens"

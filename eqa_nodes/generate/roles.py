@@ -1,0 +1,152 @@
+"""Who writes, checks and answers questions while a data set is made, and these roles as a model plays them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from itertools import groupby
+from typing import Protocol
+
+from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.vlm_views import heading, picture
+from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.geometry import wrap
+from eqa_nodes.core.model import Backend, Message, ask_json, fraction
+from eqa_nodes.core.types import Action, Keyframe
+from eqa_nodes.generate.values import CRITERIA, Benchmark, Pair, Round, Verdict, Way
+
+_MAX_ANSWER_CHARS = 300
+_KNOWN = 30  # earlier questions of the scene that a generator is told of
+
+
+class Generator(Protocol):
+    """Writes instructions and questions. Raises ModelError (BudgetSpent)."""
+
+    def instruct(self, way: Way, seed: int) -> str:
+        """Tell the way in words."""
+
+    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+                seed: int) -> Pair | None:
+        """Return a question about the way's views, better than those of the history; None where there is none.
+
+        known: questions that the scene has been asked already.
+        """
+
+
+class Evaluator(Protocol):
+    """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
+
+    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+        """Score a pair by CRITERIA."""
+
+
+class ModelGenerator:
+    """A model writes."""
+
+    def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
+        self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
+
+    def instruct(self, way: Way, seed: int) -> str:
+        """Show views of the way and of its end."""
+        messages = _messages(_text("instruct"), _data("way", moves(way)), [*way.passed, *way.views])
+        return ask_json(self._backend, messages, _read_instruction, self._max_tokens, seed)
+
+    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+                seed: int) -> Pair | None:
+        """Show the way's views, the instruction if there is one, earlier tries and known questions."""
+        tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
+                  "feedback": r.verdict.feedback} for r in history]
+        data = _data("instruction", way.instruction) + _data("tries", tries) + _data("asked", list(known)[-_KNOWN:])
+        messages = _messages(_prompt("propose", self._kind, category), data, way.views)
+        return ask_json(self._backend, messages, read_pair, self._max_tokens, seed)
+
+
+class ModelEvaluator:
+    """A model checks; best another one than writes."""
+
+    def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
+        self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
+
+    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+        """Show the way's views with the pair."""
+        data = _data("instruction", way.instruction) + _data("pair", {"question": pair.question,
+                                                                      "answer": pair.answer})
+        messages = _messages(_prompt("evaluate", self._kind, category), data, way.views)
+        return ask_json(self._backend, messages, read_verdict, self._max_tokens, seed)
+
+
+def moves(way: Way) -> str:
+    """Return what was driven: "forward 2.50 m, left 60 degrees, ..."; turns to and fro are summed."""
+    parts: list[str] = []
+    steps = list(zip(way.actions, way.poses, way.poses[1:], strict=False))
+    for forward, run in groupby(steps, key=lambda step: step[0] is Action.MOVE_FORWARD):
+        done = list(run)
+        if forward:
+            parts.append(f"forward {math.fsum(math.dist(a[:2], b[:2]) for _, a, b in done):.2f} m")
+        elif turned := round(math.degrees(math.fsum(wrap(b.yaw - a.yaw) for _, a, b in done))):
+            parts.append(f"{'left' if turned > 0 else 'right'} {abs(turned)} degrees")
+    return ", ".join(parts)
+
+
+def read_pair(reply: Mapping[str, object]) -> Pair | None:
+    """Return a proposal, None where there is nothing to ask. Raises ValueError."""
+    question, answer = _words(reply, "question"), _words(reply, "answer")
+    if not question and not answer:
+        return None
+    try:
+        check_question(question)
+    except BadQuestion as error:
+        raise ValueError(str(error)) from error
+    if not question.endswith("?"):
+        raise ValueError(f'"question" must end with a question mark, not be {question!r:.80}')
+    if not any(char.isalnum() for char in answer) or len(answer) > _MAX_ANSWER_CHARS:
+        raise ValueError(f'"answer" must be a text of 1 to {_MAX_ANSWER_CHARS} characters, not {answer!r:.80}')
+    others = reply.get("alternatives", [])
+    if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
+        raise ValueError(f'"alternatives" must be a list of texts, not {others!r:.80}')
+    return Pair(question, answer, tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
+
+
+def read_verdict(reply: Mapping[str, object]) -> Verdict:
+    """Return a verdict. Raises ValueError."""
+    return Verdict({name: fraction(reply.get(name), f'"{name}"') for name in CRITERIA}, _words(reply, "feedback"))
+
+
+def _read_instruction(reply: Mapping[str, object]) -> str:
+    text = _words(reply, "instruction")
+    if not any(char.isalnum() for char in text):
+        raise ValueError('"instruction" must be a text that is not empty')
+    return text
+
+
+def _words(reply: Mapping[str, object], name: str) -> str:
+    value = reply.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f'"{name}" must be a text, not {value!r:.40}')
+    return " ".join(value.split())
+
+
+def _messages(prompt: str, data: str, views: Sequence[Keyframe]) -> tuple[Message, Message]:
+    parts: list[str | bytes] = [data] if data else []
+    for number, view in enumerate(views, 1):
+        parts += [heading(number, view, {}), picture(view, {})]
+    return Message("system", (prompt,)), Message("user", tuple(parts))
+
+
+def _prompt(name: str, kind: Benchmark, category: str) -> str:
+    return _text(name).replace("$CATEGORY", category).replace("$ABOUT", kind.categories[category])
+
+
+@cache
+def _text(name: str) -> str:
+    return resources.files("eqa_nodes.prompts").joinpath(f"generate_{name}.txt").read_text(encoding="utf-8")
+
+
+def _data(name: str, value: object) -> str:
+    """Return a value as JSON between markers, "" for nothing: line breaks and quotes in it cannot leave its string."""
+    return f"<{name}>\n{json.dumps(value, ensure_ascii=False)}\n</{name}>\n" if value else ""
+
+

@@ -1,0 +1,149 @@
+"""What travels through the making of a data set: ways, proposals, verdicts, checks, and the record of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Action, Keyframe
+from sim_bridge.tours import RECIPES, Recipe
+
+CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # what an evaluator scores, each 0..1
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What a benchmark's data are like. recipe: of its ways; viewpoints: views at the end of a way that are shown.
+
+    instructed: the way is told in words and the question asked at its end (ExploraQA); else the question alone must say
+    where its answer is, so that it is also asked elsewhere in the scene (EXPRESS-Bench). file: that is written.
+    """
+
+    name: str
+    recipe: Recipe
+    categories: Mapping[str, str]  # name -> what such a question asks about, for the generator's prompt
+    viewpoints: int
+    instructed: bool
+    file: str
+
+
+_EXPRESS = {  # EXPRESS-Bench, figure 3
+    "state": "the present state of a thing: on, off, open, closed, full, tidy, pushed in",
+    "knowledge": "what a person who knows homes concludes from what is seen: what a thing is good for, what to use",
+    "location": "where a thing is, relative to the room or to other things",
+    "attribute": "a colour, material, shape or pattern of a thing",
+    "counting": "how many things of a kind there are in a named place",
+    "existence": "whether a thing is there, answered with what is there or is not",
+    "object": "which thing it is that is described by its place",
+}
+_EXPLORA = {  # ExploraQA, 3.2 and A.6: three about objects, four about space
+    "object recognition": "which thing it is that is described by its place",
+    "state recognition": "the present state of a thing: on, off, open, closed, full, tidy",
+    "style recognition": "a colour, material, pattern or style of a thing",
+    "functional reasoning": "what a thing or the room is good for, or how many people can use it",
+    "commonsense reasoning": "what a person who knows homes concludes from what is seen",
+    "spatial localization": "where a thing is",
+    "spatial reasoning": "how things lie to one another, or how many there are, over all views together",
+}
+BENCHMARKS: dict[str, Benchmark] = {
+    "express": Benchmark("express", RECIPES["express"], _EXPRESS, 1, False, "express-bench.json"),
+    "exploraqa": Benchmark("exploraqa", RECIPES["exploraqa"], _EXPLORA, 3, True, "exploraqa-train.json"),
+}
+
+
+def benchmark(name: str) -> Benchmark:
+    """Return a benchmark by name. Raises ConfigError."""
+    if name not in BENCHMARKS:
+        raise ConfigError(unknown("benchmark to generate", name, BENCHMARKS))
+    return BENCHMARKS[name]
+
+
+class Elsewhere(NamedTuple):
+    """A view of another part of the scene. from_start_m: shortest way from where the way begins, metres."""
+
+    view: Keyframe
+    from_start_m: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way through a scene and what is seen at its end. poses: (len(actions) + 1) floor poses, map frame.
+
+    way_m: the shortest way between its ends, metres; z: height of its floor, metres. views: at its end, the last pose's
+    own first where it is one; passed: some along it; elsewhere: of other parts of the scene. instruction: "" = none.
+    """
+
+    number: int
+    scene: str
+    actions: tuple[Action, ...]
+    poses: tuple[Pose2, ...]
+    way_m: float
+    z: float
+    views: tuple[Keyframe, ...]
+    passed: tuple[Keyframe, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    instruction: str = ""
+
+
+class Pair(NamedTuple):
+    """A question with its answer, and other answers that are as right."""
+
+    question: str
+    answer: str
+    alternatives: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """What the evaluator says of a pair: 0..1 for each of CRITERIA, and what to change ("" = nothing)."""
+
+    scores: Mapping[str, float]
+    feedback: str
+
+    def accepts(self, least: float) -> bool:
+        """Return whether no score is below `least`."""
+        return min(self.scores.values()) >= least
+
+
+class Round(NamedTuple):
+    """One turn of the refinement: a proposal and its verdict."""
+
+    pair: Pair
+    verdict: Verdict
+
+
+class Check(NamedTuple):
+    """One filter: what it found in a word or two, whether the question passed it, and why in a line."""
+
+    name: str
+    passed: bool
+    note: str
+
+
+ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
+
+    viewpoints: numbers (from 0) of the way's views that show the answer; reason: why it is not accepted, "" = it is.
+    reviews: what people said of it, by reviewer.
+    """
+
+    id: str
+    scene: str
+    way: int
+    category: str
+    status: str
+    pair: Pair | None = None
+    rounds: tuple[Round, ...] = ()
+    checks: tuple[Check, ...] = ()
+    viewpoints: tuple[int, ...] = ()
+    reason: str = ""
+    reviews: Mapping[str, str] | None = None
+
+
+Listener = Callable[[str], None]

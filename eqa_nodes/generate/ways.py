@@ -1,0 +1,132 @@
+"""Ways through a scene with what is seen at their end, on them and elsewhere.
+
+Privileged, as the recipes of the benchmarks are: ways and places are found with the simulator's shortest paths.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count, pairwise
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.types import Frame, Keyframe
+from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
+from eqa_nodes.history_views import Selection, keyframe_of
+from sim_bridge.registry import open_simulator
+from sim_bridge.simulator import Episode, Point, Robot, Simulator
+from sim_bridge.tours import plan_tour, spread_points
+
+PASSED = 4  # views kept along a way
+_NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond
+_RINGS_M, _BEARINGS, _HEADINGS = (1.0, 2.0), 8, 12
+_WALL_M = 1.2  # a view whose middle is nearer than this faces a wall
+_OPEN_M = 4.0  # more than that is no better
+_APART_M = 0.8  # between viewpoints
+
+
+def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> Way:
+    """Plan a way and look. labels: take in what the simulator labels (privileged).
+
+    Raises UnknownScene, or SimulatorError where no such way fits into the scene.
+    """
+    tour = plan_tour(scene, kind.recipe, seed)
+    with closing(open_simulator(scene)) as simulator:
+        scout = _Scout(simulator, scene, kind.recipe.robot, tour.poses[0], labels)
+        ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
+        along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
+        others = scout.elsewhere(tour.poses[-1], elsewhere)
+        return Way(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
+                   tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
+                   tuple(Elsewhere(scout.view(pose), round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
+
+
+class _Scout:
+    """Looks from places of a scene, without driving there."""
+
+    def __init__(self, simulator: Simulator, scene: str, robot: Robot, start: Pose2, labels: bool) -> None:
+        self._simulator, self._scene, self._robot = simulator, scene, robot
+        self._blind = replace(robot, camera=replace(robot.camera, width=64, height=64, color=False))
+        self.z = self._look(start, self._blind).map_from_base.xyz[2]
+        self._selection, self._numbers = Selection("uniform", labels=labels), count(1)
+
+    def view(self, pose: Pose2) -> Keyframe:
+        """Return what is seen from a pose; views are numbered from 1."""
+        frame = self._look(pose, self._robot)
+        known = self._simulator.labels() if self._selection.labels else {}
+        return keyframe_of(frame, next(self._numbers), known, self._selection)
+
+    def way_m(self, a: Pose2, b: Pose2) -> float:
+        """Return the length of the shortest way, metres; inf where there is none."""
+        path = self._simulator.shortest_path(self._point(a), self._point(b))
+        return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
+
+    def viewpoints(self, end: Pose2, wanted: int) -> list[Pose2]:
+        """Return poses near the end that face no wall, lie apart, and overlap in nothing (ExploraQA, 3.1)."""
+        own = self._openness(end)
+        chosen = [end] if own >= _WALL_M else []
+        near = [(min(self._openness(pose), _OPEN_M), -math.dist(pose[:2], end[:2]), pose) for pose in self._around(end)]
+        for openness, _, pose in sorted(near, key=lambda item: item[:2], reverse=True):
+            if len(chosen) < wanted and openness >= _WALL_M and all(self._differs(pose, other) for other in chosen):
+                chosen.append(pose)
+        return chosen or [end]
+
+    def elsewhere(self, end: Pose2, wanted: int) -> list[Pose2]:
+        """Return poses far from the end and from each other, each to where there is most to see."""
+        left = [Pose2(x, y, 0.0) for x, y in _places(self._scene, self._blind)
+                if math.dist((x, y), end[:2]) > _NEAR_M]
+        known, chosen = [end], list[Pose2]()
+        while left and len(chosen) < wanted:
+            place = max(left, key=lambda p: min(math.dist(p[:2], k[:2]) for k in known))
+            known.append(place)
+            left.remove(place)
+            if self._fits(place):
+                chosen.append(max(self._turned(place), key=self._openness))
+        return chosen
+
+    def _around(self, end: Pose2) -> list[Pose2]:
+        rings = [Pose2(end.x + r * math.cos(b), end.y + r * math.sin(b), end.yaw) for r in _RINGS_M
+                 for b in np.linspace(0, 2 * math.pi, _BEARINGS, endpoint=False).tolist()]
+        return [turned for place in (end, *(p for p in rings if self._fits(p) and self.way_m(end, p) <= _NEAR_M))
+                for turned in self._turned(place)]
+
+    def _turned(self, place: Pose2) -> list[Pose2]:
+        return [Pose2(place.x, place.y, wrap(place.yaw + k * 2 * math.pi / _HEADINGS)) for k in range(_HEADINGS)]
+
+    def _differs(self, a: Pose2, b: Pose2) -> bool:
+        return (math.dist(a[:2], b[:2]) >= _APART_M and
+                abs(wrap(a.yaw - b.yaw)) >= math.radians(self._robot.camera.hfov_deg) - 1e-9)
+
+    def _openness(self, pose: Pose2) -> float:
+        """Return the median depth, metres, of the middle ninth of the view; no return counts as far."""
+        frame = self._look(pose, self._blind)
+        rows, columns = frame.depth_m.shape
+        middle = frame.depth_m[rows // 3:2 * rows // 3, columns // 3:2 * columns // 3]
+        return float(np.median(np.where(middle > 0, middle, self._robot.camera.max_range_m)))
+
+    def _fits(self, place: Pose2) -> bool:
+        """Say whether the robot can stand there: shortest paths also lead to places a little too narrow."""
+        try:
+            self._look(place, self._blind)
+        except BadPose:
+            return False
+        return True
+
+    def _look(self, pose: Pose2, robot: Robot) -> Frame:
+        return self._simulator.reset(Episode(self._scene, start=pose, robot=robot)).frame
+
+    def _point(self, pose: Pose2) -> Point:
+        return (pose.x, pose.y, self.z)
+
+
+@lru_cache(maxsize=8)
+def _places(scene: str, robot: Robot) -> tuple[tuple[float, float], ...]:
+    """Return places all over the floor that the scene begins on."""
+    with closing(open_simulator(scene)) as simulator:
+        first = simulator.reset(Episode(scene, robot=robot)).frame
+        return tuple((x, y) for x, y, _ in spread_points(simulator, first, np.random.default_rng(0)))

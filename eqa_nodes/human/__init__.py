@@ -1,0 +1,1 @@
+"""A person as an agent: a page on this machine shows the history or lets a person drive (docs/human.md)."""

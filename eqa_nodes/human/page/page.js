@@ -1,0 +1,150 @@
+"use strict";
+const el = id => document.getElementById(id);
+const POLL_MS = 700;
+let state = null, shown = 0, marked = new Set(), busy = false, over = false;
+
+async function ask(path, body) {
+  const options = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
+  const reply = await fetch(path, options);
+  const data = await reply.json();
+  if (!reply.ok) throw new Error(data.error);
+  return data;
+}
+
+function tell(text) {
+  el("message").textContent = text;
+  el("message").hidden = !text;
+}
+
+async function refresh() {
+  try {
+    take(await ask("state"));
+    tell("");
+  } catch (error) {
+    tell(error instanceof TypeError ? "The run cannot be reached: it has ended, or was interrupted. What was answered is saved."
+      : error.message);
+  }
+  if (!over) setTimeout(refresh, POLL_MS);
+}
+
+function take(next) {
+  if (next.over) {
+    over = true;
+    document.querySelector("main").hidden = true;
+    el("question").textContent = "That was the last question. Thank you; this page can be closed.";
+    el("progress").textContent = next.done + " of " + next.total + " answered";
+    el("cost").textContent = "";
+    return;
+  }
+  if (next.answered) {
+    document.querySelector("main").hidden = true;
+    el("question").textContent = "Saved. The next question is being prepared; a long history takes a while";
+    return;
+  }
+  const fresh = !state || state.id !== next.id, more = !fresh && next.views > state.views;
+  state = next;
+  if (fresh) begin();
+  if (fresh || more) look(state.kind === "drive" ? state.views - 1 : 0);
+  const drive = state.kind === "drive";
+  el("progress").textContent = "question " + (state.done + 1) + " of " + state.total;
+  el("cost").textContent = drive ? state.steps + (state.max_steps ? " of " + state.max_steps : "") + " steps, "
+    + state.metres.toFixed(1) + " m" : "";
+  if (drive && el("map").src !== state.map) el("map").src = state.map;
+  const spent = drive && state.max_steps > 0 && state.steps >= state.max_steps;
+  document.querySelectorAll("[data-action]").forEach(button => { button.disabled = spent; });
+  if (drive && state.collided && more) tell("Something is in the way.");
+}
+
+function begin() {
+  marked = new Set();
+  document.querySelector("main").hidden = false;
+  el("question").textContent = state.question;
+  el("drive").hidden = state.kind !== "drive";
+  document.querySelector("main").classList.toggle("history", state.kind === "history");
+  el("text").value = "";
+  el("confidence").value = 80;
+  sure();
+  el("free").hidden = state.choices.length > 0;
+  el("choices").replaceChildren(...state.choices.map(choice => {
+    const label = document.createElement("label"), radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: "choice", value: choice });
+    label.append(radio, choice);
+    return label;
+  }));
+  el("keys").textContent = state.kind === "drive"
+    ? "Keys: arrows drive, page up and page down look up and down, m marks the view."
+    : "Keys: left and right arrow show other views, m marks the view.";
+  scrollTo(0, 0);
+}
+
+function look(number) {
+  shown = Math.min(Math.max(number, 0), state.views - 1);
+  el("view").src = "view/" + shown + ".jpg?" + encodeURIComponent(state.id);
+  el("slider").max = state.views - 1;
+  el("slider").value = shown;
+  el("number").textContent = (shown + 1) + " of " + state.views;
+  marks();
+}
+
+function marks() {
+  el("mark").setAttribute("aria-pressed", marked.has(shown));
+  const numbers = [...marked].sort((a, b) => a - b).map(n => n + 1);
+  el("marked").textContent = numbers.length ? "marked: " + numbers.join(", ")
+    : state.kind === "drive" ? "nothing marked: the last view counts as proof"
+      : "nothing marked: the view that you see counts as proof";
+}
+
+function mark() {
+  if (!marked.delete(shown)) {
+    if (marked.size === 3) { tell("Three views at most prove an answer: take one off first."); return; }
+    marked.add(shown);
+  }
+  marks();
+}
+
+function sure() { el("sure").textContent = el("confidence").value + " %"; }
+
+async function send(path, body) {
+  if (busy || !state) return;
+  busy = true;
+  try {
+    tell("");
+    take(await ask(path, { id: state.id, ...body }));
+  } catch (error) {
+    tell(error.message);
+  } finally {
+    busy = false;
+  }
+}
+
+const act = action => send("act", { action, step: state.steps });
+
+function answer(abstain) {
+  const chosen = document.querySelector("#choices input:checked");
+  const text = state.choices.length ? (chosen ? chosen.value : "") : el("text").value;
+  if (!abstain && !text.trim()) { tell("Write or choose an answer, or say that you cannot tell."); el("text").focus(); return; }
+  send("answer", { text: abstain ? "" : text, abstain, confidence: abstain ? 0 : el("confidence").value / 100,
+                   marked: marked.size || state.kind === "drive" ? [...marked] : [shown] });
+}
+
+el("slider").addEventListener("input", () => look(Number(el("slider").value)));
+el("earlier").addEventListener("click", () => look(shown - 1));
+el("later").addEventListener("click", () => look(shown + 1));
+el("now").addEventListener("click", () => look(state.views - 1));
+el("mark").addEventListener("click", mark);
+el("confidence").addEventListener("input", sure);
+el("cannot").addEventListener("click", () => answer(true));
+el("answer").addEventListener("submit", event => { event.preventDefault(); answer(false); });
+document.querySelectorAll("[data-action]").forEach(button =>
+  button.addEventListener("click", () => act(button.dataset.action)));
+document.addEventListener("keydown", event => {
+  if (!state || over || event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const drive = { ArrowUp: "forward", ArrowLeft: "left", ArrowRight: "right", PageUp: "up", PageDown: "down" };
+  if (event.key === "m") mark();
+  else if (state.kind === "drive" && drive[event.key]) act(drive[event.key]);
+  else if (state.kind === "history" && event.key === "ArrowLeft") look(shown - 1);
+  else if (state.kind === "history" && event.key === "ArrowRight") look(shown + 1);
+  else return;
+  event.preventDefault();
+});
+refresh();

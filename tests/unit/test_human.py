@@ -1,0 +1,197 @@
+"""A person as an agent, over HTTP: driving, looking through a history, answers, refusals, resuming."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.runner import RunSummary, run_benchmark
+from eqa_nodes.bench.samples import EM, Sample
+from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.from_history import tour_source
+from eqa_nodes.history_views import Selection, open_views
+from eqa_nodes.human.desk import Desk, PageError, Request
+from eqa_nodes.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
+from eqa_nodes.human.runner import PersonRunner, read_answer
+from eqa_nodes.human.server import PageServer
+from sim_bridge.simulator import Camera, Robot
+from sim_bridge.tours import RECIPES, plan_tour
+from sim_bridge.toy import GridWorld
+
+ROBOT = Robot(camera=Camera(160, 120))
+SAMPLES = [Sample("a", "What is on the desk?", "a kettle", scene="toy:room"),
+           Sample("b", "Which colour has it?", "red", scene="toy:room", choices=("red", "blue"))]
+ANSWER = {"text": "a kettle", "abstain": False, "confidence": 0.7, "marked": []}
+
+
+class Page:
+    """What the page does, without a browser."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def raw(self, path: str, data: bytes | None = None) -> tuple[bytes, Any]:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, data), timeout=20) as reply:
+            return reply.read(), reply.headers
+
+    def get(self, path: str) -> dict[str, Any]:
+        return json.loads(self.raw(path)[0])
+
+    def post(self, path: str, **body: object) -> dict[str, Any]:
+        return json.loads(self.raw(path, json.dumps(body).encode())[0])
+
+    def refused(self, path: str, data: bytes | None = None, **body: object) -> tuple[int, str]:
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            self.raw(path, data if data is not None else json.dumps(body).encode() if body else None)
+        return caught.value.code, json.loads(caught.value.read())["error"]
+
+
+def driven(max_steps: int = 0) -> Callable[[Sample], PersonEpisode]:
+    simulator = GridWorld()
+    return lambda sample: DriveEpisode(simulator, sample, ROBOT, max_steps)
+
+
+@contextmanager
+def sitting(out: Path, opener: Callable[[Sample], PersonEpisode], samples: list[Sample] = SAMPLES,
+            task: str = "active") -> Iterator[tuple[Page, list[RunSummary]]]:
+    """A run in a thread, and its page; waits for its end."""
+    desk, ended = Desk(), []
+    runner = PersonRunner(desk, opener, len(samples))
+
+    def run() -> None:
+        ended.append(run_benchmark(samples, runner, out, lambda now: setattr(runner, "done", now.done), model="human",
+                                   blind=False, task=task))
+        runner.farewell()
+
+    with closing(PageServer(desk)) as server:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield Page(server.url), ended
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) -> None:
+    with sitting(tmp_path, driven()) as (page, ended):
+        state = page.get("state")
+        assert (state["id"], state["kind"], state["steps"], state["views"], state["total"]) == ("a", "drive", 0, 1, 2)
+        for step, action in enumerate(("left", "forward", "right")):
+            state = page.post("act", id="a", action=action, step=step)
+        assert (state["steps"], state["views"]) == (3, 4) and 0 < state["metres"] <= 0.25
+        image, headers = page.raw("view/3.jpg")
+        assert image[:2] == b"\xff\xd8" and headers["Content-Type"] == "image/jpeg"
+        assert state["map"].startswith("data:image/svg+xml")
+        assert page.post("answer", id="a", **{**ANSWER, "marked": [1, 3]})["answered"]
+        page.post("answer", id="b", text="B", abstain=False, confidence=1, marked=[])
+        assert page.get("state") == {"over": True, "done": 2, "total": 2}
+    first, second = read_predictions(tmp_path).predictions.values()
+    assert (first.answer.text, first.answer.confidence) == ("a kettle", 0.7)
+    assert [e.keyframe_id for e in first.answer.evidence] == [2, 4] and first.answer.receipt.steps == 3
+    assert first.answer.receipt.privileged == () and first.answer.receipt.seconds > 0
+    trace = load_trace(tmp_path / first.trace)
+    assert len(trace.poses) == 4 and trace.grid is not None and [k.id for k in trace.keyframes] == [2, 4]
+    assert first.final_pose == trace.poses[-1][1]
+    assert second.answer.text == "blue" and ended[0].exit_code == 0
+
+
+def test_a_history_is_shown_and_its_marked_frames_are_the_evidence(tmp_path: Path) -> None:
+    tour = plan_tour("toy:flat", RECIPES["express"], 2)
+    source = tour_source(replace(tour, robot=replace(tour.robot, camera=Camera(80, 60))))
+    views = open_views(source.name, source.identity, source.open, Selection("uniform", 5), tmp_path / "cache")
+    with sitting(tmp_path / "run", lambda sample: HistoryEpisode(views, sample), SAMPLES[:1], EM) as (page, _):
+        assert page.get("state")["views"] == 5 and page.raw("view/0.jpg")[0] != page.raw("view/4.jpg")[0]
+        assert page.refused("act", id="a", action="forward", step=0)[0] == 409
+        page.post("answer", id="a", **{**ANSWER, "marked": [2]})
+        assert page.get("state")["over"]
+    answer = read_predictions(tmp_path / "run").predictions["a"].answer
+    assert [e.frame for e in answer.evidence] == [views.kept.views[2].id - 1] and answer.receipt.steps == 0
+
+
+def test_not_knowing_and_an_answer_without_a_mark(tmp_path: Path) -> None:
+    with sitting(tmp_path, driven()) as (page, _):
+        page.post("act", id="a", action="left", step=0)
+        page.post("answer", id="a", **ANSWER)
+        page.post("answer", id="b", text="", abstain=True, confidence=0, marked=[])
+        page.get("state")
+    first, second = (p.answer for p in read_predictions(tmp_path).predictions.values())
+    assert [e.keyframe_id for e in first.evidence] == [2]
+    assert second.abstained and second.evidence == () and second.text == ""
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    with sitting(tmp_path, driven(max_steps=1), SAMPLES[1:]) as (page, _):
+        root = page.url.rsplit("/", 2)[0] + "/"
+        assert Page(root).refused("state")[0] == 404 and Page(root + "guess/").refused("state")[0] == 404
+        assert page.refused("nothing")[0] == 404 and page.refused("view/1.jpg")[0] == 404
+        assert page.refused("view/-1.jpg")[0] == 404
+        assert page.refused("answer", data=b"[]")[0] == 400 and page.refused("answer", data=b"{")[0] == 400
+        assert page.refused("answer", data=b" " * 100_001)[0] == 413
+        assert "another question" in page.refused("answer", id="a", **ANSWER)[1]
+        assert page.refused("act", id="b", action="fly", step=0)[0] == 400
+        assert "look again" in page.refused("act", id="b", action="left", step=7)[1]
+        page.post("act", id="b", action="left", step=0)
+        assert "all 1 steps" in page.refused("act", id="b", action="left", step=1)[1]
+        assert "none of the options" in page.refused("answer", id="b", **ANSWER)[1]
+        assert page.get("state")["steps"] == 1
+        page.post("answer", id="b", **{**ANSWER, "text": "red"})
+        page.get("state")
+
+
+@pytest.mark.parametrize("change", [{"text": None}, {"text": " "}, {"text": "x" * 501}, {"confidence": 1.1},
+                                    {"confidence": True}, {"marked": [4]}, {"marked": "0"}, {"abstain": 0}])
+def test_malformed_answers_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(PageError):
+        read_answer({**ANSWER, **change}, SAMPLES[0], 4)
+
+
+def test_an_ended_run_goes_on_with_the_next_question(tmp_path: Path) -> None:
+    desk = Desk()
+
+    class Interrupting(PersonRunner):
+        def run(self, sample: Sample) -> Any:
+            if sample.id == "b":
+                raise KeyboardInterrupt
+            return super().run(sample)
+
+    runner = Interrupting(desk, driven(), 2)
+    threading.Thread(target=lambda: desk.ask(Request(("answer",), {"id": "a", **ANSWER})), daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(SAMPLES, runner, tmp_path, model="human", blind=False)
+    assert list(read_predictions(tmp_path).predictions) == ["a"]
+    with sitting(tmp_path, driven()) as (page, ended):
+        state = page.get("state")
+        assert (state["id"], state["done"]) == ("b", 1)
+        page.post("answer", id="b", **{**ANSWER, "text": "red"})
+        page.get("state")
+    assert (ended[0].asked, ended[0].resumed) == (1, 1)
+
+
+def test_a_scene_that_cannot_be_opened_fails_its_question_alone(tmp_path: Path) -> None:
+    broken = [replace(SAMPLES[0], scene="toy:nowhere"), SAMPLES[1]]
+    with sitting(tmp_path, driven(), broken) as (page, _):
+        assert page.get("state")["id"] == "b"
+        page.post("answer", id="b", **{**ANSWER, "text": "red"})
+        page.get("state")
+    assert [p.failed for p in read_predictions(tmp_path).predictions.values()] == [True, False]
+
+
+def test_the_page_is_of_this_machine_only_and_a_taken_port_is_named() -> None:
+    with closing(PageServer(Desk())) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        body, headers = Page(server.url).raw("")
+        assert b"page.js" in body and headers["Referrer-Policy"] == "no-referrer"
+        assert b"fetch" in Page(server.url).raw("page.js")[0] and b"grid" in Page(server.url).raw("page.css")[0]
+        with pytest.raises(ConfigError, match="another --port"):
+            PageServer(Desk(), int(server.url.split(":")[2].split("/")[0]))
+    server.close()
