@@ -23,7 +23,7 @@ def write_page(out: Path, kind: Benchmark, records: Sequence[Record], way_of: Ca
     cards = [{"record": record, "instruction": way_of(record.way).instruction, "views": _pictures(record, way_of),
               "passed": [_uri(view) for view in way_of(record.way).passed]} for record in records]
     html = environment.get_template("verify.html.j2").render(
-        kind=kind, cards=cards, data=fingerprint(records), records=len(records))
+        kind=kind, cards=cards, data=fingerprint(records))
     write_bytes(out / PAGE, html.encode())
     return out / PAGE
 

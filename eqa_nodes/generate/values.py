@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -145,5 +145,3 @@ class Record:
     reason: str = ""
     reviews: Mapping[str, str] | None = None
 
-
-Listener = Callable[[str], None]
