@@ -201,7 +201,7 @@ def _sighting(s: Any) -> Sighting:
 def receipt_of(m: Any) -> Receipt:
     """Return the receipt of an eqa_interfaces/Receipt."""
     return Receipt(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), int(m.tokens_in), int(m.tokens_out),
-                   tuple(m.privileged))
+                   tuple(m.privileged), float(m.money))
 
 
 def answer_of(m: Any) -> Answer:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.runner import Asking, EpisodeRunner, Task, failure
+from eqa_nodes.bench.runner import Asking, EpisodeRunner, Task, failure, out_of_budget
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
 
 Opening = Callable[[int], EpisodeRunner]  # opens what a worker asks with, given its number; must be picklable
@@ -46,8 +46,8 @@ class CrewEngine:
     """Gives each worker a question, and the next one when it is done. Implements Engine.
 
     recruit: opens the crew for a run. A worker that dies is replaced and its question asked once more; when that
-    worker dies as well the question has failed (NODE_LOST). Raises NodeLost when workers die and none gives an answer,
-    EqaError when one cannot begin.
+    worker dies as well the question has failed (NODE_LOST). A worker whose budget is spent gets no more. Raises
+    NodeLost when workers die and none gives an answer, EqaError when one cannot begin.
     """
 
     def __init__(self, recruit: Callable[[Asking], Crew], workers: int) -> None:
@@ -59,6 +59,7 @@ class CrewEngine:
         """Ask every task and yield predictions as they come."""
         waiting, busy, deaths = deque(tasks), dict[int, Task](), Counter[int]()
         in_a_row, most = 0, TRIES * self._workers
+        spent: Prediction | None = None
         crew = self._recruit(asking)
         try:
             for number in range(min(self._workers, len(tasks))):
@@ -72,6 +73,10 @@ class CrewEngine:
                 if task is None:
                     continue  # it ended when it had nothing to do
                 in_a_row = in_a_row + 1 if isinstance(result, Lost) else 0
+                if isinstance(result, Prediction) and out_of_budget(result):
+                    waiting.appendleft(task)  # its worker's share is spent; another one may have some left
+                    spent = result
+                    continue
                 if isinstance(result, Prediction):
                     yield result
                 elif in_a_row > most:
@@ -88,5 +93,7 @@ class CrewEngine:
                     if isinstance(result, Lost):
                         crew.hire(number)
                     crew.give(number, busy.setdefault(number, waiting.popleft()))
+            if spent is not None and waiting:
+                yield spent
         finally:
             crew.close()

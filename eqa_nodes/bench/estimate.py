@@ -24,11 +24,12 @@ ACTION_S, CALL_S, HISTORY_S = 0.12, 3.0, 1.0  # an action in the graph; a model'
 
 
 class Cost(NamedTuple):
-    """calls and tokens of a model, and seconds of asking; of one question or of several."""
+    """calls and tokens of a model, seconds of asking, and money where prices are known; of one question or several."""
 
     calls: float = 0.0
     tokens: float = 0.0
     seconds: float = 0.0
+    money: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
         """Return the sum."""
@@ -51,7 +52,7 @@ def cost_of(prediction: Prediction) -> Cost:
     """Return what a question cost, its blind answer included."""
     receipts = [prediction.answer.receipt, *([prediction.blind.receipt] if prediction.blind else [])]
     return Cost(sum(r.calls for r in receipts), sum(r.tokens_in + r.tokens_out for r in receipts),
-                sum(r.seconds for r in receipts))
+                sum(r.seconds for r in receipts), sum(r.money for r in receipts))
 
 
 def estimate_like(run: Path, samples: Sequence[Sample], workers: int = 1) -> Estimate:

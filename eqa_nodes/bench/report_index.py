@@ -28,6 +28,7 @@ class Line(NamedTuple):
     steps: int
     calls: int
     tokens: int
+    money: float
     text: str
     href: str
     error: str
@@ -82,7 +83,8 @@ def line_of(number: int, sample: Sample, prediction: Prediction, score: Question
     short = answer.text if len(answer.text) <= _ANSWER else answer.text[:_ANSWER - 2] + " …"
     r = answer.receipt
     return Line(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps, r.calls,
-                r.tokens_in + r.tokens_out, text, href, answer.error.name if prediction.failed else "", answer.message)
+                r.tokens_in + r.tokens_out, r.money, text, href, answer.error.name if prediction.failed else "",
+                answer.message)
 
 
 def bars_of(scores: Scores) -> list[Bar]:
@@ -98,16 +100,17 @@ def bars_of(scores: Scores) -> list[Bar]:
 
 
 def costs_of(lines: Sequence[Line]) -> list[CostRow]:
-    """Return what was spent; calls and tokens are left out where no model was asked."""
+    """Return what was spent; what nothing was spent of is left out, such as calls where no model was asked."""
     kinds: tuple[tuple[str, int, Callable[[Line], float]], ...] = (
-        ("model calls", 0, lambda x: x.calls), ("tokens", 0, lambda x: x.tokens), ("seconds", 1, lambda x: x.seconds),
+        ("model calls", 0, lambda x: x.calls), ("tokens", 0, lambda x: x.tokens),
+        ("money, by the model's prices", 4, lambda x: x.money), ("seconds", 1, lambda x: x.seconds),
         ("metres", 1, lambda x: x.metres), ("steps", 0, lambda x: x.steps))
     rows = []
     for name, digits, of in kinds:
         values = [of(line) for line in lines]
         if any(values) or (values and name == "seconds"):
             cells = (sum(values), statistics.fmean(values), statistics.median(values), max(values))
-            rows.append(CostRow(name, *(f"{value:,.{digits if k in (0, 3) else 1}f}"
+            rows.append(CostRow(name, *(f"{value:,.{digits if k in (0, 3) else max(1, digits)}f}"
                                         for k, value in enumerate(cells))))
     return rows
 

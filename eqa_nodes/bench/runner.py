@@ -65,7 +65,10 @@ class Progress(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """How pass 1 ended. unexpected: errors that nobody raised on purpose (faults of the program)."""
+    """How pass 1 ended. unexpected: errors that nobody raised on purpose (faults of the program).
+
+    spent: why it ended before all were asked, "" = it did not; the questions that are left were not asked.
+    """
 
     total: int
     asked: int
@@ -73,11 +76,12 @@ class RunSummary(NamedTuple):
     failed: int
     unexpected: int
     dropped: str
+    spent: str = ""
 
     @property
     def exit_code(self) -> int:
-        """0, or 1 when the program itself failed somewhere."""
-        return 1 if self.unexpected else 0
+        """0, 2 when the model's budget ended it, or 1 when the program itself failed somewhere."""
+        return 1 if self.unexpected else 2 if self.spent else 0
 
 
 class Task(NamedTuple):
@@ -103,7 +107,10 @@ class Engine(Protocol):
     """Who asks: this process (InLine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
 
     def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
-        """Ask every task once and yield its prediction as soon as it is there, in any order."""
+        """Ask every task once and yield its prediction as soon as it is there, in any order.
+
+        When the model's budget is spent (`out_of_budget`), that prediction is the last one.
+        """
 
 
 class InLine:
@@ -115,7 +122,10 @@ class InLine:
     def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
         """Ask in order."""
         for task in tasks:
-            yield ask(task, self._runner, asking)
+            prediction = ask(task, self._runner, asking)
+            yield prediction
+            if out_of_budget(prediction):
+                return
 
 
 def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
@@ -132,8 +142,9 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
     """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
 
     An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
-    the run goes on either way. retry_failed: ask failed questions again. preflight: raises EqaError for a question
-    that cannot be answered, such as one whose history is missing: it has failed before any question is asked.
+    the run goes on either way, but ends when the model's budget is spent. retry_failed: ask failed questions again.
+    preflight: raises EqaError for a question that cannot be answered, such as one whose history is missing: it has
+    failed before any question is asked.
     Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
     questions, so that it does not tell who asked. Raises ConfigError for samples that cannot be run or a directory
     that holds another run, StorageError when the directory cannot be written.
@@ -152,13 +163,24 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
         with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
+            spent = ""
             for prediction in predictions:
+                if out_of_budget(prediction):  # it can be asked once there is more
+                    spent = prediction.answer.message
+                    continue
                 writer.append(prediction)
                 count.add(prediction)
         writer.put_in_order([sample.id for sample in samples])
-    finish_manifest(out, finished=utc_now())
-    return RunSummary(len(samples), len(checked), len(samples) - len(checked), count.failed, count.unexpected,
-                      writer.before.dropped)
+    if not spent:
+        finish_manifest(out, finished=utc_now())
+    resumed = len(samples) - len(checked)
+    return RunSummary(len(samples), count.done - resumed, resumed, count.failed, count.unexpected,
+                      writer.before.dropped, spent)
+
+
+def out_of_budget(prediction: Prediction) -> bool:
+    """Say whether a question has no answer because the model's budget is spent."""
+    return prediction.answer.error is ErrorCode.BUDGET
 
 
 class _Count:

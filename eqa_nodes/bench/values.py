@@ -96,6 +96,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "seconds": lambda q: q.seconds,
     "calls": lambda q: float(q.calls),
     "tokens": lambda q: float(q.tokens),
+    "money": lambda q: q.money,
 }
 
 # Those that are shares of 1: tables show them as percentages.

@@ -83,8 +83,9 @@ def print_answer(console: Console, answer: Answer) -> None:
                       f"({_place(e)}): {e.note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
+    money = f", {r.money:.4g} by its prices" if r.money else ""
     console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
-                  f"{r.tokens_in + r.tokens_out} tokens{privileged}", style="dim")
+                  f"{r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
 
 
 def _place(e: Evidence) -> str:

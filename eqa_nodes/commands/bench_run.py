@@ -78,6 +78,10 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
                            preflight=source_of or (lambda sample: None))
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
+    if summary.spent:
+        left = summary.total - summary.asked - summary.resumed
+        console.print(f"{left} questions are left: {summary.spent}. The same line with a larger budget goes on",
+                      soft_wrap=True, markup=False, style="yellow")
     return summary.exit_code
 
 

@@ -63,4 +63,6 @@ def outlook_text(outlook: Outlook) -> str:
     costs = [f"{in_short(spent)} of about {in_short(total)} {unit}" for spent, total, unit in
              ((outlook.spent.calls, outlook.total.calls, "calls"), (outlook.spent.tokens, outlook.total.tokens,
                                                                      "tokens")) if spent]
+    if outlook.spent.money:
+        costs.append(f"{outlook.spent.money:.3g} of about {outlook.total.money:.3g} by the model's prices")
     return "".join(f"{part}, " for part in left + costs)

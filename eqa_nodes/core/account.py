@@ -31,7 +31,7 @@ class Account:
         before, now = self._spent_before, self._answerer.spent()
         return Receipt(*self.travelled, time.monotonic() - self._began_s, now.calls - before.calls,
                        now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
-                       privileged or now.privileged)
+                       privileged or now.privileged, now.money - before.money)
 
     def reached(self, limits: Limits) -> bool:
         """Say whether any limit is reached now."""

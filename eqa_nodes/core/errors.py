@@ -21,6 +21,7 @@ class ErrorCode(IntEnum):
     UNKNOWN_SCENE = 9
     STORAGE = 10
     NODE_LOST = 11
+    BUDGET = 12
 
 
 class EqaError(Exception):
@@ -69,6 +70,8 @@ class ModelError(EqaError):
 
 class BudgetSpent(ModelError):
     """The budget of model calls, tokens or money is used up."""
+
+    code = ErrorCode.BUDGET
 
 
 class SimulatorError(EqaError):

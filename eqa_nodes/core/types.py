@@ -345,7 +345,10 @@ class Evidence(NamedTuple):
 
 @dataclass
 class Receipt:
-    """What an answer cost. privileged: components that used simulator facts a robot does not have."""
+    """What an answer cost. privileged: components that used simulator facts a robot does not have.
+
+    money: for the model, in the currency of its prices; 0.0 where no prices are known.
+    """
 
     steps: int = 0
     metres: float = 0.0
@@ -354,6 +357,7 @@ class Receipt:
     tokens_in: int = 0
     tokens_out: int = 0
     privileged: tuple[str, ...] = ()
+    money: float = 0.0
 
 
 @dataclass

@@ -61,7 +61,7 @@ def _question(request: Any) -> Question:
 
 def _since(before: Receipt, now: Receipt) -> Receipt:
     return replace(now, calls=now.calls - before.calls, tokens_in=now.tokens_in - before.tokens_in,
-                   tokens_out=now.tokens_out - before.tokens_out)
+                   tokens_out=now.tokens_out - before.tokens_out, money=now.money - before.money)
 
 
 def main() -> int:

@@ -178,7 +178,7 @@ def candidate_msg(c: core.Candidate) -> eqa.Candidate:
 def receipt_msg(r: core.Receipt) -> eqa.Receipt:
     """Receipt -> message."""
     return eqa.Receipt(steps=r.steps, metres=r.metres, seconds=r.seconds, calls=r.calls, tokens_in=r.tokens_in,
-                       tokens_out=r.tokens_out, privileged=list(r.privileged))
+                       tokens_out=r.tokens_out, money=r.money, privileged=list(r.privileged))
 
 
 def evidence_msg(e: core.Evidence) -> eqa.Evidence:

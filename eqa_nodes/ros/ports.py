@@ -168,7 +168,8 @@ class RosAnswerer:
         r = response.receipt  # before the error is raised: failed calls cost too
         s = self._spent
         self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,
-                              tokens_out=s.tokens_out + r.tokens_out, privileged=tuple(r.privileged))
+                              tokens_out=s.tokens_out + r.tokens_out, money=s.money + r.money,
+                              privileged=tuple(r.privileged))
         convert.raise_remote(response)
         return response
 

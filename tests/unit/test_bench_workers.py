@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.crew import CrewEngine
+from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.runner import Engine, InLine, Progress, run_with
 from eqa_nodes.bench.workers import process_engine
@@ -108,6 +109,21 @@ def test_what_cannot_begin_is_said_at_once(tmp_path: Path) -> None:
         run_with(process_engine(open_dying, 1), questions(IDS), tmp_path / "b")
     with pytest.raises(ConfigError, match="at least one worker, got 0"):
         process_engine(noting(tmp_path), 0)
+
+
+def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    ids = [f"cup-{n}" for n in range(7)]
+    engines: dict[str, Engine] = {"line": InLine(NotingRunner(tmp_path, 0.0, 0, budget=4)),
+                                  "two": process_engine(noting(tmp_path, 0.05, budget=2), 2)}
+    for name, engine in engines.items():
+        summary = run_with(engine, questions(ids), tmp_path / name)
+        assert (summary.asked, summary.failed, summary.exit_code) == (4, 0, 2) and "is spent" in summary.spent
+        answered = read_predictions(tmp_path / name).predictions
+        assert len(answered) == 4 and not any(p.failed for p in answered.values())
+        assert not read_manifest(tmp_path / name).finished
+        summary = run_with(InLine(NotingRunner(tmp_path, 0.0, 0)), questions(ids), tmp_path / name)
+        assert (summary.asked, summary.resumed, summary.spent, summary.exit_code) == (3, 4, "", 0)
+    assert files_of(tmp_path / "line") == files_of(tmp_path / "two")
 
 
 def test_workers_are_closed_at_the_end(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scores]:
                               reference_steps=None if n % 7 == 0 else draw.randint(1, 60),
                               reference_metres=draw.uniform(0.5, 12.0)))
         receipt = Receipt(draw.randint(0, 90), draw.uniform(0, 20), draw.uniform(0, 9), draw.randint(0, 9),
-                          draw.randint(0, 999), draw.randint(0, 99))
+                          draw.randint(0, 999), draw.randint(0, 99), money=draw.choice((0.0, 0.25, 0.5)))
         said = f"{draw.choice('12345?')} {draw.choice(('0', '0.5', '1'))}"
         answer = Answer(said, round(draw.random(), 3), n % 9 == 1, receipt=receipt)
         results[name] = ModelError("none") if n % 13 == 4 else EpisodeResult(
@@ -92,7 +92,7 @@ def values_by_hand(sample: dict[str, Any], line: dict[str, Any]) -> dict[str, fl
         "openeqa_c": c, "blind_c": (blind - 1) / 4, "ace": answer["confidence"], "express_d_t": d_t,
         "openeqa_c_forced": (blind - 1) / 4 if answer["abstained"] else c,
         "steps": receipt["steps"], "metres": p_m, "seconds": receipt["seconds"], "calls": receipt["calls"],
-        "tokens": receipt["tokens_in"] + receipt["tokens_out"],
+        "tokens": receipt["tokens_in"] + receipt["tokens_out"], "money": receipt["money"],
         "npl": ratio(l_m, p_m) if away else None,
         "wce": answer["confidence"] * ratio(l_m, p_m) if away else None}
     if sigma is not None and c is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from eqa_nodes.bench.crew import Opening
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.errors import ConfigError, ModelError
+from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer, Receipt
 from tests.unit.synthetic_run import trace
@@ -21,14 +21,21 @@ NOTES = "asked.txt"
 
 
 class NotingRunner:
-    """Answers by what a question's id says: "fails", "crashes", "kills" its process, "kills-once", else a cup."""
+    """Answers by what a question's id says: "fails", "crashes", "kills" its process, "kills-once", else a cup.
 
-    def __init__(self, notes: Path, seconds: float, number: int) -> None:
+    budget: questions that are answered before it is spent, 0 = no limit.
+    """
+
+    def __init__(self, notes: Path, seconds: float, number: int, budget: int = 0) -> None:
         self._notes, self._seconds, self._number = notes, seconds, number
+        self._budget, self._answered = budget, 0
 
     def run(self, sample: Sample) -> EpisodeResult:
         note(self._notes / NOTES, f"{sample.id} {self._number} {os.getpid()}\n")
         time.sleep(self._seconds)
+        if self._budget and self._answered >= self._budget:
+            raise BudgetSpent(f"the budget of {self._budget} model calls is spent")
+        self._answered += 1
         kind = sample.id.rpartition("-")[0]
         if kind == "kills" or (kind == "kills-once" and times(self._notes, sample.id) == 1):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -63,14 +70,14 @@ def times(notes: Path, sample_id: str) -> int:
     return noted(notes).count(sample_id)
 
 
-def open_noting(notes: Path, seconds: float, number: int) -> NotingRunner:
+def open_noting(notes: Path, seconds: float, budget: int, number: int) -> NotingRunner:
     """Open a worker's runner."""
-    return NotingRunner(notes, seconds, number)
+    return NotingRunner(notes, seconds, number, budget)
 
 
-def noting(notes: Path, seconds: float = 0.0) -> Opening:
+def noting(notes: Path, seconds: float = 0.0, budget: int = 0) -> Opening:
     """Return what opens workers that note what they are asked."""
-    return partial(open_noting, notes, seconds)
+    return partial(open_noting, notes, seconds, budget)
 
 
 def open_refusing(number: int) -> NotingRunner:

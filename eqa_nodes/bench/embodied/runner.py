@@ -42,7 +42,7 @@ class TaskRunner:
         if self._results is not None:
             write_result(self._results, task, outcome, self._images)
         receipt = Receipt(len(outcome.steps), outcome.metres, time.monotonic() - began, spent.calls,
-                          spent.tokens_in, spent.tokens_out, self._privileged)
+                          spent.tokens_in, spent.tokens_out, self._privileged, spent.money)
         silent = bool(sample.answer) and not outcome.answer
         text = outcome.answer or ("" if sample.answer else "done" if all(outcome.predicates) else "not done")
         answer = Answer(text, float(bool(outcome.answer)), silent, receipt=receipt, message=_summary(outcome))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.bench.axes import position_to_habitat, rotation_to_habitat
-from eqa_nodes.bench.readers.records import HABITAT, Record, questions
+from eqa_nodes.bench.readers.records import Record, questions, simulator_of
 from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError
@@ -47,7 +47,8 @@ def _sample(record: Record) -> Sample:
                   record.texts("extra_answers"), record.text("category"), record.text("scene_id"),
                   record.pose("start_position", "start_rotation"), places[0][:2],
                   record.count("step_length") if "step_length" in record else None,
-                  record.length("geodesic_distance"), simulator=HABITAT, viewpoints=places,
+                  record.length("geodesic_distance"), simulator=simulator_of(record.text("scene_id")),
+                  viewpoints=places,
                   metadata={"instruction": instruction, "question": question,
                             "start_height_m": record.position("start_position")[2],
                             "viewpoint_yaws": [view.pose("position", "rotation").yaw for view in views]})

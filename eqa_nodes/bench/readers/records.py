@@ -17,6 +17,11 @@ from eqa_nodes.core.geometry import Pose2
 HABITAT = "habitat"
 
 
+def simulator_of(scene: str) -> str:
+    """Return what opens a scene: the prefix of this project's own names ("house:3"), else Habitat."""
+    return scene.partition(":")[0] if ":" in scene else HABITAT
+
+
 class Record:
     """One JSON object. Every getter raises ConfigError naming record and field."""
 

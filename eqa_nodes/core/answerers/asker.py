@@ -62,7 +62,8 @@ class Asker:
 
 
 def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:
-    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, privileged=privileged)
+    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, privileged=privileged,
+                   money=spent.money)
 
 
 @cache
