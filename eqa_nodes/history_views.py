@@ -122,8 +122,8 @@ class _Remembered:
         told = self.store.recollect(question.text)
         if told is None:
             return None
-        proof = [self.store.keyframe(e.keyframe_id) for e in told.evidence]
-        return answer_of(told), [view for view in proof if view is not None]
+        proof = [view for e in told.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
+        return answer_of(told, proof), proof
 
     def close(self) -> None:
         """Close the memory."""

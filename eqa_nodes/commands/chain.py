@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from eqa_nodes.bench.runner import EpisodeRunner
+from eqa_nodes.commands.detector import detector_of, labels_of
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
@@ -48,10 +49,11 @@ def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer, **_model(arguments)},
         "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
+        "perception": detector_of(arguments),
         "recorder": {"folder": str((folder / "bags").resolve())}}
     from_file = merged(arguments.params) if arguments.params else {}
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen)
+    return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen, labels_of(arguments))
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:

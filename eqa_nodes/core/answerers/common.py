@@ -17,7 +17,7 @@ from eqa_nodes.core.types import (
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
-RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels alone
+RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels
 _LETTERED = re.compile(r"\s*\(?([A-Za-z])(?:[).:]|\s*$)")
 
 
@@ -56,6 +56,13 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in list(unique.values())[:MAX_EVIDENCE])
 
 
-def answer_of(told: Recollection) -> Answer:
-    """Return what memory itself says as an answer."""
-    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
+def from_labels(views: Iterable[Keyframe]) -> bool:
+    """Say whether what is known of things may come from a simulator's labels: unless all in view was detected."""
+    detected = {s.label.detected for view in views for s in view.sightings}
+    return detected != {True}
+
+
+def answer_of(told: Recollection, proof: Iterable[Keyframe]) -> Answer:
+    """Return what memory itself says as an answer. proof: the views that its evidence points to."""
+    privileged = RECOLLECTED_FROM if from_labels(proof) else ()
+    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=privileged))

@@ -102,7 +102,7 @@ def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:
 
 def _labelled(views: Sequence[Keyframe]) -> tuple[str, ...]:
     """Return what is privileged about views: the labels that their captions and their order in memory come from."""
-    return ("labels",) if any(view.sightings for view in views) else ()
+    return ("labels",) if any(view.privileged for view in views) else ()
 
 
 @cache

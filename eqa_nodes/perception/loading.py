@@ -1,0 +1,71 @@
+"""Models on this machine, through transformers: by folder or hub name. Code that comes with a model is never run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from eqa_nodes.core.errors import ConfigError, MissingExtra, unknown
+from eqa_nodes.perception.config import DetectorConfig
+
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+class Loaded(NamedTuple):
+    """A model in evaluation mode with its processor, on its device."""
+
+    torch: Any
+    model: Any
+    processor: Any
+
+    @property
+    def kind(self) -> str:
+        """Return the architecture, such as "owlv2"."""
+        return str(self.model.config.model_type)
+
+    def inputs(self, **given: Any) -> Any:
+        """Return images and texts as tensors on the device, pictures in the model's dtype."""
+        made = self.processor(return_tensors="pt", **given).to(self.model.device)
+        if "pixel_values" in made:
+            made["pixel_values"] = made["pixel_values"].to(self.model.dtype)
+        return made
+
+
+def load(auto_class: str, name: str, config: DetectorConfig) -> Loaded:
+    """Return a model of one of transformers' auto classes.
+
+    Raises ConfigError where it cannot be loaded or device or dtype are not there, MissingExtra without transformers.
+    """
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtra(error.name or "transformers", "local") from error
+    device, dtype = _device(torch, config.device), _dtype(torch, config.dtype)
+    try:
+        model = getattr(transformers, auto_class).from_pretrained(name, dtype=dtype, trust_remote_code=False)
+        processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ConfigError(f"{name!r} cannot be loaded as {auto_class}: {' '.join(str(error).split())[:300]}. Name a "
+                          "folder that save_pretrained wrote, or a model that is in the cache or can be "
+                          "fetched") from error
+    return Loaded(torch, model.to(device).eval(), processor)
+
+
+def _device(torch: Any, name: str) -> Any:
+    """Return the device of that name; "" = cuda, else mps, else cpu. Raises ConfigError."""
+    if not name:
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"detector.device is {name!r}: {' '.join(str(error).split())[:200]}. Use cuda, mps, cpu, or "
+                          '"" for what there is') from error
+    return device
+
+
+def _dtype(torch: Any, name: str) -> Any:
+    """Return the dtype of that name; "" = float32: boxes are measured with it, and detectors are small. ConfigError."""
+    if (name or DTYPES[0]) not in DTYPES:
+        raise ConfigError(unknown("detector.dtype", name, DTYPES))
+    return getattr(torch, name or DTYPES[0])
