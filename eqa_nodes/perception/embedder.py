@@ -21,12 +21,12 @@ class PictureEmbedder:
 
     def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
         """Return (n, D) float32. crops: n of (H, W, 3) uint8, each of any size."""
-        return self._vectors("get_image_features", [{"images": list(part)} for part in _parts(crops, self._batch)])
+        return self._vectors("get_image_features", [{"pictures": part} for part in _parts(crops, self._batch)])
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """Return (n, D) float32."""
         padding = "max_length" if self._model.kind.startswith("siglip") else True  # SigLIP was trained on full lines
-        return self._vectors("get_text_features", [{"text": list(part), "padding": padding, "truncation": True}
+        return self._vectors("get_text_features", [{"text": part, "padding": padding, "truncation": True}
                                                    for part in _parts(texts, self._batch)])
 
     def _vectors(self, features: str, batches: list[dict[str, Any]]) -> np.ndarray:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, unknown
 from eqa_nodes.perception.config import DetectorConfig
@@ -22,8 +26,10 @@ class Loaded(NamedTuple):
         """Return the architecture, such as "owlv2"."""
         return str(self.model.config.model_type)
 
-    def inputs(self, **given: Any) -> Any:
-        """Return images and texts as tensors on the device, pictures in the model's dtype."""
+    def inputs(self, pictures: Sequence[np.ndarray] = (), **given: Any) -> Any:
+        """Return pictures ((H, W, 3) uint8) and texts as tensors on the device, pictures in the model's dtype."""
+        if pictures:  # of an array with three rows nobody knows which axis is colour
+            given["images"] = [Image.fromarray(np.ascontiguousarray(picture)) for picture in pictures]
         made = self.processor(return_tensors="pt", **given).to(self.model.device)
         if "pixel_values" in made:
             made["pixel_values"] = made["pixel_values"].to(self.model.dtype)

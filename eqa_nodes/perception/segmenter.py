@@ -27,7 +27,7 @@ class BoxSegmenter:
     def _pass(self, rgb: np.ndarray, boxes: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
         m = self._model
         with m.torch.inference_mode():
-            inputs = m.inputs(images=rgb, input_boxes=[[[float(edge) for edge in box] for box in boxes]])
+            inputs = m.inputs([rgb], input_boxes=[[[float(edge) for edge in box] for box in boxes]])
             inputs["input_boxes"] = inputs["input_boxes"].to(m.model.dtype)
             out = m.model(**{k: v for k, v in inputs.items() if k not in ("original_sizes", "reshaped_input_sizes")},
                           multimask_output=False)

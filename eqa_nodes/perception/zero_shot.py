@@ -42,8 +42,7 @@ class ZeroShotDetector:
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
         """Return what is in the picture, the surest first."""
-        rgb = np.ascontiguousarray(frame.rgb)
-        height, width = rgb.shape[:2]
+        rgb, (height, width) = frame.rgb, frame.depth_m.shape
         with self._model.torch.inference_mode():
             raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))
         found = [Detection(name, float(score), box) for r in raw for box, score, name
@@ -74,7 +73,7 @@ def _has_area(box: tuple[int, int, int, int]) -> bool:
 
 def _owl(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
     """OWL-ViT and OWLv2 (Minderer et al. 2022, 2023): one pass for all names, a score for each patch and name."""
-    inputs = model.inputs(text=[[f"a photo of a {name}" for name in names]], images=rgb)
+    inputs = model.inputs([rgb], text=[[f"a photo of a {name}" for name in names]], truncation=True)
     read = model.processor.post_process_grounded_object_detection(
         model.model(**inputs), threshold=config.threshold, target_sizes=[rgb.shape[:2]])[0]
     yield Raw(_numbers(read["boxes"]), _numbers(read["scores"]), [names[i] for i in read["labels"].tolist()])
@@ -88,8 +87,7 @@ def _grounding(model: Loaded, rgb: np.ndarray, names: list[str], config: Detecto
     height, width = rgb.shape[:2]
     for part in _sentences(model, names):
         text = sentence(part)
-        inputs = model.inputs(text=text, images=rgb)
-        out = model.model(**inputs)
+        out = model.model(**model.inputs([rgb], text=[text]))
         tokens = _numbers(model.torch.sigmoid(out.logits[0].float()))  # (queries, tokens)
         spans = _spans(model, text, part)
         shares = np.stack([tokens[:, span].mean(axis=1) for span in spans], axis=1)
