@@ -66,7 +66,8 @@ def depends(package_xml: Path) -> set[str]:
 
 @pytest.mark.parametrize("file", [ROOT / "package.xml", INTERFACES / "package.xml", INTERFACES / "pyproject.toml",
                                   UNDERLAY / "pyproject.toml", UNDERLAY / "tf2_msgs" / "package.xml",
-                                  UNDERLAY / "nav2_msgs" / "package.xml"], ids=lambda file: str(file.relative_to(ROOT)))
+                                  UNDERLAY / "nav2_msgs" / "package.xml", UNDERLAY / "vision_msgs" / "package.xml"],
+                         ids=lambda file: str(file.relative_to(ROOT)))
 def test_versions_agree(file: Path) -> None:
     found = re.search(r"^(?:  <version>(.*)</version>|version = \"(.*)\")$", file.read_text(), re.MULTILINE)
     assert found and (found[1] or found[2]) == eqa_nodes.__version__
@@ -87,11 +88,12 @@ def test_interfaces_of_the_graph_are_declared_in_both_worlds(setup_cfg: configpa
     packages = {port.type.split("/")[0] for table in (TOPICS, SERVICES, ACTIONS) for port in table.values()}
     assert packages <= depends(ROOT / "package.xml")
     wheels = requires(setup_cfg["options.extras_require"]["ros"])
-    assert {ros_wheel(name) for name in packages - {"eqa_interfaces", "tf2_msgs", "nav2_msgs"}} <= wheels
+    assert {ros_wheel(name) for name in packages - {"eqa_interfaces", "tf2_msgs", "nav2_msgs", "vision_msgs"}} <= wheels
 
 
 @pytest.mark.parametrize(
-    "package", [INTERFACES, UNDERLAY / "tf2_msgs", UNDERLAY / "nav2_msgs"], ids=lambda path: path.name)
+    "package", [INTERFACES, *(UNDERLAY / name for name in ("tf2_msgs", "nav2_msgs", "vision_msgs"))],
+    ids=lambda path: path.name)
 def test_interface_packages_declare_what_cmake_finds(package: Path) -> None:
     found = set(re.findall(r"find_package\((\w+)", (package / "CMakeLists.txt").read_text()))
     assert found <= depends(package / "package.xml")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from tests.unit.tiny_detectors import need_transformers, save_tiny
-
-need_transformers()
-
 import builtins
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +20,9 @@ from eqa_nodes.perception.embedder import PictureEmbedder
 from eqa_nodes.perception.loading import load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence
 from tests.unit.frame_fixture import frame
+from tests.unit.tiny_detectors import need_transformers, save_tiny
+
+need_transformers()
 
 NAMES = ("chair", "coffee table", "bed", "cup")
 DETECTORS = ("owlvit", "owlv2", "grounding-dino")
@@ -70,7 +69,7 @@ def test_boxes_and_scores_are_those_of_the_models_raw_output(models: dict[str, P
     with torch.inference_mode():
         out = model.model(**model.inputs([shown.rgb], text=text))
     wanted = []
-    words = {"chair": [1], "coffee table": [3, 4], "bed": [6], "cup": [8]}  # tokens of "[CLS] chair . coffee table . ..."
+    words = {"chair": [1], "coffee table": [3, 4], "bed": [6], "cup": [8]}  # of "[CLS] chair . coffee table . ..."
     sides = (64, 64) if kind == "owlv2" else (64, 48)  # OWLv2 pads to a square
     for logits, (x, y, w, h) in zip(out.logits[0], out.pred_boxes[0].tolist(), strict=True):
         p = torch.sigmoid(logits).tolist()

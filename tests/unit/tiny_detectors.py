@@ -31,7 +31,7 @@ def _words(special: dict[str, int], **names: Any) -> Any:
     import transformers as t
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    words = "a photo of chair coffee table bed cup".split()
+    words = ("a", "photo", "of", "chair", "coffee", "table", "bed", "cup")
     vocabulary = {**special, **{word: 10 + i for i, word in enumerate(words)}}
     raw = Tokenizer(models.WordLevel(vocabulary, unk_token=list(special)[-1]))
     raw.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
@@ -43,7 +43,7 @@ def _words(special: dict[str, int], **names: Any) -> Any:
 
 def _clip_tokens() -> Any:
     return _words({"<s>": 1, "</s>": 2, "<pad>": 0, "<unk>": 3}, bos_token="<s>", eos_token="</s>", pad_token="<pad>",
-                    unk_token="<unk>", model_max_length=16)
+                  unk_token="<unk>", model_max_length=16)
 
 
 _TEXT = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 40,
@@ -77,8 +77,8 @@ def _grounding_dino() -> tuple[Any, Any]:
         backbone_config=backbone, text_config=text, d_model=32, encoder_layers=1, encoder_attention_heads=2,
         decoder_layers=2, decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, num_queries=12,
         max_text_len=48, num_feature_levels=3)
-    tokens = _words({"[CLS]": 101, "[SEP]": 102, "[PAD]": 0, ".": 1012, "[UNK]": 100}, cls_token="[CLS]", sep_token="[SEP]",
-                      pad_token="[PAD]", unk_token="[UNK]")
+    tokens = _words({"[CLS]": 101, "[SEP]": 102, "[PAD]": 0, ".": 1012, "[UNK]": 100}, cls_token="[CLS]",
+                    sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]")
     images = t.GroundingDinoImageProcessorPil(size={"shortest_edge": 48, "longest_edge": 64})
     return t.GroundingDinoForObjectDetection(config), t.GroundingDinoProcessor(images, tokens)
 
