@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eqa_nodes import __version__
+from eqa_nodes.cli_perception import perception
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
 from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
@@ -96,7 +97,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _bench(p: argparse.ArgumentParser) -> None:
-    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate")
+    verbs = p.add_subparsers(dest="bench", required=True, metavar="run|score|explore|calibrate|perception")
     run = verbs.add_parser("run", help="ask every question of a data set once; resumes after a kill")
     run.add_argument("--dataset", default="house", help="house, openeqa, hm-eqa, express (default: house)")
     run.add_argument("--data", type=Path, metavar="DIR",
@@ -121,6 +122,7 @@ def _bench(p: argparse.ArgumentParser) -> None:
     score.set_defaults(run="eqa_nodes.commands.bench:score")
     _explore(verbs.add_parser("explore", help="set exploration policies side by side on the same questions"))
     _calibrate(verbs.add_parser("calibrate", help="fit how likely an answer is right, or check such a fit"))
+    perception(verbs.add_parser("perception", help="measure a detector against the simulator's labels"))
 
 
 def _explore(p: argparse.ArgumentParser) -> None:
