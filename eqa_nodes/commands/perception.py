@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from rich.console import Console
 from rich.progress import track
@@ -18,7 +18,6 @@ from eqa_nodes.commands.detector import detector_of
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.tracking import Perceiver
-from eqa_nodes.core.types import Frame
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.settings import merged, settings
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
@@ -32,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     tallies: dict[str, Tally] = {}
     begin, seen = time.monotonic(), 0
     for history in histories:
-        frames = list(track(_spread(history, arguments.frames), f"rendering {history.name}", arguments.frames,
+        frames = list(track(islice(history, arguments.frames), f"rendering {history.name}", arguments.frames,
                             console=console, transient=True))
         seen += len(frames)
         measure(track(frames, f"looking at {history.name}", console=console, transient=True), history.labels, perceiver,
@@ -61,14 +60,6 @@ def _tour(scene: str, image: str) -> TourHistory:
     tour, (width, height) = plan_tour(scene, RECIPES["openeqa"]), image_size(image)
     camera = replace(tour.robot.camera, width=width, height=height)
     return TourHistory(replace(tour, robot=replace(tour.robot, camera=camera)))
-
-
-def _spread(history: TourHistory, count: int) -> Iterator[Frame]:
-    """Yield as many frames, even in time; those between are rendered and passed over."""
-    every = max(1, math.ceil(len(history) / count))
-    for recorded in history.recorded():
-        if recorded.index % every == 0:
-            yield recorded.frame
 
 
 def _table(rows: list[KindScore]) -> Table:

@@ -31,6 +31,7 @@ NETWORK = {"asyncio", "ftplib", "http", "imaplib", "poplib", "smtplib", "socket"
 # RIHS01 hashes of the genuine definitions of ROS 2 Kilted: with another hash our types would never meet the real ones.
 GENUINE = {
     "tf2_msgs/msg/TFMessage": "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087",
+    "vision_msgs/msg/Detection3DArray": "RIHS01_793f5eab9595ac1c0da07873cc859db42eae51f0ee76056db8562515d830e018",
     "nav2_msgs/action/NavigateToPose": "RIHS01_a56dba8a3234a1215e610180dc703ae25bbf406dded8b54887891c9732857eab",
     "nav2_msgs/action/Spin": "RIHS01_8463b23d8454c92f735dbc77a62138d4e8570570939e39eab993dd63d8442925",
 }
