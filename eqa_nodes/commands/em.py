@@ -13,10 +13,13 @@ from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
+from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
-from eqa_nodes.settings import settings
+from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.settings import PerceptionSettings, detecting, settings
 
 
 def bag_options(arguments: argparse.Namespace) -> BagOptions | None:
@@ -40,9 +43,24 @@ def selection_of(arguments: argparse.Namespace) -> Selection:
 def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], Source],
                         listener: Callable[[str], None]) -> HistoryRunner:
     """Return what answers from histories, with the answerer and the memory that the options name."""
-    answerer = settings("answerer", parameters_of(arguments, Path()))
+    parameters = parameters_of(arguments, Path())
+    answerer = settings("answerer", parameters)
+    if detecting(parameters):
+        source_of = _detected(source_of, settings("perception", parameters))
     return HistoryRunner(source_of, answerer, selection_of(arguments), cache_folder(arguments), arguments.force_guess,
                          listener)
+
+
+def _detected(source_of: Callable[[Sample], Source], own: PerceptionSettings) -> Callable[[Sample], Source]:
+    """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
+    perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
+
+    def seen(sample: Sample) -> Source:
+        source = source_of(sample)
+        identity = {**source.identity, "perception": encode((own.detector, own.perceiver))}
+        return Source(source.name, identity, lambda: DetectedHistory(source.open(), perceiver()))
+
+    return seen
 
 
 def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:
@@ -52,10 +70,12 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
     answerer reads; what it opened once it keeps.
     """
     (width, height), selection = image_size(arguments.image), selection_of(arguments)
+    detected = detecting(parameters_of(arguments, Path()))
 
     def opened(path: Path) -> Source:
         source = file_source(path)
-        check_labels(source.open(), selection)
+        if not detected:
+            check_labels(source.open(), selection)
         return source
 
     @cache

@@ -57,8 +57,8 @@ class DetectionConfig:
     """What of a detector's output counts. near_m, far_m: depth that is kept; eps_m: radius of the clusters.
 
     score: least score; doubled: overlap of two masks (intersection over
-    union) from which they are one thing, seen twice; fills: share of its box that the thing's own box must fill where
-    nothing segments; floor_m: what rises less above the floor is the floor, unless the thing lies flat on it.
+    union) from which they are one thing, seen twice; around: share of the box that is looked at on each side of it
+    where nothing segments; floor_m: what rises less above the floor is the floor, unless the thing lies flat on it.
     """
 
     vocabulary: tuple[str, ...] = VOCABULARY
@@ -67,7 +67,7 @@ class DetectionConfig:
     far_m: float = 4.0
     eps_m: float = 0.1
     doubled: float = 0.6
-    fills: float = 0.5
+    around: float = 0.15
     floor_m: float = 0.05
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
 
@@ -115,6 +115,10 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
     left, top, right, bottom = max(0, d.box[0]), max(0, d.box[1]), min(width, d.box[2]), min(height, d.box[3])
     if left >= right or top >= bottom:
         return None
+    box = left, top, right, bottom
+    if d.mask is None:  # what goes on beyond the box is not the thing: look around it
+        x, y = round(config.around * (right - left)), round(config.around * (bottom - top))
+        left, top, right, bottom = max(0, left - x), max(0, top - y), min(width, right + x), min(height, bottom + y)
     crop = slice(top, bottom), slice(left, right)
     depth = frame.depth_m[crop]
     inside = (depth >= config.near_m) & (depth <= config.far_m)
@@ -128,10 +132,11 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
     if d.mask is None and 2 * np.count_nonzero(above) >= len(above):
         v, u, z, points = v[above], u[above], z[above], points[:, above]
     clusters = _clusters(points, config.eps_m, 1e-5 * frame.depth_m.size)
-    kept = _largest(clusters) if d.mask is not None else _foremost(clusters, v, u, z, depth.shape, config.fills)
+    kept = clusters == (_largest(clusters) if d.mask is not None else _fitting(clusters, v + top, u + left, z, box))
     mask = np.zeros(depth.shape, bool)
-    mask[v[clusters == kept], u[clusters == kept]] = True
-    return Piece(d, crop, mask)
+    mask[v[kept], u[kept]] = True
+    inner = slice(box[1] - top, box[3] - top), slice(box[0] - left, box[2] - left)
+    return Piece(d, (slice(box[1], box[3]), slice(box[0], box[2])), mask[inner])
 
 
 def _clusters(points: np.ndarray, eps_m: float, dense: float) -> np.ndarray:
@@ -155,21 +160,24 @@ def _largest(clusters: np.ndarray) -> int:
     return int(np.argmax(np.bincount(clusters)[1:])) + 1
 
 
-def _foremost(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, shape: tuple[int, ...],
-              fills: float) -> int:
-    """Return the nearest of the clusters that fill the box: a detector's box is tight, background fills it as well.
+def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, box: tuple[int, int, int, int]) -> int:
+    """Return the cluster whose own box is most like the detector's (intersection over union), of equals the nearest.
 
-    The largest one where none does.
+    What is behind a thing, and what stands before it, goes on beyond its box.
     """
-    nearest: tuple[float, int] | None = None
+    left, top, right, bottom = box
+    best: tuple[float, float, int] | None = None
     for number in range(1, int(clusters.max()) + 1):
         mine = clusters == number
-        if np.count_nonzero(mine) < 2:
+        if not mine.any():
             continue
-        if (np.ptp(v[mine]) + 1) * (np.ptp(u[mine]) + 1) >= fills * shape[0] * shape[1]:
-            depth = float(np.median(z[mine]))
-            nearest = min(nearest, (depth, number)) if nearest is not None else (depth, number)
-    return nearest[1] if nearest is not None else _largest(clusters)
+        low_u, high_u, low_v, high_v = u[mine].min(), u[mine].max() + 1, v[mine].min(), v[mine].max() + 1
+        wide, high = min(right, high_u) - max(left, low_u), min(bottom, high_v) - max(top, low_v)
+        common = float(max(0, wide) * max(0, high))
+        union = (right - left) * (bottom - top) + float((high_u - low_u) * (high_v - low_v)) - common
+        found = (-common / union, float(np.median(z[mine])), number)
+        best = min(best, found) if best is not None else found
+    return best[2] if best is not None else 0
 
 
 def _known(piece: Piece, pieces: Sequence[Piece], doubled: float) -> bool:
