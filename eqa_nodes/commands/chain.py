@@ -16,7 +16,7 @@ from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.settings import Parameters, detecting, merged
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
@@ -46,12 +46,13 @@ def robot_parameters(robot: Robot) -> Parameters:
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
     """Return the parameters of all nodes: defaults < robot and answerer < the parameter file < options."""
+    from_file = merged(arguments.params) if arguments.params else {}
+    labels = arguments.answerer == "label" or detecting(from_file)
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy}, "answerer": {"answerer": arguments.answerer, **_model(arguments)},
-        "memory": {"labels": arguments.answerer == "label", "folder": str((folder / "memory").resolve())},
+        "memory": {"labels": labels, "folder": str((folder / "memory").resolve())},
         "perception": detector_of(arguments),
         "recorder": {"folder": str((folder / "bags").resolve())}}
-    from_file = merged(arguments.params) if arguments.params else {}
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
     return merged(None, robot_parameters(_robot(arguments.image)), stopping, from_file, chosen, labels_of(arguments))
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.histories import RecordedHistory
-from eqa_nodes.cli import main
+from eqa_nodes.cli import main, parser
+from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.tracking import Perceiver
 from eqa_nodes.core.types import Frame, Label
 from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.settings import settings
 from tests.unit.frame_fixture import frame
 
 CUP = Detection("cup", 0.9, (20, 10, 30, 20))
@@ -57,3 +59,17 @@ def test_a_question_about_a_history_is_answered_from_detections(tmp_path: Path,
     assert main([*asked, "--detector", "eyes"]) == 2
     assert "unknown detector 'eyes'" in capsys.readouterr().err
     assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_a_detector_on_the_command_line_or_in_a_file_gives_memory_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("/**/perception:\n  ros__parameters: {detector.name: transformers, detector.model: here}\n"
+                    "/**/memory:\n  ros__parameters: {labels: true, labels_from: detector}\n")
+    line = ["ask", "where?", "--answerer", "vlm"]
+    for options in (["--params", str(file)], ["--detector", "transformers", "--detector-model", "here"]):
+        parameters = parameters_of(parser().parse_args([*line, *options]), tmp_path)
+        memory, seen = settings("memory", parameters), settings("perception", parameters)
+        assert memory.labels and memory.labels_from == "detector" and seen.detector.model == "here"
+        assert "perception" in settings("agent", parameters).observers
+    without = parameters_of(parser().parse_args(line), tmp_path)
+    assert not settings("memory", without).labels and "perception" not in settings("agent", without).observers
