@@ -14,6 +14,7 @@ from eqa_nodes.cli_bench import bench, report
 from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
+from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
 from eqa_nodes.core.errors import EqaError
@@ -68,6 +69,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
                             "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
     chain.add_argument("--image", default="640x480", metavar="WxH", help="camera image in pixels (default: 640x480)")
     chain.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
+    detector_options(p)
     model_options(p)
     limits = p.add_argument_group("limits of a question (0 = none)")
     limits.add_argument("--max-steps", type=int, default=300, help="atomic actions (default: 300)")

@@ -9,6 +9,7 @@ from pathlib import Path
 from eqa_nodes import cli_judges
 from eqa_nodes.cli_embodied import tasks
 from eqa_nodes.cli_human import human
+from eqa_nodes.cli_perception import perception
 from eqa_nodes.cli_recordings import views_options
 from eqa_nodes.core import policies
 
@@ -22,6 +23,7 @@ def bench(p: argparse.ArgumentParser, chain_options: Callable[[argparse.Argument
     cli_judges.score(score)
     score.set_defaults(run="eqa_nodes.commands.bench:score")
     human(verbs.add_parser("human", help="let a person answer the questions of a data set"))
+    perception(verbs.add_parser("perception", help="measure a detector against the simulator's labels"))
     _compare(verbs.add_parser("compare", help="what differs between two scored runs, and whether it may be chance"))
     cli_judges.agree(verbs.add_parser("agree", help="how far judges and people agree"))
     cli_judges.robustness(verbs.add_parser("robustness", help="how much a judge depends on its settings"))

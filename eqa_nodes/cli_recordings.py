@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
 
 SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
@@ -90,6 +91,7 @@ def replay(p: argparse.ArgumentParser) -> None:
                         "key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
     p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    detector_options(p)
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.replay:replay")
 

@@ -46,6 +46,9 @@ TOPICS: dict[str, Topic] = {
     "camera_info": Topic("camera/color/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
     "labels": Topic("labels/image_raw", "sensor_msgs/msg/Image", "frame"),
     "label_table": Topic("labels/table", "eqa_interfaces/msg/LabelArray", "latched"),
+    "detected": Topic("detections/labels", "sensor_msgs/msg/Image", "frame"),
+    "detected_table": Topic("detections/table", "eqa_interfaces/msg/LabelArray", "frame"),
+    "detections": Topic("detections", "vision_msgs/msg/Detection3DArray", "event"),
     "odom": Topic("odom", "nav_msgs/msg/Odometry", "state"),
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
     "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
@@ -75,6 +78,7 @@ SERVICES: dict[str, Port] = {
     "reset_mapper": Port("mapper/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_memory": Port("memory/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_recorder": Port("recorder/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_perception": Port("perception/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "recall": Port("recall", "eqa_interfaces/srv/Recall"),
     "recollect": Port("recollect", "eqa_interfaces/srv/Recollect"),
@@ -123,8 +127,11 @@ NODES: dict[str, NodeSpec] = {
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
     "memory": NodeSpec(
         "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
-        subscribes=("labels", "label_table"),
+        subscribes=("labels", "label_table", "detected", "detected_table"),
         serves=("reset_memory", "recall", "recollect", "forget")),
+    "perception": NodeSpec(
+        "eqa_nodes.nodes.perception:PerceptionNode", publishes=("detected", "detected_table", "detections"),
+        frames=("color", "depth", "camera_info"), subscribes=("labels", "label_table"), serves=("reset_perception",)),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
         subscribes=("map", "explored", "frontiers", "stairs"),
@@ -139,20 +146,29 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
-                    "question", "answer", "labels", "label_table"),  # labels: to know what to mask, not recorded
+                    "question", "answer",
+                    "labels", "label_table", "detected", "detected_table"),  # to know what to mask, not recorded
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
         serves=("ask", "reset_episode"),
-        calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recall", "recollect",
-               "choose_goal", "rank_regions", "assess_views", "answer_question", "navigate_to_pose", "spin"),
+        calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
+               "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",
+               "navigate_to_pose", "spin"),
         threads=4),
 }
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
+PERCEPTION = "perception"  # an observer too, where a detector is chosen
+# Where instances come from: topics of their image and their table, by the name in parameters `labels_from`.
+LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
 TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
-def nodes_of(world: str, recording: bool = False) -> list[str]:
-    """Return the names of the nodes that run in a world: sim | robot | replay. recording: also where it is optional."""
-    return [name for name, spec in NODES.items() if world in spec.worlds or (recording and name == "recorder")]
+def nodes_of(world: str, recording: bool = False, detecting: bool = False) -> list[str]:
+    """Return the names of the nodes that run in a world: sim | robot | replay.
+
+    recording: also where it is optional; detecting: with perception.
+    """
+    return [name for name, spec in NODES.items() if (world in spec.worlds or (recording and name == "recorder"))
+            and (detecting or name != PERCEPTION)]

@@ -28,6 +28,7 @@ from eqa_nodes.core.perception import caption_of, region_of, sightings
 from eqa_nodes.core.places import places_of
 from eqa_nodes.core.privacy import masked
 from eqa_nodes.core.types import Answer, Frame, Keyframe, Label, MemoryObject, Question, Recalled, RecallQuery
+from eqa_nodes.perception.history import DetectedHistory
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
@@ -129,8 +130,8 @@ class _Remembered:
         told = self.store.recollect(question.text)
         if told is None:
             return None
-        proof = [self.store.keyframe(e.keyframe_id) for e in told.evidence]
-        return answer_of(told), [view for view in proof if view is not None]
+        proof = [view for e in told.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
+        return answer_of(told, proof), proof
 
     def close(self) -> None:
         """Close the memory."""
@@ -233,8 +234,8 @@ def check_selection(selection: Selection) -> None:
 
 
 def check_labels(history: EpisodeHistory, selection: Selection) -> None:
-    """Raise ConfigError where labels are wanted of a history without any."""
-    if selection.labels and not history.labels:
+    """Raise ConfigError where labels are wanted of a history without any, and no detector gives it some."""
+    if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
         raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
                           "model (--answerer vlm), or a history that was recorded in a simulator")
 

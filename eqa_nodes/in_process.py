@@ -21,6 +21,7 @@ from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storeys import Storeys, choose
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.tracking import Perceiver
 from eqa_nodes.core.types import (
     Action,
     Answer,
@@ -42,6 +43,7 @@ from eqa_nodes.core.types import (
     Travelled,
     ViewAssessment,
 )
+from eqa_nodes.perception import open_perceiver
 from eqa_nodes.settings import settings
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
@@ -52,8 +54,11 @@ class Body:
 
     step: Step  # the last observation; there from `begin` on
 
-    def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool) -> None:
+    def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool,
+                 perceiver: Perceiver | None = None) -> None:
+        """labels: memory takes in what labels things: the perceiver, or without one the simulator."""
         self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
+        self._perceiver = perceiver
         self._failure: StorageError | None = None
         self.trace = EpisodeTrace()
 
@@ -62,6 +67,8 @@ class Body:
         step = self._simulator.reset(episode)
         self._mapper.reset()
         self._memory.reset(episode.id, keep=False)
+        if self._perceiver is not None:
+            self._perceiver.reset()
         self._take(step)
 
     def act(self, action: Action) -> ActOutcome:
@@ -136,7 +143,12 @@ class Body:
 
     def _seen(self, frame: Frame) -> tuple[Frame, Mapping[int, Label]]:
         """Return the frame as a robot without labels sees it, unless they are wanted."""
-        return (frame, self._simulator.labels()) if self._labels else (replace(frame, labels=None), {})
+        if not self._labels:
+            return replace(frame, labels=None), {}
+        if self._perceiver is None:
+            return frame, self._simulator.labels()
+        perceived = self._perceiver.take(frame, self._simulator.labels())
+        return perceived.frame, perceived.table
 
 
 class LocalExplorer:
@@ -188,10 +200,11 @@ class InProcessRunner:
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
                  pool: SimulatorPool | None = None) -> None:
-        self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "explorer", "navigator",
-                                                                        "answerer", "agent", "bridge")}
+        self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "perception", "explorer",
+                                                                        "navigator", "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener = limits, force_guess, listener
         self._answerer = answerer_of(self._settings["answerer"])
+        self._perceiver = self._make_perceiver()
         self._pool = pool or SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
@@ -200,7 +213,7 @@ class InProcessRunner:
         simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
         try:
-            body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels)
+            body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels, self._perceiver)
             body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
@@ -222,6 +235,11 @@ class InProcessRunner:
     def close(self) -> None:
         """Release the simulators."""
         self._pool.close()
+
+    def _make_perceiver(self) -> Perceiver | None:
+        own = self._settings["perception"]
+        detected = self._settings["memory"].labels and self._settings["memory"].labels_from == "detector"
+        return open_perceiver(own.detector, own.perceiver) if detected else None
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]

@@ -37,6 +37,7 @@ _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": (
 _COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
            "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}
 _DEPTHS = ("16UC1", "32FC1", "mono16")
+DETECTED = "source=detector"  # among a label's attributes: no simulator says so
 
 
 def ns_of(stamp: Any) -> int:
@@ -216,5 +217,6 @@ def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
 
 
 def _label(label: Any) -> Label:
+    pairs = [str(pair) for pair in label.attributes]
     return Label(int(label.instance_id), str(label.kind), str(label.room),
-                 dict(str(pair).split("=", 1) for pair in label.attributes))
+                 dict(pair.split("=", 1) for pair in pairs if pair != DETECTED), DETECTED in pairs)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from
+from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, from_labels
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.trace import EpisodeTrace
@@ -65,8 +65,9 @@ class NavqaRunner(HistoryRunner):
             return None
         text, sure, shown = told
         proof = tuple(e._replace(**views.kept.spots[str(e.keyframe_id)]._asdict()) for e in evidence_from(shown))
+        privileged = RECOLLECTED_FROM if from_labels(shown) else ()
         answer = Answer(text, sure, evidence=proof,
-                        receipt=Receipt(seconds=time.monotonic() - began, privileged=RECOLLECTED_FROM))
+                        receipt=Receipt(seconds=time.monotonic() - began, privileged=privileged))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer)
         return EpisodeResult(sample.id, answer, None, trace)
 

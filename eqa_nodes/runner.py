@@ -23,7 +23,7 @@ from eqa_nodes.core.errors import ConfigError, NodeLost
 from eqa_nodes.graph import NODES, nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import ensure_ros, free_domain, ros_environment
-from eqa_nodes.settings import merged
+from eqa_nodes.settings import detecting, merged
 
 READY = "eqa: ready"
 START_DEADLINE_S = 60.0
@@ -96,7 +96,7 @@ class Graph:
         ensure_ros()
         self.folder, self.restart = folder, restart
         self._parameters = merged(None, parameters or {})
-        self.nodes = list(nodes or nodes_of(world))
+        self.nodes = list(nodes or nodes_of(world, detecting=detecting(self._parameters)))
         self._isolate = isolate
         self._exit = contextlib.ExitStack()
         self._watching = threading.Event()

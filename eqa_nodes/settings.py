@@ -11,12 +11,14 @@ from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.privacy import PrivacyConfig
-from eqa_nodes.graph import OBSERVERS
+from eqa_nodes.core.tracking import PerceiverConfig
+from eqa_nodes.graph import LABELS, OBSERVERS, PERCEPTION
 from eqa_nodes.parameters import build, read_file
+from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
@@ -46,7 +48,27 @@ class MemorySettings:
     memory: MemoryConfig = MemoryConfig()
     folder: str = "memory"
     file: str = ""  # in that folder, for all episodes, and none empties it; empty = one file an episode
-    labels: bool = False  # take in a simulator's labels (privileged)
+    labels: bool = False  # take in what labels things:
+    labels_from: str = "simulator"  # simulator (privileged) | detector (the perception node)
+    pending: int = 30  # observations that may wait for their parts: more where a detector is slow and frames are many
+
+    def __post_init__(self) -> None:
+        _check_source("memory", self.labels_from)
+
+
+@dataclass(frozen=True)
+class PerceptionSettings:
+    """Parameters of the perception node."""
+
+    node: NodeSettings = NodeSettings()
+    detector: DetectorConfig = DetectorConfig()
+    perceiver: PerceiverConfig = PerceiverConfig()
+    newest: bool = False  # look at the newest picture only, when the detector is free; False: at every one (lock-step)
+
+    @property
+    def labels(self) -> bool:
+        """Say whether the detector reads the simulator's labels (privileged)."""
+        return self.detector.name in PRIVILEGED
 
 
 @dataclass(frozen=True)
@@ -87,6 +109,10 @@ class RecorderSettings:
     folder: str = "bags"  # one bag an episode
     bag: RecordingConfig = RecordingConfig()
     privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
+    labels_from: str = "simulator"  # what says where kinds of things are that are hidden: as memory's
+
+    def __post_init__(self) -> None:
+        _check_source("recorder", self.labels_from)
 
 
 @dataclass(frozen=True)
@@ -134,9 +160,9 @@ class ReplaySettings(LockstepSettings):
 
 
 SETTINGS: dict[str, type] = {
-    "mapper": MapperSettings, "memory": MemorySettings, "explorer": ExplorerSettings, "navigator": NavigatorSettings,
-    "answerer": AnswererSettings, "recorder": RecorderSettings, "agent": AgentSettings, "bridge": BridgeSettings,
-    "replay": ReplaySettings}
+    "mapper": MapperSettings, "memory": MemorySettings, "perception": PerceptionSettings, "explorer": ExplorerSettings,
+    "navigator": NavigatorSettings, "answerer": AnswererSettings, "recorder": RecorderSettings,
+    "agent": AgentSettings, "bridge": BridgeSettings, "replay": ReplaySettings}
 
 Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 
@@ -144,7 +170,7 @@ Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    So is that memory and recorder hide the same.
+    So is that memory and recorder hide the same. With a detector, perception is an observer.
     """
     result: Parameters = read_file(path, SETTINGS) if path is not None else {}
     for override in overrides:
@@ -153,12 +179,37 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Pa
     for node in result:
         settings(node, result)
     _check_privacy(result)
+    _with_perception(result)
     return result
+
+
+def detecting(parameters: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Say whether the perception node runs under these parameters: a detector is chosen."""
+    return bool(settings(PERCEPTION, parameters).detector.name)
 
 
 def settings(node: str, parameters: Mapping[str, Mapping[str, Any]]) -> Any:
     """Return the settings of one node under these parameters."""
     return build(SETTINGS[node], parameters.get(node, {}), node)
+
+
+def _check_source(node: str, labels_from: str) -> None:
+    if labels_from not in LABELS:
+        raise ConfigError(f"{node}: " + unknown("source labels_from", labels_from, LABELS))
+
+
+def _with_perception(parameters: Parameters) -> None:
+    """Let who shows observations wait for perception, and the agent reset it, where it runs."""
+    memory = settings("memory", parameters)
+    if not detecting(parameters):
+        if memory.labels and memory.labels_from == "detector":
+            raise ConfigError("memory.labels_from is detector, and no detector is chosen: give perception "
+                              "detector.name, such as transformers, or set labels_from to simulator")
+        return
+    for node in ("agent", "bridge", "replay"):
+        observers = settings(node, parameters).observers
+        if observers and PERCEPTION not in observers:
+            parameters.setdefault(node, {})["observers"] = (*observers, PERCEPTION)
 
 
 def _check_privacy(parameters: Parameters) -> None:

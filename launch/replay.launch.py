@@ -23,7 +23,7 @@ from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
-from eqa_nodes.settings import merged
+from eqa_nodes.settings import detecting, merged
 
 ARGUMENTS = {
     "source": (None, "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"),
@@ -58,7 +58,7 @@ def graph(context: LaunchContext) -> list[Node]:
     return [Node(package="eqa_nodes", executable=name, name=name, namespace=chosen.namespace, output="screen",
                  parameters=[str(folder / "params.yaml")], respawn=name != "replay", respawn_delay=1.0,
                  respawn_max_retries=RESTARTS, sigterm_timeout=STOP_S)
-            for name in nodes_of("replay", recording=chosen.record)]
+            for name in nodes_of("replay", recording=chosen.record, detecting=detecting(parameters))]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -23,6 +23,7 @@ from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
+from eqa_nodes.settings import detecting
 
 ARGUMENTS = {
     "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"),
@@ -50,7 +51,8 @@ def graph(context: LaunchContext) -> list[Node]:
     write_file(folder / "params.yaml", parameters)
     return [Node(package="eqa_nodes", executable=name, name=name, namespace=chosen.namespace, output="screen",
                  parameters=[str(folder / "params.yaml")], respawn=True, respawn_delay=1.0,
-                 respawn_max_retries=RESTARTS, sigterm_timeout=STOP_S) for name in nodes_of("sim")]
+                 respawn_max_retries=RESTARTS, sigterm_timeout=STOP_S)
+            for name in nodes_of("sim", detecting=detecting(parameters))]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -12,12 +12,13 @@ from pathlib import Path
 from eqa_nodes.agents import agent_parameters, is_function
 from eqa_nodes.answerers import about, answerer_of
 from eqa_nodes.bench.runner import EpisodeRunner
+from eqa_nodes.commands.detector import detector_of, labels_of
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import Parameters, merged, settings
+from eqa_nodes.settings import Parameters, detecting, merged, settings
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.simulator import Robot
 
@@ -47,15 +48,18 @@ def robot_parameters(robot: Robot) -> Parameters:
 
 def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
     """Return the parameters of all nodes: defaults < robot, answerer and agent < the parameter file < options."""
+    from_file = merged(arguments.params) if arguments.params else {}
+    labels = about(arguments.answerer).labels or detecting(from_file)
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy},
         "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
-        "memory": {"labels": about(arguments.answerer).labels, "folder": str((folder / "memory").resolve())},
+        "memory": {"labels": labels, "folder": str((folder / "memory").resolve())},
+        "perception": detector_of(arguments),
         "recorder": {"folder": str((folder / "bags").resolve())}}
-    from_file = merged(arguments.params) if arguments.params else {}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(_robot(arguments.image)), stopping, own, from_file, chosen)
+    return merged(None, robot_parameters(_robot(arguments.image)), stopping, own, from_file, chosen,
+                  labels_of(arguments))
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:

@@ -16,11 +16,14 @@ from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size, parameters_of
+from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.from_history import Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.navqa import NavqaRunner
-from eqa_nodes.settings import settings
+from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.settings import PerceptionSettings, detecting, settings
 
 
 def bag_options(arguments: argparse.Namespace) -> BagOptions | None:
@@ -44,7 +47,10 @@ def selection_of(arguments: argparse.Namespace) -> Selection:
 def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], Source],
                         listener: Callable[[str], None]) -> EpisodeRunner:
     """Return what answers from histories: a function, or the answerer and the memory that the options name."""
-    answerer = settings("answerer", parameters_of(arguments, Path()))
+    parameters = parameters_of(arguments, Path())
+    answerer = settings("answerer", parameters)
+    if detecting(parameters):
+        source_of = _detected(source_of, settings("perception", parameters))
     if is_function(arguments.agent):
         from eqa_nodes.functions import EmFunctionRunner, load_function
 
@@ -54,22 +60,40 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
                        listener)
 
 
+def _detected(source_of: Callable[[Sample], Source], own: PerceptionSettings) -> Callable[[Sample], Source]:
+    """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
+    perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
+
+    def seen(sample: Sample) -> Source:
+        source = source_of(sample)
+        identity = {**source.identity, "perception": encode((own.detector, own.perceiver))}
+        return Source(source.name, identity, lambda: DetectedHistory(source.open(), perceiver()))
+
+    return seen
+
+
 def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:
     """Return the history of a benchmark's question: in the folder --histories, or the tour of a built-in house.
 
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
     answerer reads; what it opened once it keeps.
     """
-    return source_finder(arguments.histories, image_size(arguments.image), selection_of(arguments))
+    return source_finder(arguments.histories, image_size(arguments.image), selection_of(arguments),
+                         detecting(parameters_of(arguments, Path())))
 
 
-def source_finder(histories: Path | None, image: tuple[int, int], selection: Selection) -> Callable[[Sample], Source]:
-    """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours."""
+def source_finder(histories: Path | None, image: tuple[int, int], selection: Selection,
+                  detected: bool = False) -> Callable[[Sample], Source]:
+    """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours.
+
+    detected: a detector labels what is seen, so that a history needs no labels of its own.
+    """
     width, height = image
 
     def opened(path: Path) -> Source:
         source = file_source(path)
-        check_labels(source.open(), selection)
+        if not detected:
+            check_labels(source.open(), selection)
         return source
 
     @cache

@@ -21,7 +21,7 @@ from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types import Answer, Question
 from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of
-from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.settings import Parameters, detecting, merged
 
 QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
 VIEW = "it shows on ROS_DOMAIN_ID={domain}: rviz2 -d launch/rviz/eqa.rviz"
@@ -41,7 +41,7 @@ def replay(arguments: argparse.Namespace) -> int:
     from eqa_nodes.runner import Graph
 
     parameters = replay_parameters(arguments, folder, bool(history.labels))
-    with Graph(folder, parameters, nodes=nodes_of("replay", arguments.record)) as graph, \
+    with Graph(folder, parameters, nodes=nodes_of("replay", arguments.record, detecting(parameters))) as graph, \
             GraphClient(graph.environment) as client:
         console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)
         watch = Watch(client.node)
@@ -64,10 +64,11 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
     Raises ConfigError for wrong ones.
     """
     chosen = argparse.Namespace(**{"image": "640x480", "policy": policies.DEFAULT, **vars(arguments)})
-    labels = labels and about(arguments.answerer).labels
+    labels = labels and about(arguments.answerer).labels  # of the history; a detector's come from perception
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
-    return merged(None, parameters_of(chosen, folder), {
-        "memory": {"labels": labels}, "agent": {"observers": observers},
+    parameters = parameters_of(chosen, folder)
+    return merged(None, parameters, {
+        "memory": {"labels": labels or detecting(parameters)}, "agent": {"observers": observers},
         "replay": {"labels": labels, "observers": observers, "rate": arguments.rate}})
 
 

@@ -57,7 +57,7 @@ def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfi
     pixels = [_sample(compact, n, box, counts[i] / config.points)
               for n, (i, box) in enumerate(zip(ids, boxes, strict=True), start=1)]
     ends = np.cumsum([len(v) for v, _ in pixels], dtype=int).tolist()
-    z, points = _points(frame, *(np.concatenate(axis) for axis in zip(*pixels, strict=True)))
+    z, points = points_of(frame, *(np.concatenate(axis) for axis in zip(*pixels, strict=True)))
     found = []
     for i, (rows, cols), start, end in zip(ids, boxes, [0, *ends], ends, strict=False):
         extent = _extent(z[start:end], points[:, start:end], config.max_range_m)
@@ -75,8 +75,8 @@ def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float
     return rows.start + v * k, cols.start + u * k
 
 
-def _points(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depth (n,) of pixels in rows v and columns u, 0 = none, and their points (3, n) in the map."""
+def points_of(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depth (n,) of pixels in rows v and columns u, metres, 0 = none, and their points (3, n) in the map."""
     z = frame.depth_m[v, u].astype(np.float64)
     z[~((z > 0) & (z < np.inf))] = 0.0
     k = frame.intrinsics

@@ -144,12 +144,17 @@ class Search:
 
     def _recollected(self, told: Recollection) -> Answer:
         """Answer from memory alone; where that says where something is now, and long ago, look there first."""
-        self.answered = answer_of(told)  # what is left when the drive fails
+        self.answered = self._told(told)  # what is left when the drive fails
         self.privileged = self.answered.receipt.privileged
         if told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached():
             self._look_again(told.evidence[0])
-            self.answered = answer_of(self.ports.memory.recollect(self.question.text) or told)
+            self.answered = self._told(self.ports.memory.recollect(self.question.text) or told)
         return self._worth_saying(self.answered)
+
+    def _told(self, told: Recollection) -> Answer:
+        """Return what memory says, with what its proof rests on."""
+        moments = (RecallQuery(limit=1, after_ns=e.stamp_ns, before_ns=e.stamp_ns) for e in told.evidence)
+        return answer_of(told, [item.keyframe for query in moments for item in self.ports.memory.recall(query)])
 
     def _remembered_answers(self) -> bool:
         """Say whether memory answers; what it saw long ago has to be seen again."""

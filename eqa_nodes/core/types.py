@@ -33,7 +33,7 @@ class Frame:
     """One observation of the robot: images and the pose they were taken at.
 
     rgb: (H, W, 3) uint8; depth_m: (H, W) float32, metres along the optical axis, 0 = no return;
-    labels: (H, W) uint16 instance ids, 0 = nothing, or None where nothing labels (privileged in a simulator).
+    labels: (H, W) uint16 instance ids, 0 = nothing, or None where nothing labels (privileged where a simulator does).
     """
 
     stamp_ns: int
@@ -73,12 +73,13 @@ class Travelled(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What a simulator knows of one labelled instance (privileged)."""
+    """What a simulator knows of one labelled instance (privileged), or what a detector makes of one (detected)."""
 
     instance: int
     kind: str
     room: str
     attributes: dict[str, str]  # colour, material, state ("on"), support ("desk"), relation ("on", "in", "above")
+    detected: bool = False
 
 
 class Sighting(NamedTuple):
@@ -117,6 +118,11 @@ class Keyframe:
     def pose(self) -> Pose2:
         """Pose of the base on the floor, map frame."""
         return pose2_of(self.map_from_base)
+
+    @property
+    def privileged(self) -> bool:
+        """Say whether a simulator's labels tell what is in view."""
+        return any(not s.label.detected for s in self.sightings)
 
 
 class Recalled(NamedTuple):

@@ -16,14 +16,13 @@ from eqa_nodes import messages
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic, free_name
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.graph import NODES, TOPICS, TRANSFORMS
+from eqa_nodes.graph import LABELS, NODES, TOPICS, TRANSFORMS
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import EpisodeNode
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
-_LABELS = ("labels", "label_table")
-RECORDED = tuple(key for key in NODES["recorder"].subscribes if key not in _LABELS)
+RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in pair for pair in LABELS.values()))
 _UNFINISHED = 100  # observations that may lack a part: on a robot whose topics share no stamps all do
 
 
@@ -34,13 +33,15 @@ class RecorderNode(EpisodeNode):
         super().__init__("recorder", **kwargs)
         self._recording: Recording | None = None
         self._progress = _Progress(self)
-        privacy = self.config.privacy
-        self._masking = Masking(privacy, self._keep, self._refuse) if privacy.active else None
+        privacy, source = self.config.privacy, self.config.labels_from
+        detected = source == "detector"
+        self._masking = Masking(privacy, self._keep, self._refuse, detected) if privacy.active else None
         for key in RECORDED:
             self.hear(key, partial(self._record, key), raw=True)
         if self._masking is not None and privacy.kinds:
-            self.hear("labels", self._see_labels)
-            self.hear("label_table", self._masking.put_table)
+            image, table = LABELS[source]
+            self.hear(image, partial(self._see_labels, "labels"))
+            self.hear(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
         self._end()
@@ -107,9 +108,9 @@ class RecorderNode(EpisodeNode):
             self.count(str(error))
             self._progress.dropped(tag)
 
-    def _see_labels(self, message: Any) -> None:
+    def _see_labels(self, part: str, message: Any) -> None:
         if self._masking is not None and self._recording is not None and messages.stamp_of(message) >= self.starts_ns:
-            self._masking.put("labels", messages.stamp_of(message), message)
+            self._masking.put(part, messages.stamp_of(message), message)
 
     def _refuse(self, stamp: int, reason: str) -> None:
         self.count(f"images not recorded: {reason}")

@@ -13,10 +13,20 @@ from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped, Quaternion, T
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
+from vision_msgs.msg import (
+    BoundingBox3D,
+    Detection3D,
+    Detection3DArray,
+    ObjectHypothesis,
+    ObjectHypothesisWithPose,
+)
 
 from eqa_nodes.core import types as core
+from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.tracking import Perceived
+from eqa_nodes.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
 NAV_ERRORS = {core.NavCode.BLOCKED: 9901, core.NavCode.UNREACHABLE: 9902, core.NavCode.TIMEOUT: 9903,
@@ -131,7 +141,7 @@ def joins_msg(joins: Iterable[core.Join], stamp_ns: int) -> PoseArray:
 
 def label_msg(label: core.Label) -> eqa.Label:
     """Label -> message."""
-    pairs = [f"{name}={value}" for name, value in sorted(label.attributes.items())]
+    pairs = [f"{name}={value}" for name, value in sorted(label.attributes.items())] + [DETECTED] * label.detected
     return eqa.Label(instance_id=label.instance, kind=label.kind, room=label.room, attributes=pairs)
 
 
@@ -153,7 +163,7 @@ def keyframe_msg(k: core.Keyframe) -> eqa.Keyframe:
     return eqa.Keyframe(header=header(k.stamp_ns), keyframe_id=k.id, pose=pose_msg(k.map_from_base), image=image,
                         sightings=[sighting_msg(s) for s in k.sightings], caption=k.caption, region=k.region,
                         places=[eqa.Place(u=p.u, v=p.v, position=Point(x=p.x, y=p.y)) for p in k.places],
-                        privileged=bool(k.sightings))
+                        privileged=k.privileged)
 
 
 def assessment_msg(a: core.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:
@@ -194,3 +204,17 @@ def fill_answer(message: Any, answer: core.Answer) -> Any:
     message.receipt = receipt_msg(answer.receipt)
     message.error_code, message.error_message = int(answer.error), answer.message
     return message
+
+
+def detections_msg(p: Perceived, stamp_ns: int) -> Detection3DArray:
+    """What was detected in a picture -> vision_msgs/Detection3DArray in the map."""
+    return Detection3DArray(header=header(stamp_ns), detections=[_detection_msg(d, s, stamp_ns) for d, s in p.found])
+
+
+def _detection_msg(d: Detection, s: core.Sighting, stamp_ns: int) -> Detection3D:
+    x, y, z = s.centre
+    centre = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0))
+    box = BoundingBox3D(center=centre, size=Vector3(x=s.size[0], y=s.size[1], z=s.size[2]))
+    what = ObjectHypothesisWithPose(hypothesis=ObjectHypothesis(class_id=d.name, score=float(d.score)))
+    what.pose.pose = centre
+    return Detection3D(header=header(stamp_ns), results=[what], bbox=box, id=str(s.label.instance))

@@ -78,7 +78,7 @@ def ensure_ros() -> None:
     """Raise MissingExtra when there is no rclpy, EqaError when the project's or the standard messages are missing."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtra("rclpy", "ros")
-    for package in ("eqa_interfaces", "tf2_msgs", "nav2_msgs"):
+    for package in ("eqa_interfaces", "tf2_msgs", "nav2_msgs", "vision_msgs"):
         if importlib.util.find_spec(package) is None:
             raise EqaError(f"the messages of {package} are not installed: run `make setup` in the checkout, "
                            "or see docs/install.md")

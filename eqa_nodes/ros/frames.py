@@ -21,12 +21,14 @@ class FrameAssembler:
     """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; hands complete frames on in their order.
 
     A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of
-    labels.
+    labels; where "label_table" is a part, for that of their own stamp. Then labels come in the order of stamps, and
+    what is older and has none gets none any more: it is dropped.
     """
 
     def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
-                 deliver: Callable[[Frame, Mapping[int, Label]], None]) -> None:
-        self._parts, self._tf, self._deliver = parts, tf, deliver
+                 deliver: Callable[[Frame, Mapping[int, Label]], None], pending: int = PENDING) -> None:
+        self._parts, self._tf, self._deliver, self._pending = parts, tf, deliver, pending
+        self._tabled = "label_table" in parts
         self._waiting: dict[int, dict[str, Any]] = {}
         self._table: tuple[int, Mapping[int, Label]] | None = None
         self.dropped: Counter[str] = Counter()
@@ -36,7 +38,10 @@ class FrameAssembler:
         """Take in one camera message."""
         stamp = messages.ns_of(message.header.stamp)
         self._waiting.setdefault(stamp, {})[part] = message
-        if len(self._waiting) > PENDING:
+        if part == "labels" and self._tabled:
+            for older in sorted(s for s, have in self._waiting.items() if s < stamp and "labels" not in have):
+                self._drop(older, "no labels: the detector did not look at them")
+        if len(self._waiting) > self._pending:
             oldest = min(self._waiting)
             self._drop(oldest, self._missing(oldest))
         self.retry()
@@ -88,7 +93,7 @@ class FrameAssembler:
             except (BadFrame, BadPose) as error:
                 self._count(stamp, str(error))
             else:
-                self._deliver(frame, self._table[1] if self._table else {})
+                self._deliver(frame, self._labels(parts))
 
     def _missing(self, stamp: int) -> str:
         """Return what the observation still lacks, as a reason to drop it; empty when it is complete."""
@@ -96,13 +101,18 @@ class FrameAssembler:
         lacking = [part for part in self._parts if part not in have]
         if lacking:
             return f"no {' and '.join(lacking)}"
-        if "labels" in self._parts and (self._table is None or self._table[0] > stamp):
+        if "labels" in self._parts and not self._tabled and (self._table is None or self._table[0] > stamp):
             return "no label table"
         try:
             self._poses(stamp, have)
         except BadFrame:
             return "no transform"
         return ""
+
+    def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
+        if self._tabled:
+            return messages.label_table_of(have["label_table"])
+        return self._table[1] if self._table else {}
 
     def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Any, Any]:
         camera = have["depth"].header.frame_id

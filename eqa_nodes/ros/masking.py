@@ -28,10 +28,14 @@ class Masking:
     """
 
     def __init__(self, config: PrivacyConfig, keep: Callable[[str, int, bytes], None],
-                 refuse: Callable[[int, str], None]) -> None:
-        """keep: gets key of graph.TOPICS, stamp and serialized message; refuse: stamp, and why its images are not."""
+                 refuse: Callable[[int, str], None], detected: bool = False) -> None:
+        """keep: gets key of graph.TOPICS, stamp and serialized message; refuse: stamp, and why its images are not.
+
+        detected: labels come with a table for each observation.
+        """
         self._config, self._keep, self._refuse = config, keep, refuse
-        self._frames = FrameAssembler(PARTS + ("labels",) * bool(config.kinds), TfBuffer(), self._mask)
+        labels = (("labels", "label_table") if detected else ("labels",)) if config.kinds else ()
+        self._frames = FrameAssembler(PARTS + labels, TfBuffer(), self._mask)
         self._frames.rejected = self._rejected
         self._images: dict[int, dict[str, Any]] = {}
         self.done_ns = -1
@@ -55,7 +59,7 @@ class Masking:
     def put(self, key: str, stamp_ns: int, message: Any) -> None:
         """Take in a part of an observation later than done_ns; others are passed over.
 
-        key: color | depth | camera_info, serialized, or labels, a message.
+        key: color | depth | camera_info, serialized, or labels | label_table, a message.
         """
         if stamp_ns <= self.done_ns:
             return

@@ -9,9 +9,9 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types import Frame, Label
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.graph import LABELS, TOPICS
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.frames import FrameAssembler
+from eqa_nodes.ros.frames import PENDING, FrameAssembler
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
@@ -74,14 +74,16 @@ class ObserverNode(EpisodeNode):
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
-        labels = getattr(self.config, "labels", False)
+        labels, source = getattr(self.config, "labels", False), getattr(self.config, "labels_from", "simulator")
+        detected = labels and source == "detector"  # then every observation has a table of its own
         self.tf = TfBuffer()
-        parts = self.spec.frames + ("labels",) * labels
-        self.frames = FrameAssembler(parts, self.tf, self._frame)
+        parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
+        self.frames = FrameAssembler(parts, self.tf, self._frame, getattr(self.config, "pending", PENDING))
         self.frames.rejected = self._rejected
+        topics = dict(zip(LABELS["simulator"], LABELS[source], strict=True))
         for part in parts:
-            self.hear(part, partial(self._put, part))
-        if labels:
+            self.hear(topics.get(part, part), partial(self._put, part))
+        if labels and not detected:
             self.hear("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
         self._subscribe("tf_static", lambda message: self._transforms(message, static=True))

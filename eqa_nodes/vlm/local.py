@@ -13,13 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError, unknown
+from eqa_nodes.accelerator import device_of, dtype_of, quick_dtype
+from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.local_processor import letter_tokens, load_processor, shows_images, tensors
 from eqa_nodes.vlm.meter import Meter
 
-DTYPES = ("float32", "float16", "bfloat16")
 T = TypeVar("T")
 
 
@@ -48,8 +48,8 @@ class LocalModel:
         self.model = config.model or os.environ.get("EQA_VLM_MODEL", "")
         if not self.model:
             raise ConfigError("no name of the local model: set --model or EQA_VLM_MODEL to a folder or a hub name")
-        self.device = _device(torch, config.device)
-        self.dtype = _dtype(torch, config.dtype, self.device)
+        self.device = device_of(torch, config.device, "model.device")
+        self.dtype = dtype_of(torch, config.dtype or quick_dtype(torch, self.device), "model.dtype")
         self._processor, self._model = self._load()
         self._meter, self._lock = Meter(config), threading.Lock()
 
@@ -197,26 +197,3 @@ class LocalModel:
 def _line(error: Exception) -> str:
     """Return what an error says as one line that is not too long."""
     return " ".join(str(error).split())[:240]
-
-
-def _device(torch: Any, name: str) -> Any:
-    """Return the device of that name; "" = cuda, else mps, else cpu. Raises ConfigError."""
-    if not name:
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"model.device is {name!r}: {_line(error)}. Use cuda, mps, cpu, or \"\" for "
-                          "what there is") from error
-    return device
-
-
-def _dtype(torch: Any, name: str, device: Any) -> Any:
-    """Return the dtype of that name; "" = what the device is fast in. Raises ConfigError."""
-    if not name:
-        slow = device.type == "cuda" and not torch.cuda.is_bf16_supported()
-        name = "float32" if device.type == "cpu" else "float16" if slow else "bfloat16"
-    if name not in DTYPES:
-        raise ConfigError(unknown("model.dtype", name, DTYPES))
-    return getattr(torch, name)

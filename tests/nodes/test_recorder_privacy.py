@@ -16,7 +16,7 @@ from eqa_nodes import messages
 from eqa_nodes.bags import cdr
 from eqa_nodes.bags.history import read_history
 from eqa_nodes.core.types import Label
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.graph import LABELS, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from tests.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk, no_room_once
@@ -33,9 +33,9 @@ class Labelled(Camera):
 
     def __init__(self, *args: Any, **parameters: Any) -> None:
         super().__init__(*args, **parameters)
-        for key in ("labels", "label_table"):
-            self._out[key] = self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name,
-                                                        qos(TOPICS[key].qos))
+        topics = LABELS[parameters.get("labels_from", "simulator")]
+        for key, topic in zip(("labels", "label_table"), (TOPICS[key] for key in topics), strict=True):
+            self._out[key] = self.node.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
 
     def send(self, stamp: int, *without: str) -> None:
         ids = np.full(DEPTH.shape, 4, np.uint16)
@@ -50,8 +50,9 @@ def _files(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-@pytest.mark.parametrize("masks", [{}, {"privacy__image": SHARES}, {"privacy__kinds": ["person"]}],
-                         ids=["nothing", "image", "kinds"])
+@pytest.mark.parametrize("masks", [{}, {"privacy__image": SHARES}, {"privacy__kinds": ["person"]},
+                                   {"privacy__kinds": ["person"], "labels_from": "detector"}],
+                         ids=["nothing", "image", "kinds", "detected kinds"])
 @pytest.mark.parametrize("stored", [{}, {"bag__color": "png", "bag__depth": "png"}], ids=["raw", "compressed"])
 def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dict[str, Any],
                                             stored: dict[str, str]) -> None:

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, SERVICES, TOPICS, TRANSFORMS, nodes_of
+from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, PERCEPTION, SERVICES, TOPICS, TRANSFORMS, nodes_of
 from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import SETTINGS, merged
+from eqa_nodes.settings import SETTINGS, detecting, merged, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static"}  # the base classes' or ROS's own
@@ -29,9 +29,10 @@ def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
 
 @pytest.mark.parametrize("world", ["sim", "robot", "replay"])
 def test_every_call_has_one_server_at_most(world: str) -> None:
-    serving = [key for name in nodes_of(world, recording=True) for key in NODES[name].serves]
+    nodes = nodes_of(world, recording=True, detecting=True)
+    serving = [key for name in nodes for key in NODES[name].serves]
     assert len(serving) == len(set(serving)) and set(serving) <= SERVICES.keys() | ACTIONS.keys()
-    for name in nodes_of(world, recording=True) if world != "robot" else ():  # what drives a robot is not ours
+    for name in nodes if world != "robot" else ():  # what drives a robot is not ours
         assert set(NODES[name].calls) <= {*serving}, name
 
 
@@ -57,6 +58,25 @@ def test_robot_graph_has_no_simulator() -> None:
 def test_a_replay_is_recorded_when_asked() -> None:
     assert set(nodes_of("replay", recording=True)) - set(nodes_of("replay")) == {"recorder"}
     assert set(nodes_of("sim", recording=True)) == set(nodes_of("sim"))
+
+
+def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
+    assert set(nodes_of("sim", detecting=True)) - set(nodes_of("sim")) == {PERCEPTION}
+    assert not detecting(merged(None)) and merged(None) == {}
+    free = {"bridge": {"observers": ()}, "perception": {"detector.name": "transformers"}}
+    result = merged(None, free)
+    assert detecting(result) and settings("bridge", result).observers == ()
+    assert settings("agent", result).observers == settings("replay", result).observers == (*OBSERVERS, PERCEPTION)
+    assert merged(None, result) == result
+
+
+@pytest.mark.parametrize(("wrong", "complaint"), [
+    ({"memory": {"labels": True, "labels_from": "detector"}}, "no detector is chosen"),
+    ({"memory": {"labels_from": "oracle"}}, "memory.*'oracle'.*detector, simulator"),
+    ({"recorder": {"labels_from": "none"}}, "recorder.*'none'")])
+def test_labels_that_nobody_gives_are_refused(wrong: dict[str, dict[str, object]], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        merged(None, wrong)
 
 
 def test_every_node_has_settings_module_and_executable() -> None:

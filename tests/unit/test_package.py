@@ -31,6 +31,7 @@ NETWORK = {"asyncio", "ftplib", "http", "imaplib", "poplib", "smtplib", "socket"
 # RIHS01 hashes of the genuine definitions of ROS 2 Kilted: with another hash our types would never meet the real ones.
 GENUINE = {
     "tf2_msgs/msg/TFMessage": "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087",
+    "vision_msgs/msg/Detection3DArray": "RIHS01_793f5eab9595ac1c0da07873cc859db42eae51f0ee76056db8562515d830e018",
     "nav2_msgs/action/NavigateToPose": "RIHS01_a56dba8a3234a1215e610180dc703ae25bbf406dded8b54887891c9732857eab",
     "nav2_msgs/action/Spin": "RIHS01_8463b23d8454c92f735dbc77a62138d4e8570570939e39eab993dd63d8442925",
 }
@@ -66,7 +67,8 @@ def depends(package_xml: Path) -> set[str]:
 
 @pytest.mark.parametrize("file", [ROOT / "package.xml", INTERFACES / "package.xml", INTERFACES / "pyproject.toml",
                                   UNDERLAY / "pyproject.toml", UNDERLAY / "tf2_msgs" / "package.xml",
-                                  UNDERLAY / "nav2_msgs" / "package.xml"], ids=lambda file: str(file.relative_to(ROOT)))
+                                  UNDERLAY / "nav2_msgs" / "package.xml", UNDERLAY / "vision_msgs" / "package.xml"],
+                         ids=lambda file: str(file.relative_to(ROOT)))
 def test_versions_agree(file: Path) -> None:
     found = re.search(r"^(?:  <version>(.*)</version>|version = \"(.*)\")$", file.read_text(), re.MULTILINE)
     assert found and (found[1] or found[2]) == eqa_nodes.__version__
@@ -87,11 +89,12 @@ def test_interfaces_of_the_graph_are_declared_in_both_worlds(setup_cfg: configpa
     packages = {port.type.split("/")[0] for table in (TOPICS, SERVICES, ACTIONS) for port in table.values()}
     assert packages <= depends(ROOT / "package.xml")
     wheels = requires(setup_cfg["options.extras_require"]["ros"])
-    assert {ros_wheel(name) for name in packages - {"eqa_interfaces", "tf2_msgs", "nav2_msgs"}} <= wheels
+    assert {ros_wheel(name) for name in packages - {"eqa_interfaces", "tf2_msgs", "nav2_msgs", "vision_msgs"}} <= wheels
 
 
 @pytest.mark.parametrize(
-    "package", [INTERFACES, UNDERLAY / "tf2_msgs", UNDERLAY / "nav2_msgs"], ids=lambda path: path.name)
+    "package", [INTERFACES, *(UNDERLAY / name for name in ("tf2_msgs", "nav2_msgs", "vision_msgs"))],
+    ids=lambda path: path.name)
 def test_interface_packages_declare_what_cmake_finds(package: Path) -> None:
     found = set(re.findall(r"find_package\((\w+)", (package / "CMakeLists.txt").read_text()))
     assert found <= depends(package / "package.xml")

@@ -20,7 +20,7 @@ from eqa_nodes.core.types import (
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
-RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels alone
+RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels
 _LETTERED = re.compile(r"\s*\(?([A-Za-z])(?:[).:]|\s*$)")
 
 
@@ -62,14 +62,21 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in list(unique.values())[:MAX_EVIDENCE])
 
 
-def answer_of(told: Recollection) -> Answer:
-    """Return what memory itself says as an answer."""
-    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=RECOLLECTED_FROM))
+def from_labels(views: Iterable[Keyframe]) -> bool:
+    """Say whether what is known of things may come from a simulator's labels: unless all in view was detected."""
+    detected = {s.label.detected for view in views for s in view.sightings}
+    return detected != {True}
+
+
+def answer_of(told: Recollection, proof: Iterable[Keyframe]) -> Answer:
+    """Return what memory itself says as an answer. proof: the views that its evidence points to."""
+    privileged = RECOLLECTED_FROM if from_labels(proof) else ()
+    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=privileged))
 
 
 def labelled(views: Iterable[Keyframe]) -> tuple[str, ...]:
-    """Return what is privileged about views: the labels that sightings, captions and order in memory come from."""
-    return ("labels",) if any(view.sightings for view in views) else ()
+    """Return what is privileged about views: a simulator's labels, which captions and order in memory come from."""
+    return ("labels",) if any(view.privileged for view in views) else ()
 
 
 class Unjudging:

@@ -129,7 +129,7 @@ class Objects:
         low, high = self._boxes[:len(known), 0], self._boxes[:len(known), 1]
         scored = []
         for i, s in enumerate(seen):
-            share = _overlap(low, high, *_box(s), self._config.slack_m)
+            share = overlap(low, high, *box_of(s), self._config.slack_m)
             for j in np.flatnonzero(share >= self._config.overlap).tolist():
                 alike = self._alike(known[j], s)
                 if alike >= self._config.alike:
@@ -157,10 +157,10 @@ class Objects:
         return self._vectors[kind]
 
     def _joined(self, known: Known, s: Sighting, stamp_ns: int) -> Known:
-        low, high = _box(s)
+        low, high = box_of(s)
         far = max(abs(a - b) for a, b in zip(_middle(known.low, known.high), _middle(low, high), strict=True))
         if not known.gone_ns and far <= 0.5:  # else it was moved: its box begins anew
-            low, high = _least(known.low, low), _most(known.high, high)
+            low, high = least(known.low, low), most(known.high, high)
         return replace(known, room=s.label.room or known.room, attributes=dict(s.label.attributes), low=low, high=high,
                        times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
 
@@ -170,11 +170,12 @@ class Objects:
 
 
 def _new(s: Sighting, stamp_ns: int) -> Known:
-    low, high = _box(s)
+    low, high = box_of(s)
     return Known(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
 
 
-def _box(s: Sighting) -> tuple[Point, Point]:
+def box_of(s: Sighting) -> tuple[Point, Point]:
+    """Return the corners of a sighting's box, map frame, metres."""
     (x, y, z), (u, v, w) = s.centre, s.size
     return (x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2)
 
@@ -183,15 +184,17 @@ def _middle(low: Point, high: Point) -> Point:
     return (low[0] + high[0]) / 2, (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
 
 
-def _least(a: Point, b: Point) -> Point:
+def least(a: Point, b: Point) -> Point:
+    """Return the lower corner of what holds both."""
     return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
 
 
-def _most(a: Point, b: Point) -> Point:
+def most(a: Point, b: Point) -> Point:
+    """Return the upper corner of what holds both."""
     return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
 
 
-def _overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
+def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
     """Return for boxes (n, 3), (n, 3) what share (n,) of the smaller of box and b both have in common."""
     low, high = low - slack, high + slack
     b0, b1 = np.array(b_low) - slack, np.array(b_high) + slack

@@ -137,14 +137,14 @@ def objects(db: Database, where: Maps) -> list[MemoryObject]:
 
 
 def dump_sightings(seen: Iterable[Sighting]) -> str:
-    """Return sightings as JSON."""
-    return json.dumps([[*s.label, *s[1:]] for s in seen], sort_keys=True)
+    """Return sightings as JSON; one that a detector made has a true at its end."""
+    return json.dumps([[*s.label[:4], *s[1:], *[True] * s.label.detected] for s in seen], sort_keys=True)
 
 
 def load_sightings(text: str) -> tuple[Sighting, ...]:
     """Return the sightings that `dump_sightings` wrote."""
-    return tuple(Sighting(Label(i, kind, room, attributes), pixels, tuple(bbox), tuple(centre), tuple(size))
-                 for i, kind, room, attributes, pixels, bbox, centre, size in json.loads(text))
+    return tuple(Sighting(Label(i, kind, room, attributes, *detected), pixels, tuple(bbox), tuple(centre), tuple(size))
+                 for i, kind, room, attributes, pixels, bbox, centre, size, *detected in json.loads(text))
 
 
 def _dump_things(seen: Iterable[Sighting]) -> str:

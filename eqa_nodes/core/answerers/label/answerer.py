@@ -1,4 +1,4 @@
-"""Answers by rules over the simulator's labels of what was sighted. Privileged: no robot has such labels."""
+"""Answers by rules over what was sighted. Privileged where a simulator labels it: no robot has such labels."""
 
 from __future__ import annotations
 
@@ -32,11 +32,17 @@ _BESIDE_M = 2.5  # what stands so near to a place can be looked at from there
 
 
 class LabelAnswerer:
-    """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion."""
+    """The Answerer without a model: the offline default. Knows only what the views sighted. Raises BadQuestion.
+
+    Privileged but where all that it was shown was detected: then it knows what a robot knows.
+    """
+
+    def __init__(self) -> None:
+        self._shown: set[bool] = set()  # whether things were detected, of all things so far
 
     def spent(self) -> Receipt:
         """Return no calls and no tokens: nothing here asks a model."""
-        return Receipt(privileged=_PRIVILEGED)
+        return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the rooms that the question names, else those where such things usually are."""
@@ -50,11 +56,13 @@ class LabelAnswerer:
         """
         asked = parse(check_question(question.text))
         regions = regions_for(asked)
+        self._note(views)
         return [_assessed(view, asked, regions) for view in views]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
         asked = parse(check_question(question.text))
+        self._note([item.keyframe for item in items])
         found = look_up(Scene([item.keyframe for item in items]), asked) if items else None
         if found is not None:
             found = _in_choices(found, question)
@@ -70,6 +78,9 @@ class LabelAnswerer:
             text, confidence = _nearest_choice(text, question.choices), 1.0 / len(question.choices)
         kind = "forced guess: what is asked about was not seen" if items else "blind guess: no views"
         return Answer(text, confidence, receipt=self.spent(), message=kind)
+
+    def _note(self, views: Sequence[Keyframe]) -> None:
+        self._shown |= {s.label.detected for view in views for s in view.sightings}
 
 
 def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> ViewAssessment:

@@ -1,0 +1,104 @@
+"""How well a detector sees: recall, precision and places by kind of thing, against a simulator's labels."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.detection import DetectionConfig
+from eqa_nodes.core.language import canonical
+from eqa_nodes.core.perception import PerceptionConfig, sightings
+from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.core.types import Frame, Label, Sighting
+
+MATCH_M = 0.5  # a detection is right with a thing of its kind whose centre is so near
+
+
+@dataclass
+class Tally:
+    """Counts of one kind. numbers: by instance, how often it got which number; off_m: distances of centres."""
+
+    labelled: int = 0
+    detected: int = 0
+    off_m: list[float] = field(default_factory=list)
+    numbers: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+class KindScore(NamedTuple):
+    """One row. labelled, detected: sightings over all frames; recall: share of the labelled that were detected right;
+
+    precision: share of the detected that are right; off_m: median distance of their centres, metres; stable: share of
+    an instance's detections that have its most frequent number. NaN where there is nothing to divide by.
+    """
+
+    kind: str
+    labelled: int
+    detected: int
+    recall: float
+    precision: float
+    off_m: float
+    stable: float
+
+
+def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Perceiver,
+            tallies: dict[str, Tally] | None = None) -> dict[str, Tally]:
+    """Return the tallies by kind, added to those that are given; an episode of its own for the perceiver.
+
+    What counts is what has enough pixels and lies as near as a detection may.
+    """
+    found = defaultdict[str, Tally](Tally) if tallies is None else tallies
+    config = PerceptionConfig(max_range_m=DetectionConfig().far_m)
+    perceiver.reset()
+    for frame in frames:
+        perceived = perceiver.take(frame, labels)
+        _count(found, sightings(frame, labels, config), [s for _, s in perceived.found])
+    return found
+
+
+def _count(tallies: dict[str, Tally], truth: Iterable[Sighting], seen: Iterable[Sighting]) -> None:
+    """Count one frame: detections and things of a kind are paired, the nearest first."""
+    here: dict[str, tuple[list[Sighting], list[Sighting]]] = defaultdict(lambda: ([], []))
+    for side, group in enumerate((truth, seen)):
+        for s in group:
+            here[canonical(s.label.kind)][side].append(s)
+    for kind, (things, detections) in here.items():
+        tally = tallies.setdefault(kind, Tally())
+        tally.labelled += len(things)
+        tally.detected += len(detections)
+        for thing, detection, off in _pairs(things, detections):
+            tally.off_m.append(off)
+            tally.numbers[thing.label.instance][detection.label.instance] += 1
+
+
+def _pairs(things: list[Sighting], detections: list[Sighting]) -> list[tuple[Sighting, Sighting, float]]:
+    near = sorted((math.dist(t.centre, d.centre), i, j) for i, t in enumerate(things) for j, d in enumerate(detections))
+    left, right, pairs = set(range(len(things))), set(range(len(detections))), []
+    for off, i, j in near:
+        if off <= MATCH_M and i in left and j in right:
+            left.remove(i)
+            right.remove(j)
+            pairs.append((things[i], detections[j], off))
+    return pairs
+
+
+def scores_of(tallies: Mapping[str, Tally]) -> list[KindScore]:
+    """Return a row a kind, the most frequent first, and one for all kinds together at the end."""
+    rows = [_score(kind, [tally]) for kind, tally in sorted(tallies.items(), key=lambda i: (-i[1].labelled, i[0]))]
+    return [*rows, _score("all", list(tallies.values()))]
+
+
+def _score(kind: str, tallies: list[Tally]) -> KindScore:
+    labelled, detected = sum(t.labelled for t in tallies), sum(t.detected for t in tallies)
+    offs = [off for t in tallies for off in t.off_m]
+    most = sum(max(numbers.values()) for t in tallies for numbers in t.numbers.values())
+    return KindScore(kind, labelled, detected, _share(len(offs), labelled), _share(len(offs), detected),
+                     float(np.median(offs)) if offs else math.nan, _share(most, len(offs)))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan

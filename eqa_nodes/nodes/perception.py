@@ -1,0 +1,82 @@
+"""Pictures -> detections: an image of instances with its table, as a simulator's labels, and boxes in space."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.tracking import Perceived
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.perception import open_perceiver
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.node import run_node
+from eqa_nodes.ros.observer import ObserverNode
+
+_AFTER_A_RESTART = 30_001  # its first instance: what was numbered before is still in memory
+
+
+class PerceptionNode(ObserverNode):
+    """Looks at every observation, in lock-step; or, with `newest`, at the newest one whenever the detector is free."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("perception", **kwargs)
+        self.perceiver = open_perceiver(self.config.detector, self.config.perceiver)
+        self._last: Perceived | None = None
+        self._changed, self._looking = threading.Condition(), threading.Lock()
+        self._next: tuple[Frame, Mapping[int, Label]] | None = None
+        for key in self.spec.publishes:
+            self.out(key)
+        if self.config.newest:
+            threading.Thread(target=self._look_at_newest, daemon=True).start()
+
+    def begin(self, episode: Any, late: bool) -> None:
+        """Begin with 1; numbers go on where memory may hold those of before."""
+        self.frames.clear()
+        with self._changed, self._looking:
+            self._last = self._next = None
+            self.perceiver.reset(_AFTER_A_RESTART if late else 0 if episode.keep_memory else 1)
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        if not self.config.newest:
+            self._look(frame, labels)
+            return
+        with self._changed:
+            if self._next is not None:
+                self.count("pictures passed over: the detector was busy")
+            self._next = (frame, labels)
+            self._changed.notify()
+
+    def again(self) -> None:
+        if self._last is not None:
+            self._tell(self._last)
+
+    def _look_at_newest(self) -> None:
+        while self.context.ok():
+            with self._changed:
+                if not self._changed.wait_for(lambda: self._next is not None, 0.5) or self._next is None:
+                    continue
+                (frame, labels), self._next = self._next, None
+            try:
+                self._look(frame, labels)
+            except EqaError as error:
+                self.count(str(error))
+
+    def _look(self, frame: Frame, labels: Mapping[int, Label]) -> None:
+        with self._looking:
+            self._last = self.perceiver.take(frame, labels)
+            self._tell(self._last)
+
+    def _tell(self, p: Perceived) -> None:
+        stamp = p.frame.stamp_ns
+        self.send("detected_table", convert.label_table_msg(p.table, stamp))
+        self.send("detected", convert.image_msg(cast(np.ndarray, p.frame.labels), "16UC1", stamp))
+        self.send("detections", convert.detections_msg(p, stamp))
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(PerceptionNode)

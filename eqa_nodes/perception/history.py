@@ -1,0 +1,52 @@
+"""An episode history as a detector sees it: its frames with detections in the place of labels."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from eqa_nodes.bags.histories import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.core.types import Label
+
+
+class DetectedHistory(FramesAlone):
+    """Detects during the first whole iteration, which fills `labels`; later ones show what that found."""
+
+    def __init__(self, history: EpisodeHistory, perceiver: Perceiver) -> None:
+        self._history, self._perceiver = history, perceiver
+        self.name = history.name
+        self.labels: dict[int, Label] = {}
+        self._images: dict[int, bytes] = {}  # (H, W) uint16 by index, compressed: some kB each
+        self._whole = False
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """As in EpisodeHistory."""
+        return self._history.dropped
+
+    def __len__(self) -> int:
+        return len(self._history)
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """As in EpisodeHistory. Raises ModelError."""
+        if not self._whole:
+            self.labels.clear()
+            self._images.clear()
+            self._perceiver.reset()
+        for recorded in self._history.recorded():
+            if not self._whole:
+                self._look(recorded)
+            shape = recorded.frame.depth_m.shape
+            labels = np.frombuffer(zlib.decompress(self._images[recorded.index]), np.uint16).reshape(shape)
+            yield replace(recorded, frame=replace(recorded.frame, labels=labels))
+        self._whole = True
+
+    def _look(self, recorded: RecordedFrame) -> None:
+        perceived = self._perceiver.take(recorded.frame, self._history.labels)
+        self.labels.update(perceived.table)
+        self._images[recorded.index] = zlib.compress(np.ascontiguousarray(perceived.frame.labels).tobytes(), 1)

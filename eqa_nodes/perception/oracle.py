@@ -1,0 +1,27 @@
+"""A detector that reads the simulator's labels, with the faults it is told to have: privileged, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from eqa_nodes.core.detection import Detection
+from eqa_nodes.core.perception import PerceptionConfig, sightings
+from eqa_nodes.core.perception_noise import NoiseConfig
+from eqa_nodes.core.types import Frame, Label
+
+
+class LabelDetector:
+    """Detects what is labelled. masks False: it gives boxes only, as most detectors do; noise: what it gets wrong."""
+
+    privileged = True
+
+    def __init__(self, masks: bool = True, noise: NoiseConfig | None = None) -> None:
+        self._masks, self._config = masks, PerceptionConfig(noise=noise or NoiseConfig())
+
+    def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
+        """Return every labelled thing that has enough pixels and is near enough."""
+        image = frame.labels if frame.labels is not None else np.zeros(frame.depth_m.shape, np.uint16)
+        return [Detection(s.label.kind, 1.0, s.bbox, image == s.label.instance if self._masks else None)
+                for s in sightings(frame, labels, self._config)]

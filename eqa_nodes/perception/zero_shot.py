@@ -1,0 +1,140 @@
+"""Open-vocabulary detection through transformers: OWL-ViT and OWLv2, Grounding DINO and its MM variant.
+
+A segmenter (SAM) turns boxes into masks and an embedder (CLIP, SigLIP) crops into vectors, where they are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.detection import Detection
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.perception.config import DetectorConfig
+from eqa_nodes.perception.embedder import PictureEmbedder
+from eqa_nodes.perception.loading import Loaded, load
+from eqa_nodes.perception.segmenter import BoxSegmenter
+
+
+class Raw(NamedTuple):
+    """A model's output for one picture. boxes: (n, 4) left, top, right, bottom in pixels; scores, names: (n,)."""
+
+    boxes: np.ndarray
+    scores: np.ndarray
+    names: list[str]
+
+
+class ZeroShotDetector:
+    """Finds what the vocabulary names. Raises ConfigError, MissingExtra when it is made."""
+
+    privileged = False
+
+    def __init__(self, config: DetectorConfig, vocabulary: Sequence[str]) -> None:
+        self._config, self._vocabulary = config, list(vocabulary)
+        self._model = load("AutoModelForZeroShotObjectDetection", config.model, config)
+        if self._model.kind not in READERS:
+            raise ConfigError(unknown(f"architecture of the detector {config.model!r},", self._model.kind, READERS))
+        self._segmenter = BoxSegmenter(config) if config.segmenter else None
+        self._embedder = PictureEmbedder(config) if config.embedder else None
+
+    def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
+        """Return what is in the picture, the surest first."""
+        rgb, (height, width) = frame.rgb, frame.depth_m.shape
+        with self._model.torch.inference_mode():
+            raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))
+        found = [Detection(name, float(score), box) for r in raw for box, score, name
+                 in zip(_whole(r.boxes, width, height), r.scores, r.names, strict=True) if _has_area(box)]
+        found.sort(key=lambda d: (-d.score, d.name, d.box))
+        return self._described(rgb, found[:self._config.most])
+
+    def _described(self, rgb: np.ndarray, found: list[Detection]) -> list[Detection]:
+        boxes = [d.box for d in found]
+        if self._segmenter is not None and found:
+            found = [d._replace(mask=m) for d, m in zip(found, self._segmenter.masks(rgb, boxes), strict=True)]
+        if self._embedder is not None and found:
+            crops = [rgb[top:bottom, left:right] for left, top, right, bottom in boxes]
+            found = [d._replace(vector=v) for d, v in zip(found, self._embedder.pictures(crops), strict=True)]
+        return found
+
+
+def _whole(boxes: np.ndarray, width: int, height: int) -> list[tuple[int, int, int, int]]:
+    """Return boxes in whole pixels within the image; what is not finite has no area."""
+    ends = np.array([width, height, width, height])
+    clipped = np.rint(np.clip(np.nan_to_num(boxes, nan=0.0), 0, ends)).astype(int)
+    return [(int(x), int(y), int(u), int(v)) for x, y, u, v in clipped]
+
+
+def _has_area(box: tuple[int, int, int, int]) -> bool:
+    return box[2] > box[0] and box[3] > box[1]
+
+
+def _owl(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
+    """OWL-ViT and OWLv2 (Minderer et al. 2022, 2023): one pass for all names, a score for each patch and name."""
+    inputs = model.inputs([rgb], text=[[f"a photo of a {name}" for name in names]], truncation=True)
+    read = model.processor.post_process_grounded_object_detection(
+        model.model(**inputs), threshold=config.threshold, target_sizes=[rgb.shape[:2]])[0]
+    yield Raw(_numbers(read["boxes"]), _numbers(read["scores"]), [names[i] for i in read["labels"].tolist()])
+
+
+def _grounding(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
+    """Grounding DINO (Liu et al. 2023): names in one sentence, as many in a pass as its text encoder takes.
+
+    A box has a score for each token; its name is the one whose tokens have the highest mean, its score is that mean.
+    """
+    height, width = rgb.shape[:2]
+    for part in _sentences(model, names):
+        text = sentence(part)
+        out = model.model(**model.inputs([rgb], text=[text]))
+        tokens = _numbers(model.torch.sigmoid(out.logits[0].float()))  # (queries, tokens)
+        spans = _spans(model, text, part)
+        shares = np.stack([tokens[:, span].mean(axis=1) for span in spans], axis=1)
+        best = shares.argmax(axis=1)
+        scores = shares[np.arange(len(best)), best]
+        sure = scores >= config.threshold
+        x, y, w, h = _numbers(out.pred_boxes[0].float())[sure].T * np.array([[width], [height], [width], [height]])
+        yield Raw(np.stack([x - w / 2, y - h / 2, x + w / 2, y + h / 2], axis=1), scores[sure],
+                  [part[i] for i in best[sure].tolist()])
+
+
+def sentence(names: Sequence[str]) -> str:
+    """Return names as Grounding DINO was trained with them: lower case, a full stop after each."""
+    return " ".join(f"{name.lower()}." for name in names)
+
+
+def _sentences(model: Loaded, names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the names in parts that the text encoder takes whole. Raises ConfigError for one that is too long alone."""
+    limit, part = int(model.model.config.max_text_len), list[str]()
+    for name in names:
+        if len(model.processor.tokenizer(sentence([*part, name]))["input_ids"]) <= limit:
+            part.append(name)
+            continue
+        if not part:
+            raise ConfigError(f"the name {name!r} of the vocabulary has more tokens than the {limit} that the detector "
+                              "reads: shorten it")
+        yield part
+        part = [name]
+    if part:
+        yield part
+
+
+def _spans(model: Loaded, text: str, names: Sequence[str]) -> list[np.ndarray]:
+    """Return the numbers of the tokens that each name is made of."""
+    offsets = np.array(model.processor.tokenizer(text, return_offsets_mapping=True)["offset_mapping"])
+    spans, begin = [], 0
+    for name in names:
+        end = begin + len(name)
+        inside = (offsets[:, 0] >= begin) & (offsets[:, 1] <= end) & (offsets[:, 1] > offsets[:, 0])
+        spans.append(np.flatnonzero(inside))
+        begin = end + 2
+    return spans
+
+
+def _numbers(tensor: Any) -> np.ndarray:
+    return np.asarray(tensor.float().cpu().numpy(), np.float64)
+
+
+READERS: dict[str, Callable[[Loaded, np.ndarray, list[str], DetectorConfig], Iterator[Raw]]] = {
+    "owlvit": _owl, "owlv2": _owl, "grounding-dino": _grounding, "mm-grounding-dino": _grounding}
