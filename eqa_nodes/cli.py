@@ -117,13 +117,19 @@ def _graph(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run="eqa_nodes.commands.graph:graph")
 
 
+def parsed(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the options, those that an agent's name decides filled in. Raises ConfigError for an unknown agent."""
+    arguments = parser().parse_args(argv)
+    if hasattr(arguments, "answerer"):
+        fill_in(arguments)
+    return arguments
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = parser().parse_args(argv)
-    module, _, function = arguments.run.partition(":")
     try:
-        if hasattr(arguments, "answerer"):
-            fill_in(arguments)
+        arguments = parsed(argv)
+        module, _, function = arguments.run.partition(":")
         return int(getattr(import_module(module), function)(arguments))
     except EqaError as error:
         print(f"eqa: {error}", file=sys.stderr)

@@ -14,7 +14,7 @@ from eqa_nodes.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain
 from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli import main, parser
+from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of, robot_parameters
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
@@ -99,11 +99,8 @@ def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("given", [{}, {"answerer": "label"}, {"policy": "random"}, {"frames": "recalled", "k": "7"}])
 def test_options_win_over_the_agent(given: dict[str, str], tmp_path: Path) -> None:
-    from eqa_nodes.agents import fill_in
-
     words = [word for name, value in given.items() for word in (f"--{name}" if len(name) > 1 else f"-{name}", value)]
-    arguments = parser().parse_args(["bench", "run", "--agent", "multi-frame", *words])
-    fill_in(arguments)
+    arguments = parsed(["bench", "run", "--agent", "multi-frame", *words])
     expected = {"answerer": "vlm", "policy": "frontier", "frames": "uniform", "k": "50", **given}
     assert {name: str(getattr(arguments, name)) for name in expected} == expected
     own = settings("agent", parameters_of(arguments, tmp_path)).agent
@@ -113,10 +110,7 @@ def test_options_win_over_the_agent(given: dict[str, str], tmp_path: Path) -> No
 
 
 def test_without_a_name_everything_is_as_before(tmp_path: Path) -> None:
-    from eqa_nodes.agents import fill_in
-
-    arguments = parser().parse_args(["bench", "run", "--answerer", "vlm"])
-    fill_in(arguments)
+    arguments = parsed(["bench", "run", "--answerer", "vlm"])
     assert (arguments.policy, arguments.frames, arguments.k) == ("best", "uniform", 50)
     assert settings("agent", parameters_of(arguments, tmp_path)).agent == AgentConfig()
     old = argparse.Namespace(answerer="vlm", policy="best", image="160x120", params=None)  # a launch file's
@@ -151,11 +145,9 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
 
 
 def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.agents import fill_in
     from eqa_nodes.commands.replay import replay_parameters
 
-    arguments = parser().parse_args(["replay", "BAG", "--agent", "socratic-voxel"])
-    fill_in(arguments)
+    arguments = parsed(["replay", "BAG", "--agent", "socratic-voxel"])
     parameters = replay_parameters(arguments, tmp_path, labels=True)
     assert settings("agent", parameters).agent.explore == "first" and settings("replay", parameters).labels
     assert settings("answerer", parameters).answerer == "socratic-voxel"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.histories import RecordedHistory
-from eqa_nodes.cli import main, parser
+from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.tracking import Perceiver
@@ -67,9 +67,9 @@ def test_a_detector_on_the_command_line_or_in_a_file_gives_memory_its_labels(tmp
                     "/**/memory:\n  ros__parameters: {labels: true, labels_from: detector}\n")
     line = ["ask", "where?", "--answerer", "vlm"]
     for options in (["--params", str(file)], ["--detector", "transformers", "--detector-model", "here"]):
-        parameters = parameters_of(parser().parse_args([*line, *options]), tmp_path)
+        parameters = parameters_of(parsed([*line, *options]), tmp_path)
         memory, seen = settings("memory", parameters), settings("perception", parameters)
         assert memory.labels and memory.labels_from == "detector" and seen.detector.model == "here"
         assert "perception" in settings("agent", parameters).observers
-    without = parameters_of(parser().parse_args(line), tmp_path)
+    without = parameters_of(parsed(line), tmp_path)
     assert not settings("memory", without).labels and "perception" not in settings("agent", without).observers
