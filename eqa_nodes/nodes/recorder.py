@@ -44,6 +44,8 @@ class RecorderNode(EpisodeNode):
             self.hear(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
+        if self._recording is not None:
+            self.take_waiting()  # the last transforms are acknowledged by nobody
         self._end()
         if not episode.episode_id:
             return

@@ -73,6 +73,16 @@ class EqaNode(Node):
         self.create_subscription(interface(topic.type), topic.name, self._delayed(callback), profile,
                                  callback_group=self.data_group, raw=raw)
 
+    def take_waiting(self) -> None:
+        """Hand over what has arrived on the topics and waits for its turn; for a callback of a node with one thread.
+
+        A service that ends something may come first, although what it must not miss was published before.
+        """
+        for subscription in self.subscriptions:
+            with subscription.handle:
+                while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+                    subscription.callback(taken[0])
+
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""
         self._allowed(key, self.spec.serves, "serve")

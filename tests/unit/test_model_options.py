@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli import main, parser
+from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.commands.model import model_of, model_options
 from eqa_nodes.core.errors import ConfigError
@@ -29,7 +29,7 @@ MEANT = ModelConfig("transformers", "m", "http://x", 0.5, 7, stream=True, rate_c
 
 def test_every_option_reaches_the_answerers_configuration() -> None:
     words = ["ask", "Where?", "--answerer", "vlm", "--stream", *(word for pair in SAID.items() for word in pair)]
-    arguments = parser().parse_args(words)
+    arguments = parsed(words)
     assert model_of(arguments) == MEANT
     assert settings("answerer", parameters_of(arguments, Path())).model == MEANT
 
@@ -45,7 +45,7 @@ def test_roles_do_not_mix() -> None:
 
 def test_a_cassette_is_found_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = parser().parse_args(["ask", "Where?", "--cassette", "tape.jsonl"])
+    arguments = parsed(["ask", "Where?", "--cassette", "tape.jsonl"])
     assert model_of(arguments).cassette == str(tmp_path / "tape.jsonl")
 
 

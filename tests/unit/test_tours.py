@@ -125,4 +125,4 @@ def test_the_command_records_a_history_with_labels(tmp_path: Path, capsys: pytes
     curved = ["history", "record", "toy:flat", "--min-metres", "5", "--image", "32x24"]
     assert main([*curved, str(tmp_path / "yes")]) == 0 and "along 7.98 m" in capsys.readouterr().out
     assert main([*words[:3], "--kind", "walk", str(tmp_path / "no")]) == 2
-    assert "unknown kind of tour 'walk': known are express, openeqa" in capsys.readouterr().err
+    assert "unknown kind of tour 'walk': known are exploraqa, express, openeqa" in capsys.readouterr().err
