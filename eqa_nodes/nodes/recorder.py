@@ -44,9 +44,6 @@ class RecorderNode(EpisodeNode):
             self.hear(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
-        if self._recording is not None:
-            self.take_waiting()  # the last transforms are acknowledged by nobody
-        self._end()
         if not episode.episode_id:
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
@@ -58,9 +55,14 @@ class RecorderNode(EpisodeNode):
         self._recording = Recording(folder, topics, self.config.bag,
                                     {TOPICS[role].name: role for role in ("color", "depth")}, self._progress)
 
+    def end(self) -> None:
+        if self._recording is not None:
+            self.take_waiting()  # the last transforms are acknowledged by nobody
+        self._close()
+
     def destroy_node(self) -> None:
         try:
-            self._end()
+            self._close()
         except StorageError as error:
             self.get_logger().error(str(error))
         super().destroy_node()
@@ -70,7 +72,7 @@ class RecorderNode(EpisodeNode):
         if self._masking is not None:
             self._masking.ask_again(stamp_ns)
 
-    def _end(self) -> None:
+    def _close(self) -> None:
         if self._masking is not None and self._recording is not None:
             self._masking.end()
         recording, self._recording = self._recording, None
