@@ -19,7 +19,7 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
-from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, KINDS, NODES, SERVICES, TOPICS
 from eqa_nodes.parameters import ROS_OWN, build, leaves
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
@@ -80,7 +80,10 @@ class EqaNode(Node):
         """
         for subscription in self.subscriptions:
             with subscription.handle:
-                while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+                for _ in range(KINDS["event"].depth):  # more do not wait; what streams on is not waited for
+                    taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+                    if taken is None:
+                        break
                     subscription.callback(taken[0])
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
