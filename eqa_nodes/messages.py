@@ -51,6 +51,11 @@ def stamp_in(data: bytes) -> int:
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
+def stamp_in_tf(data: bytes) -> int:
+    """Return the stamp in ns of the first transform of a serialized tf2_msgs/TFMessage, -1 where it has none."""
+    return stamp_in(data[4:]) if len(data) >= 16 else -1  # a count stands before it
+
+
 def stamp_of(message: Any) -> int:
     """Stamp of a message with a header, in ns."""
     return ns_of(message.header.stamp)

@@ -22,6 +22,7 @@ from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import EpisodeNode
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
+NEEDED = (*OBSERVATION, "tf")  # and where it was made
 RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in pair for pair in LABELS.values()))
 _UNFINISHED = 100  # observations that may lack a part: on a robot whose topics share no stamps all do
 
@@ -44,6 +45,7 @@ class RecorderNode(EpisodeNode):
             self.hear(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
+        self._end()
         if not episode.episode_id:
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
@@ -55,14 +57,9 @@ class RecorderNode(EpisodeNode):
         self._recording = Recording(folder, topics, self.config.bag,
                                     {TOPICS[role].name: role for role in ("color", "depth")}, self._progress)
 
-    def end(self) -> None:
-        if self._recording is not None:
-            self.take_waiting()  # the last transforms are acknowledged by nobody
-        self._close()
-
     def destroy_node(self) -> None:
         try:
-            self._close()
+            self._end()
         except StorageError as error:
             self.get_logger().error(str(error))
         super().destroy_node()
@@ -72,7 +69,7 @@ class RecorderNode(EpisodeNode):
         if self._masking is not None:
             self._masking.ask_again(stamp_ns)
 
-    def _close(self) -> None:
+    def _end(self) -> None:
         if self._masking is not None and self._recording is not None:
             self._masking.end()
         recording, self._recording = self._recording, None
@@ -105,12 +102,17 @@ class RecorderNode(EpisodeNode):
         part = key in OBSERVATION
         if self._recording is None or (part and not self._progress.wanted(key, stamp)):
             return
-        tag = (key, stamp) if part else None
+        tag = (key, stamp) if part else self._tag_of_transform(data) if key == "tf" else None
         try:
             self._recording.put(TOPICS[key].name, stamp if part else max(stamp, self.starts_ns), data, tag)
         except StorageError as error:
             self.count(str(error))
             self._progress.dropped(tag)
+
+    def _tag_of_transform(self, data: bytes) -> tuple[str, int] | None:
+        """Return which observation a transform belongs to: each is recorded, the first of a stamp counts."""
+        stamp = messages.stamp_in_tf(data)
+        return ("tf", stamp) if stamp >= self.starts_ns and self._progress.wanted("tf", stamp) else None
 
     def _see_labels(self, part: str, message: Any) -> None:
         if self._masking is not None and self._recording is not None and messages.stamp_of(message) >= self.starts_ns:
@@ -154,7 +156,7 @@ class _Progress(Listener):
 
     def without_images(self, stamp_ns: int) -> None:
         """Hear that the images of an observation are refused for good: it is there when its other parts are."""
-        for key in IMAGES:
+        for key in (*IMAGES, "tf"):
             if self.wanted(key, stamp_ns):
                 self.written((key, stamp_ns))
 
@@ -165,7 +167,7 @@ class _Progress(Listener):
         with self._lock:
             parts = self._parts.get(stamp_ns, {})
             parts[key] = True
-            if not all(parts.get(part, False) for part in OBSERVATION):
+            if not all(parts.get(part, False) for part in NEEDED):
                 return False
             del self._parts[stamp_ns]
             self._written.append(stamp_ns)

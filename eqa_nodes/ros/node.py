@@ -19,7 +19,7 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
-from eqa_nodes.graph import ACTIONS, KINDS, NODES, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
 from eqa_nodes.parameters import ROS_OWN, build, leaves
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
@@ -72,19 +72,6 @@ class EqaNode(Node):
         profile = qos(topic.qos, topic.qos != "frame" or self.config.node.reliable_camera)
         self.create_subscription(interface(topic.type), topic.name, self._delayed(callback), profile,
                                  callback_group=self.data_group, raw=raw)
-
-    def take_waiting(self) -> None:
-        """Hand over what has arrived on the topics and waits for its turn; for a callback of a node with one thread.
-
-        A service that ends something may come first, although what it must not miss was published before.
-        """
-        for subscription in self.subscriptions:
-            with subscription.handle:
-                for _ in range(KINDS["event"].depth):  # more do not wait; what streams on is not waited for
-                    taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-                    if taken is None:
-                        break
-                    subscription.callback(taken[0])
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""

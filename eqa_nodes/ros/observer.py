@@ -36,9 +36,6 @@ class EpisodeNode(EqaNode):
         """Begin an episode (eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
         raise NotImplementedError
 
-    def end(self) -> None:
-        """End the episode that runs, if any, before the next one begins."""
-
     def not_before(self, episode: Any) -> int:
         """Return the first stamp in ns that an episode may begin with; an earlier one is told so and not begun."""
         return 0
@@ -67,7 +64,6 @@ class EpisodeNode(EqaNode):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
-        self.end()
         self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)
         self.episode = episode if episode.episode_id else None

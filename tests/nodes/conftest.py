@@ -20,6 +20,7 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self._threads: list[threading.Thread] = []
+        self._nodes: list[Any] = []
 
     def add(self, make: Callable[..., Any], **parameters: Any) -> Any:
         """Make a node of the graph with parameter overrides and spin it."""
@@ -29,6 +30,7 @@ class Ros:
 
         overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
         node = make(context=self.context, parameter_overrides=overrides)
+        self._nodes.append(node)
         self.spin(executor_of(node))
         return node
 
@@ -46,18 +48,21 @@ class Ros:
         from rclpy.node import Node
 
         node = Node(name, context=self.context)
+        self._nodes.append(node)
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(node)
         self.spin(executor)
         return node
 
     def close(self) -> None:
-        """End everything."""
+        """End everything: a node that is only stopped still gives its latched messages to the next test's nodes."""
         import rclpy
 
         rclpy.try_shutdown(context=self.context)
         for thread in self._threads:
             thread.join(3.0)
+        for node in self._nodes:
+            node.destroy_node()
 
 
 @pytest.fixture
