@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from eqa_nodes.bench.published import read_express
 
 from eqa_nodes.bench.metrics import bootstrap
+from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.runner import EpisodeResult, InLine, Progress, run_with
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.bench.traces import save_trace
@@ -65,8 +65,9 @@ def _start(folder: Path) -> dict[str, object]:
     (folder / "express-bench-slim.json").write_text(json.dumps([{
         "question_id": f"e{n}", "question": f"What stands beside window {n}?", "answer": "a plant",
         "category": "object", "episode_history": f"hm3d/train/{n % 90:05d}-scene", "position": [0.1 * (n % 50), 0, 1],
-        "rotation": [1, 0, 0, 0], "goal_position": [2.0, 0, n % 7], "geodesic_distance": 6.5, "episode_path": "",
-        "trajectory_id": n, "actions": {f"step_{k}": {} for k in range(40)}} for n in range(QUESTIONS)]))
+        "rotation": [1, 0, 0, 0], "goal_position": [2.0, 0, n % 7], "geodesic_distance": 6.5,
+        "episode_path": f"scene/{n}", "trajectory_id": n,
+        "actions": {f"step_{k}": {} for k in range(40)}} for n in range(QUESTIONS)]))
     program = "import sys; from benchmarks import bench_harness; bench_harness.first_episode(sys.argv[1])"
 
     def whole(code: str) -> float:
