@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from eqa_nodes.core.codec import decode, dumps, write_bytes
+from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types import Answer
 
 PREDICTIONS = "predictions.jsonl"
@@ -49,25 +48,12 @@ class Loaded(NamedTuple):
 
     predictions: dict[str, Prediction]
     dropped: str
-    whole_bytes: int
 
 
 def read_predictions(out: Path) -> Loaded:
     """Read what there is; no file is no predictions. Raises StorageError for a broken line that is not the last."""
-    path = out / PREDICTIONS
-    try:
-        data = path.read_bytes() if path.exists() else b""
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error}") from error
-    whole = data.rfind(b"\n") + 1
-    predictions: dict[str, Prediction] = {}
-    for number, line in enumerate(data[:whole].splitlines(), 1):
-        try:
-            prediction = decode(Prediction, json.loads(line))
-        except (ValueError, StorageError) as error:
-            raise StorageError(f"{path}, line {number} is broken: {error}. Remove the line to ask again") from error
-        predictions[prediction.id] = prediction
-    return Loaded(predictions, data[whole:].decode(errors="replace"), whole)
+    found = read_lines(out / PREDICTIONS, Prediction, "ask")
+    return Loaded({prediction.id: prediction for prediction in found.values}, found.dropped)
 
 
 def _id_of(line: bytes) -> str:
@@ -78,26 +64,17 @@ class PredictionWriter:
     """Appends predictions; only one process at a time may (StorageError for the second)."""
 
     def __init__(self, out: Path) -> None:
-        out.mkdir(parents=True, exist_ok=True)
         self._path = out / PREDICTIONS
-        self._file = self._path.open("ab")
+        self._lines = LineWriter(self._path)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise StorageError(f"another run is writing to {out}: wait for it, or choose another directory") from error
-        try:
-            self.before = read_predictions(out)
-            self._file.truncate(self.before.whole_bytes)
-        except Exception:
-            self._file.close()
+            self.before = read_predictions(out)._replace(dropped=self._lines.dropped)
+        except StorageError:
+            self._lines.close()
             raise
 
     def append(self, prediction: Prediction) -> None:
-        """Write one line and wait until it is on the disk. Raises ValueError for a value that JSON cannot hold."""
-        self._file.write(dumps(prediction).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write one line, on the disk when this returns. Raises StorageError; ValueError for what JSON cannot hold."""
+        self._lines.append(prediction)
 
     def put_in_order(self, ids: Sequence[str]) -> None:
         """Write the file anew, one line a question, in the order of `ids`; the last thing that a run does with it.
@@ -115,4 +92,4 @@ class PredictionWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._file.close()
+        self._lines.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,8 +20,8 @@ from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.workers import one_thread_each
-from eqa_nodes.core.codec import decode, dumps
-from eqa_nodes.core.errors import ConfigError, StorageError, unknown
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.json_lines import LineWriter, read_lines
 from eqa_nodes.core.stopping import Support, Weighed
 from eqa_nodes.core.types import GridMap, Limits
 from eqa_nodes.settings import Parameters, merged
@@ -120,9 +119,10 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
              if (left := [s for s in house if (arm.name, s.id) not in have])]
     progress(len(have))
     if tasks:
-        with one_thread_each(), get_context("spawn").Pool(min(workers, len(tasks))) as pool:
+        with (LineWriter(out / TRIALS) as lines, one_thread_each(),
+              get_context("spawn").Pool(min(workers, len(tasks))) as pool):
             for trials in pool.imap_unordered(_carry_out, tasks):
-                _append(out / TRIALS, trials)
+                lines.append(*trials)
                 have.update({(t.arm, t.question): t for t in trials})
                 progress(len(have))
     return [have[arm.name, sample.id] for arm in arms for sample in samples]
@@ -130,20 +130,7 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
 
 def read_trials(out: Path) -> list[Trial]:
     """Return the trials that a directory holds; a half-written last line is left out. Raises StorageError."""
-    path = out / TRIALS
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
-    try:
-        return [decode(Trial, json.loads(line)) for line in lines if line.endswith("\n")]
-    except (ValueError, StorageError) as error:
-        raise StorageError(f"{path} is broken: {error}. Remove it to run the trials again") from error
-
-
-def _append(path: Path, trials: Sequence[Trial]) -> None:
-    """Write whole lines; what a kill left half-written is cut off first."""
-    data = path.read_bytes() if path.exists() else b""
-    with path.open("ab") as file:
-        file.truncate(data.rfind(b"\n") + 1)
-        file.write("".join(dumps(trial) + "\n" for trial in trials).encode())
+    return read_lines(out / TRIALS, Trial, "run the trial").values
 
 
 def _carry_out(task: _Task) -> list[Trial]:

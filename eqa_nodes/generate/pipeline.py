@@ -19,7 +19,7 @@ from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.generate.filters import FilterConfig, Filters
-from eqa_nodes.generate.journal import Lines, Paid, Step
+from eqa_nodes.generate.journal import Journal, Paid, Step
 from eqa_nodes.generate.roles import Evaluator, Generator
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Benchmark, Pair, Record, Round, Verdict, Way
 from eqa_nodes.generate.ways import make_way
@@ -80,7 +80,7 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
     model fails again and again.
     """
-    with closing(Lines(out / STEPS, Step)) as steps, closing(Lines(out / RECORDS, Record)) as records:
+    with closing(Journal(out / STEPS, Step)) as steps, closing(Journal(out / RECORDS, Record)) as records:
         line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
         stopped = line.run()
         return Summary(tuple(line.records.values()), line.paid.spent(), stopped)
@@ -88,7 +88,7 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
 
 def read_records(out: Path) -> list[Record]:
     """Return the records of a folder, of each attempt the last. Raises StorageError."""
-    with closing(Lines(out / RECORDS, Record)) as lines:
+    with closing(Journal(out / RECORDS, Record)) as lines:
         return list({record.id: record for record in lines.entries}.values())
 
 
@@ -104,7 +104,7 @@ def _way_file(out: Path, number: int) -> Path:
 class _Line:
     """One run over a folder."""
 
-    def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Lines[Record],
+    def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Journal[Record],
                  progress: Callable[[Progress], None]) -> None:
         self._kind, self._job, self._cast, self._out, self._lines = kind, job, cast, out, lines
         self.paid, self._progress = paid, progress

@@ -6,18 +6,16 @@ and what it cost.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eqa_nodes.core.codec import decode, dumps
-from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
+from eqa_nodes.core.codec import dumps
+from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
+from eqa_nodes.core.json_lines import LineWriter, read_lines
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.meter import Meter, counted
@@ -172,7 +170,8 @@ class Cassette:
                               reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording)
         with self._lock:
-            _append(self._path, recording)
+            with LineWriter(self._path, wait=True) as lines:  # other processes may record to it too
+                lines.append(recording)
             self._tape.add(recording)
         return recording
 
@@ -187,35 +186,6 @@ def _last_words(call: Call) -> str:
 
 def _read(path: Path, needed: bool) -> list[Recording]:
     """Return what a file holds; a half-written last line (its writer was killed) is left out."""
-    if not needed and not path.exists():
-        return []
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"the cassette {path} cannot be read: {error}. Record one with cassette_mode "
-                          "record") from error
-    found = []
-    for number, line in enumerate(data[:data.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            found.append(decode(Recording, json.loads(line)))
-        except (ValueError, StorageError) as error:
-            raise StorageError(f"{path}, line {number} is broken: {error}. Remove the line to ask again") from error
-    return found
-
-
-def _append(path: Path, recording: Recording) -> None:
-    """Write one line and wait until it is on the disk; a half-written line before it is removed."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - 1, 0))
-            if size and file.read(1) != b"\n":
-                file.seek(0)
-                file.truncate(file.read().rfind(b"\n") + 1)
-            file.write(dumps(recording).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StorageError(f"the cassette {path} cannot be written: {error}") from error
+    if needed and not path.is_file():
+        raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
+    return read_lines(path, Recording, "ask").values

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +10,8 @@ from types import TracebackType
 
 from eqa_nodes.bench.judges.base import Judge, Mark
 from eqa_nodes.bench.samples import Sample, dataset_hash
-from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.json_lines import LineWriter, read_lines
 
 MARKS = "marks.jsonl"
 
@@ -41,17 +38,7 @@ class Kept:
 
 def read_marks(path: Path) -> list[Kept]:
     """Read a file of marks; none is no marks, and a half-written last line is left out. Raises StorageError."""
-    try:
-        data = path.read_bytes() if path.exists() else b""
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error}") from error
-    marks = []
-    for number, line in enumerate(data[:data.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            marks.append(decode(Kept, json.loads(line)))
-        except (ValueError, StorageError) as error:
-            raise StorageError(f"{path}, line {number} is broken: {error}. Remove the line to mark again") from error
-    return marks
+    return read_lines(path, Kept, "mark").values
 
 
 class CachedJudge:
@@ -67,18 +54,13 @@ class CachedJudge:
         self.asked = 0
         self._failed: dict[tuple[str, ...], Exception] = {}
         try:
-            self._file = path.open("ab")
-        except OSError as error:
+            self._lines = LineWriter(path)
+        except StorageError:
             judge.close()
-            raise StorageError(f"marks cannot be kept in {path}: {error}") from error
+            raise
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             kept = read_marks(path)
-            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
-        except OSError as error:
-            self.close()
-            raise StorageError(f"another process is writing {path}: wait until it has ended") from error
-        except Exception:
+        except StorageError:
             self.close()
             raise
         self._kept = {k.key: k for k in kept if not (again and k.sigma is None)}
@@ -104,7 +86,7 @@ class CachedJudge:
     def close(self) -> None:
         """Release the judge and the file."""
         self._judge.close()
-        self._file.close()
+        self._lines.close()
 
     def __enter__(self) -> CachedJudge:
         return self
@@ -117,6 +99,4 @@ class CachedJudge:
         with self._lock:
             self.asked += 1
             self._kept[kept.key] = kept
-            self._file.write(dumps(kept).encode() + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._lines.append(kept)
