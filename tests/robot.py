@@ -1,6 +1,7 @@
 """A robot that publishes as camera drivers do, in a process of its own: `python -m tests.robot`.
 
-Colour and depth are best effort, static transforms are latched. It says "publishing" when it begins and ends when
+Colour and depth are best effort, static transforms are latched. Stamps keep to the rate also where the machine does
+not, so that a gap between them is a lost message. It says "publishing" when it begins and ends when
 its standard input closes.
 """
 
@@ -49,9 +50,9 @@ class Robot:
         mount = convert.transform_msg(convert.BASE, convert.CAMERA, 1, camera_mount(1.2, 0.0))
         self._out["/tf_static"].publish(TFMessage(transforms=[mount]))
 
-    def show(self, number: int) -> None:
+    def show(self, number: int, stamp: int) -> None:
         """Publish one moment."""
-        stamp, (rgb, depth) = time.time_ns(), self._scenes[number % len(self._scenes)]
+        rgb, depth = self._scenes[number % len(self._scenes)]
         pose = Pose2(0.01 * number, 0.0, 0.0).transform()
         odometry = Odometry(header=convert.header(stamp, "odom"), child_frame_id="base_link")
         odometry.pose.pose = convert.pose_msg(pose)
@@ -71,9 +72,9 @@ def main() -> None:
     rclpy.init()
     robot = Robot(Node("robot", start_parameter_services=False))
     print("publishing", flush=True)
-    begin, number = time.monotonic(), 0
+    begin, begin_ns, number = time.monotonic(), time.time_ns(), 0
     while not select.select([sys.stdin], [], [], max(0.0, begin + number / arguments.hz - time.monotonic()))[0]:
-        robot.show(number)
+        robot.show(number, begin_ns + round(1e9 * number / arguments.hz))
         number += 1
 
 
