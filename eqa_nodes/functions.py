@@ -20,7 +20,7 @@ from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Action, Answer, Frame, Limits
 from eqa_nodes.from_history import Source
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode, Robot, Step
+from sim_bridge.simulator import Robot, Step
 
 
 class Environment:
@@ -144,7 +144,7 @@ class ActiveFunctionRunner(_FunctionRunner):
         """Carry out one episode."""
         check_question(sample.question)
         simulator, trace = self._pool.get(sample.scene), EpisodeTrace(sample.question)
-        last = simulator.reset(Episode(sample.scene, sample.id, sample.start, sample.seed, self._robot))
+        last = simulator.reset(sample.episode(self._robot))
         trace.poses.append((last.frame.stamp_ns, last.frame.pose))
 
         def act(action: Action) -> Step:

@@ -42,7 +42,8 @@ class GraphRunner:
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
         bag = free_name(self._bags / sample.id)  # the bag of a try that was cut off stays beside it
-        self.client.reset(sample.scene, bag.name, sample.start, sample.seed)
+        self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
+                          start_height_m=sample.start_height_m or 0.0)
         answer = self.client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
         pose = self.client.pose()
         self.client.end_episode()

@@ -214,7 +214,7 @@ class InProcessRunner:
         memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
         try:
             body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels, self._perceiver)
-            body.begin(Episode(sample.scene, sample.id, sample.start, sample.seed, own["bridge"].robot))
+            body.begin(sample.episode(own["bridge"].robot))
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
                     body.trace.weighed.append((body.last()[0], progress.weighed))

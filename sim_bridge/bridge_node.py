@@ -41,8 +41,10 @@ class BridgeNode(EqaNode):
         with self._one_at_a_time:
             asked = request.episode
             self._simulator = self._pool.get(asked.scene)
-            start = pose2_of(messages.pose_of(asked.start)) if asked.use_start else None
-            first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot))
+            base = messages.pose_of(asked.start) if asked.use_start else None
+            start, height = (pose2_of(base), base.xyz[2]) if base is not None else (None, 0.0)
+            first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot,
+                                                  height))
             newest = max(messages.ns_of(asked.header.stamp), self._step.frame.stamp_ns if self._step is not None else 0)
             self._offset_ns = offset_after(newest, first.frame.stamp_ns)
             self._step = self._stamped(first)

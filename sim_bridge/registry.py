@@ -25,11 +25,17 @@ SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "toy": _toy}
 
 def open_simulator(scene: str) -> Simulator:
     """Return a simulator for scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
-    prefix = scene.partition(":")[0]
+    prefix = simulator_of(scene)
     if prefix not in SIMULATORS:
         known = ", ".join(f"{name}:<scene>" for name in sorted(SIMULATORS))
         raise UnknownScene(f"unknown scene {scene!r}: known are {known}")
     return SIMULATORS[prefix]()
+
+
+def simulator_of(scene: str) -> str:
+    """Return the prefix of a scene name, which says what opens it; "" where there is none."""
+    prefix, colon, _ = scene.partition(":")
+    return prefix if colon else ""
 
 
 class SimulatorPool:
@@ -40,7 +46,7 @@ class SimulatorPool:
 
     def get(self, scene: str) -> Simulator:
         """Return the simulator for this scene, not yet reset. Raises UnknownScene."""
-        prefix = scene.partition(":")[0]
+        prefix = simulator_of(scene)
         if prefix not in self._open:
             self._open[prefix] = open_simulator(scene)
         return self._open[prefix]

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types import Action, Frame, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
+
+
+MAX_LOOK_DEG = 60.0  # the camera turns so far up or down from its mount
 
 
 def height_of(point: Point) -> float:
@@ -37,7 +40,11 @@ class Camera:
 
 @dataclass(frozen=True)
 class Robot:
-    """The body and its atomic actions: metres and degrees; step_s is the simulated time of one action."""
+    """The body and its atomic actions: metres and degrees; step_s is the simulated time of one action.
+
+    climb_m, slope_deg: the highest step and the steepest floor that it drives over. slide: along what is in its way,
+    instead of standing still before it.
+    """
 
     radius_m: float = 0.18
     height_m: float = 1.3
@@ -45,6 +52,9 @@ class Robot:
     turn_deg: float = 30.0
     look_deg: float = 15.0
     step_s: float = 0.5
+    climb_m: float = 0.2
+    slope_deg: float = 45.0
+    slide: bool = True
     camera: Camera = field(default_factory=Camera)
 
     @property
@@ -55,13 +65,17 @@ class Robot:
 
 @dataclass(frozen=True)
 class Episode:
-    """Where an episode takes place. start None: the scene's own start pose for this seed."""
+    """Where an episode takes place. start None: the scene's own start pose for this seed.
+
+    start_height_m: the start stands on the floor that is nearest to this height.
+    """
 
     scene: str
     id: str = ""
     start: Pose2 | None = None
     seed: int = 0
     robot: Robot = field(default_factory=Robot)
+    start_height_m: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +111,26 @@ class Simulator(Protocol):
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
+
+
+class Driven(NamedTuple):
+    """Where a drive by velocities ended: stamp, pose of the base, whether something was in the way, metres since reset."""
+
+    stamp_ns: int
+    map_from_base: Transform
+    collided: bool
+    metres: float
+
+
+@runtime_checkable
+class Driving(Simulator, Protocol):
+    """A simulator in which the robot also takes velocities, as a base controller does."""
+
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+        """Keep these velocities for so long; the stamps advance by as much. Nothing is rendered: OBSERVE shows it.
+
+        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        """
 
 
 class Handled(NamedTuple):

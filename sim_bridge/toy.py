@@ -16,11 +16,10 @@ from eqa_nodes.core.geometry import Pose2, camera_mount, wrap
 from eqa_nodes.core.planning import centre_of, index_of, walks
 from eqa_nodes.core.shortest import Field
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
-from sim_bridge.simulator import Camera, Episode, Point, Robot, Step, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Episode, Point, Robot, Step, height_of
 from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
-MAX_LOOK_DEG = 60.0  # up or down from the mount
 _FINE_M = 0.1  # cells that geodesic distances are measured on
 
 

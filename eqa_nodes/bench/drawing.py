@@ -18,6 +18,7 @@ from PIL import Image
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Evidence, Frontier, GridMap
+from sim_bridge.simulator import Point
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
 PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
@@ -36,7 +37,7 @@ class Box(NamedTuple):
     y1: float
 
 
-def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose2 | None) -> Markup:
+def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None) -> Markup:
     """Return the picture as an <svg> element; "" when there is neither a map nor a path."""
     poses = [pose for _, pose in trace.poses]
     box = extent(trace.grid, poses, target)
@@ -45,7 +46,7 @@ def map_svg(trace: EpisodeTrace, target: tuple[float, float] | None, start: Pose
     parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
     parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
     if target is not None:
-        parts.append(star(*target))
+        parts.append(star(target))
     if poses:
         parts.append(robot(poses[-1], "end", path_colour(1)))
     if start or poses:
@@ -80,7 +81,7 @@ def path_colour(share: float) -> str:
     return "#" + "".join(f"{c:02x}" for c in mixed)
 
 
-def extent(grid: GridMap | None, poses: Sequence[Pose2], target: tuple[float, float] | None) -> Box | None:
+def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -> Box | None:
     """Return what to show: everything known, the path and the target, with a margin; None for nothing."""
     points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
     if grid is not None and (grid.cells >= 0).any():
@@ -153,8 +154,9 @@ def _cone(pose: Pose2) -> str:
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r=".1"/></g>')
 
 
-def star(x: float, y: float, size: float = 1.0) -> str:
+def star(at: Point, size: float = 1.0) -> str:
     """Mark from where the answer can be seen."""
+    x, y = at[0], at[1]
     spikes = [(x + size * r * math.sin(k * math.pi / 5), -y - size * r * math.cos(k * math.pi / 5))
               for k, r in zip(range(10), (0.3, 0.13) * 5, strict=True)]
     return f'<polygon points="{points_of(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'

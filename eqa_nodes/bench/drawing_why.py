@@ -27,6 +27,7 @@ from eqa_nodes.bench.drawing import (
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types import Candidate, GridMap
 from eqa_nodes.display import VALUE, Region, colour_of, regions_of, strengths, value_layer
+from sim_bridge.simulator import Point
 
 SHOWN = 12  # pictures of an episode; of the other decisions only the reasons are given
 _FIRST = 3  # decisions that are always among them
@@ -68,7 +69,7 @@ class Why(NamedTuple):
     values: bool
 
 
-def why_of(trace: EpisodeTrace, name: str, target: tuple[float, float] | None) -> Why:
+def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> Why:
     """Return the decisions of an episode with their pictures; `name` is unique on the page."""
     box = extent(trace.grid, [pose for _, pose in trace.poses], target)
     shown = set(_spread(len(trace.decisions))) if box is not None else set()
@@ -115,7 +116,7 @@ class _Travel:
 class _Pictures:
     """Draws an episode's decisions on its last map, all at one scale."""
 
-    def __init__(self, trace: EpisodeTrace, box: Box, name: str, target: tuple[float, float] | None) -> None:
+    def __init__(self, trace: EpisodeTrace, box: Box, name: str, target: Point | None) -> None:
         self._trace, self._box, self._name, self._target = trace, box, name, target
         self._size = max(max(box.x1 - box.x0, box.y1 - box.y0) / _USUAL_M, 0.7)
         self._stamps = [stamp for stamp, _ in trace.poses]
@@ -134,7 +135,7 @@ class _Pictures:
                  *map(frontier_line, decision.frontiers), self._path(decision.stamp_ns),
                  *self._candidates(decision.candidates), *self._labels(regions)]
         if self._target is not None:
-            parts.append(star(*self._target, self._size))
+            parts.append(star(self._target, self._size))
         parts.append(self._goal(decision))
         parts.append(robot(decision.pose, "the robot", _ROBOT, 1.3 * self._size))
         view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"

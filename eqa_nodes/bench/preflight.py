@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.bench.samples import ACTIVE, RUNNABLE, Sample, history_of
+from eqa_nodes.bench.samples import ACTIVE, Sample, history_of
 from eqa_nodes.core.errors import ConfigError, EqaError
+from sim_bridge.registry import SIMULATORS
 
 Check = Callable[[], object]  # raises EqaError
 
@@ -31,11 +32,11 @@ def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
         return []
     lost: dict[str, list[Sample]] = {}
     for sample in samples:
-        if sample.simulator not in RUNNABLE:
+        if sample.scene and sample.simulator not in SIMULATORS:
             lost.setdefault(sample.simulator, []).append(sample)
     return [Problem(f"simulator {name} is not built in", len(group),
                     f"{len({s.scene for s in group})} scenes, the first {group[0].scene!r}",
-                    f"run a data set of {', '.join(RUNNABLE)}, or --task em on recorded histories")
+                    f"run a data set of {', '.join(sorted(SIMULATORS))}, or --task em on recorded histories")
             for name, group in lost.items()]
 
 

@@ -151,7 +151,7 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Fa
         return _Arrival(None, None, None, "")
 
     def away(x: float, y: float) -> float:  # the robot takes no stairs by itself: it is on the floor of its start
-        here = _on_floor(sample, "start", (x, y))
+        here = (x, y) if sample.start_height_m is None else (x, y, sample.start_height_m)
         return min(facts.geodesic(sample.scene, here, target) for target in targets)
 
     def straight(x: float, y: float) -> float:
@@ -177,10 +177,4 @@ def _targets(sample: Sample) -> list[Point]:
     """Return the places from which the answer shows; distances count to the nearest of them."""
     if sample.viewpoints:
         return list(sample.viewpoints)
-    return [] if sample.target is None else [_on_floor(sample, "target", sample.target)]
-
-
-def _on_floor(sample: Sample, which: str, xy: tuple[float, float]) -> Point:
-    """Return the point with the height of its floor, where the dataset names that: of "start" or "target"."""
-    height = sample.metadata.get(f"{which}_height_m")
-    return (*xy, float(height)) if isinstance(height, (int, float)) else xy
+    return [] if sample.target is None else [sample.target]

@@ -13,9 +13,10 @@ from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Limits, Question
+from sim_bridge.registry import SIMULATORS, simulator_of
+from sim_bridge.simulator import Episode, Point, Robot
 
 _NO_LIMITS = Limits()
-RUNNABLE = ("house",)  # simulators that this version can open
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
 EXPECTS = ("text", "position", "time", "duration", "yes-no")  # metadata "expects": the kind of answer (bench/navqa.py)
@@ -25,12 +26,14 @@ EXPECTS = ("text", "position", "time", "duration", "yes-no")  # metadata "expect
 class Sample:
     """One question of a dataset with its truth; map frame, metres, radians.
 
-    alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only).
-    viewpoints: where the answer shows from several places: x, y and where known the height of the floor; distances
-    then count to the nearest of them, and target is the first.
+    scene: "SIMULATOR:PLACE" of what can be driven in ("house:3", "habitat:hm3d/00826-BFRyYbPCCPE"); empty: where the
+    robot is. start_height_m: of the floor that the start stands on, None where the data set does not say.
+    alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only),
+    x, y and where known the height of the floor. viewpoints: the same where the answer shows from several places;
+    distances then count to the nearest of them, and target is the first.
     reference_steps / reference_metres: l of the path metrics, None where the dataset has none. choices: the options of
-    a multiple-choice question; `answer` is then the right option's text. simulator: what opens the scene.
-    metadata: what the dataset says beyond this, as plain JSON.
+    a multiple-choice question; `answer` is then the right option's text. metadata: what the dataset says beyond this,
+    as plain JSON.
     """
 
     id: str
@@ -40,15 +43,24 @@ class Sample:
     category: str = ""
     scene: str = ""
     start: Pose2 | None = None
-    target: tuple[float, float] | None = None
+    target: Point | None = None
     reference_steps: int | None = None
     reference_metres: float | None = None
     choices: tuple[str, ...] = ()
     needs_exploration: bool = True
     seed: int = 0
-    simulator: str = "house"
     metadata: Mapping[str, object] = field(default_factory=dict)
-    viewpoints: tuple[tuple[float, ...], ...] = ()
+    viewpoints: tuple[Point, ...] = ()
+    start_height_m: float | None = None
+
+    @property
+    def simulator(self) -> str:
+        """Return what opens the scene, "" for a place that is only recorded."""
+        return simulator_of(self.scene)
+
+    def episode(self, robot: Robot) -> Episode:
+        """Return where a simulated robot begins."""
+        return Episode(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return what the agent is told: nothing of the truth."""
@@ -84,20 +96,19 @@ def _fault(sample: Sample) -> str:
         return " has neither an answer nor predicates: nothing could be scored"
     if not all(math.isfinite(v) for p in points for v in p):
         return f": start, target and viewpoints must be finite, got {points}"
-    if any(len(p) not in (2, 3) for p in sample.viewpoints):
-        return f": a viewpoint is x, y and perhaps a height, got {sample.viewpoints}"
+    if any(len(p) not in (2, 3) for p in (*sample.viewpoints, sample.target or (0.0, 0.0))):
+        return f": targets and viewpoints are x, y and perhaps a height, got {sample.target}, {sample.viewpoints}"
     if bad:
         return f": a reference length must be finite and >= 0, got {', '.join(bad)}"
     return "" if expects in EXPECTS else f": {unknown('kind of answer', str(expects), EXPECTS)}"
 
 
 def check_runnable(samples: Iterable[Sample]) -> None:
-    """Raise ConfigError when a scene needs a simulator that this version does not have."""
+    """Raise ConfigError when nothing opens a scene."""
     for sample in samples:
-        if sample.simulator not in RUNNABLE:
-            raise ConfigError(
-                f"question {sample.id!r} lies in the {sample.simulator} scene {sample.scene!r}, and the Habitat "
-                f"simulator is not built in yet: run a dataset of {', '.join(RUNNABLE)}")
+        if sample.scene and sample.simulator not in SIMULATORS:
+            raise ConfigError(f"question {sample.id!r} lies in the scene {sample.scene!r}, which no simulator opens: "
+                              f"there are {', '.join(sorted(SIMULATORS))}")
 
 
 def about_history(sample: Sample) -> Sample:

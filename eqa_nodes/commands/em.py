@@ -24,6 +24,7 @@ from eqa_nodes.navqa import NavqaRunner
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.settings import PerceptionSettings, detecting, settings
+from sim_bridge.registry import simulator_of
 
 
 def bag_options(arguments: argparse.Namespace) -> BagOptions | None:
@@ -97,10 +98,10 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Sel
         return source
 
     @cache
-    def named(name: str, scene: str, simulator: str) -> Source | EqaError:
+    def named(name: str, scene: str) -> Source | EqaError:
         if histories is not None and (histories / name).exists():
             return _tried(lambda: opened(histories / name))
-        if simulator == "house":
+        if simulator_of(scene) == "house":
             from sim_bridge.tours import house_tour
 
             def rendered() -> Source:
@@ -113,7 +114,7 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Sel
                             "its frames there (docs/histories.md says in which form), or name another --histories")
 
     def source_of(sample: Sample) -> Source:
-        found = named(history_of(sample), sample.scene, sample.simulator)
+        found = named(history_of(sample), sample.scene)
         if isinstance(found, EqaError):
             raise found
         return found

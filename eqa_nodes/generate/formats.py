@@ -76,9 +76,9 @@ def explora_sample(record: Record, way: Way) -> Sample:
     views = [way.views[i] for i in record.viewpoints]
     places = tuple((*view.pose[:2], way.z) for view in views)
     return Sample(record.id, f"{way.instruction} {record.pair.question}", record.pair.answer, record.pair.alternatives,
-                  record.category, way.scene, way.poses[0], places[0][:2], len(way.actions), way.way_m,
-                  simulator=way.scene.partition(":")[0], viewpoints=places,
-                  metadata={"instruction": way.instruction, "question": record.pair.question, "start_height_m": way.z,
+                  record.category, way.scene, way.poses[0], places[0], len(way.actions), way.way_m,
+                  viewpoints=places, start_height_m=way.z,
+                  metadata={"instruction": way.instruction, "question": record.pair.question,
                             "viewpoint_yaws": [view.pose.yaw for view in views]})
 
 

@@ -16,7 +16,7 @@ from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Action, Evidence, Keyframe, Receipt
 from eqa_nodes.history_views import Selection, Views, keyframe_of
 from eqa_nodes.human.desk import PageError, Picture, Request
-from sim_bridge.simulator import Episode, Robot, Simulator, Step
+from sim_bridge.simulator import Robot, Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
          "down": Action.LOOK_DOWN}
@@ -105,7 +105,7 @@ class DriveEpisode:
         self._poses: list[tuple[int, Pose2]] = []
         self._unmapped = 0
         self._kept: list[Keyframe] = []
-        self._take(simulator.reset(Episode(sample.scene, sample.id, sample.start, sample.seed, robot)))
+        self._take(simulator.reset(sample.episode(robot)))
 
     @property
     def views(self) -> Sequence[Keyframe]:

@@ -56,12 +56,13 @@ class GraphClient:
             rclpy.try_shutdown(context=self._context)
             self._thread.join(2.0)
 
-    def reset(self, scene: str, episode_id: str, start: Pose2 | None, seed: int, keep_memory: bool = False) -> int:
+    def reset(self, scene: str, episode_id: str, start: Pose2 | None, seed: int, keep_memory: bool = False,
+              start_height_m: float = 0.0) -> int:
         """Begin an episode and return the stamp of its first observation. Raises what the graph reports."""
         episode = interface("eqa_interfaces/msg/Episode")(scene=scene, episode_id=episode_id, seed=seed,
                                                           keep_memory=keep_memory)
         if start is not None:
-            episode.use_start, episode.start = True, convert.pose_msg(start.transform())
+            episode.use_start, episode.start = True, convert.pose_msg(start.transform(start_height_m))
         response = self.services["reset_episode"].call(RESET_S, episode=episode)
         return messages.ns_of(response.episode.header.stamp)
 

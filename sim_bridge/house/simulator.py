@@ -17,12 +17,11 @@ from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, intrinsics_of, surfaces
 from sim_bridge.house.scene import House, Thing
-from sim_bridge.simulator import VERBS, Camera, Episode, Handled, Robot, Step, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, VERBS, Camera, Episode, Handled, Robot, Step, height_of
 
 PREFIX = "house:"
 SEEDS = 2000
 _ONE_FLOOR_M = 1.0  # what is so near to height 0 lies on the floor of the house
-MAX_LOOK_DEG = 60.0
 ROBOT, GLANCE = Robot(), Camera(width=160, height=120)
 
 

@@ -114,8 +114,7 @@ def test_unreachable_targets_leave_d_t(tmp_path: Path) -> None:
 
 def test_questions_that_no_way_leads_to_are_counted_and_leave_every_path_metric(tmp_path: Path) -> None:
     asked, _ = plain(4)
-    asked = [replace(s, metadata={"start_height_m": 0.0, "target_height_m": 2.8} if i < 3 else {})
-             for i, s in enumerate(asked)]
+    asked = [replace(s, start_height_m=0.0, target=(1.0, 0.0, 2.8)) if i < 3 else s for i, s in enumerate(asked)]
     answers = [Answer("a cup", 0.5), Answer(abstained=True, message="no frontier is left"),
                Answer(error=ErrorCode.NAVIGATION), Answer("a cup", 0.9)]
     results = {s.id: EpisodeResult(s.id, a, Pose2(0, 0, 0)) for s, a in zip(asked, answers, strict=True)}

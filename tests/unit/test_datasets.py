@@ -44,7 +44,7 @@ def test_openeqa() -> None:
     aeqa = open_dataset("openeqa", folder=folder)
     first = next(s for s in aeqa if s.id == "f2e82760-5c3c-41b1-88b6-85921b9e7b32")
     assert len(aeqa) == 184
-    assert first.scene == "00826-BFRyYbPCCPE"
+    assert first.scene == "habitat:hm3d/00826-BFRyYbPCCPE"
     assert first.answer == "Air conditioning unit"
     assert first.start is not None
     assert first.start == pytest.approx((2.5579, 3.2461, 0.8656), abs=1e-3)
@@ -160,8 +160,8 @@ def test_samples_are_checked() -> None:
 
 
 def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
-    sample = Sample("a", "What?", "x", ("y",), "c", "s", Pose2(1.0, 2.0, 3.0), (4.0, 5.5), 6, 7.5, (), False, 8,
-                    "habitat", {"floor": 1, "é": None})
+    sample = Sample("a", "What?", "x", ("y",), "c", "toy:s", Pose2(1.0, 2.0, 3.0), (4.0, 5.5), 6, 7.5, (), False, 8,
+                    {"floor": 1, "é": None}, start_height_m=0.5)
     write_samples(tmp_path / "s.jsonl", [sample, Sample("b", "Who?", "z")])
     assert read_samples(tmp_path / "s.jsonl") == [sample, Sample("b", "Who?", "z")]
     assert dataset_hash([sample]) == dataset_hash(read_samples(tmp_path / "s.jsonl")[:1])

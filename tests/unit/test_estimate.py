@@ -94,7 +94,7 @@ def test_counts(count: float, words: str) -> None:
 
 
 def test_each_kind_of_problem_is_counted_once() -> None:
-    far = [Sample(str(n), "?", "a", scene=f"s{n // 2}", simulator="habitat",
+    far = [Sample(str(n), "?", "a", scene=f"attic:s{n // 2}",
                   metadata={"episode_history": f"{'hm3d' if n < 4 else 'scannet'}-v0/{n // 2}"}) for n in range(6)]
     problem, = scene_problems([*far, Sample("h", "?", "a", scene="house:1")], ACTIVE)
     assert problem.questions == 6 and "3 scenes" in problem.line and "--task em" in problem.remedy

@@ -281,7 +281,7 @@ def test_a_benchmark_without_any_history_asks_nothing(tour: TourHistory, tmp_pat
 
 
 def test_a_run_is_of_one_task(tmp_path: Path) -> None:
-    samples = [Sample("q0", "What is it?", "a cup", simulator="habitat")]
+    samples = [Sample("q0", "What is it?", "a cup", scene="habitat:hm3d/x")]
     runner = ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"))})
 
     def refuse(sample: Sample) -> None:
@@ -292,7 +292,7 @@ def test_a_run_is_of_one_task(tmp_path: Path) -> None:
     run_benchmark(samples, runner, tmp_path / "run", task=EM)  # a Habitat scene need not be opened for its history
     assert runner.asked == ["q0"]
     with pytest.raises(ConfigError, match="another task"):
-        run_benchmark([replace(samples[0], simulator="house")], runner, tmp_path / "run")
+        run_benchmark([replace(samples[0], scene="house:3")], runner, tmp_path / "run")
 
 
 def test_a_report_keeps_some_of_many_views_and_all_evidence(tour: TourHistory, tmp_path: Path,

@@ -78,7 +78,7 @@ def test_the_recorded_way_of_express_counts_its_actions(tmp_path: Path) -> None:
               "geodesic_distance": 1.0, "actions": {f"step_{i}": {"action": 1} for i in range(5)}}
     file = tmp_path / "express-bench.json"
     file.write_text(json.dumps([record]))
-    assert [(s.id, s.reference_steps, s.scene) for s in read_express(file)] == [("7", 5, "00006-x")]
+    assert [(s.id, s.reference_steps, s.scene) for s in read_express(file)] == [("7", 5, "habitat:hm3d/00006-x")]
     file.write_text(json.dumps([{**record, "actions": "many"}]))
     with pytest.raises(ConfigError, match="question '7' of express-bench.json.*'actions'"):
         read_express(file)
@@ -116,7 +116,7 @@ def test_exploraqa_tells_instruction_and_question_and_keeps_all_viewpoints(tmp_p
     explora_file(tmp_path, "train").write_text(json.dumps([explora()]))
     one, = open_dataset("exploraqa", folder=tmp_path, split="train")
     assert one.question == "Go to the bed. What is on it?"
-    assert one.viewpoints == ((2.0, -4.0, 0.5), (9.0, -1.0, 0.5)) and one.target == (2.0, -4.0)
+    assert one.viewpoints == ((2.0, -4.0, 0.5), (9.0, -1.0, 0.5)) and one.target == (2.0, -4.0, 0.5)
     assert one.metadata["viewpoint_yaws"] == pytest.approx([0, math.pi / 2])
     assert one.reference_metres == 10.4 and one.reference_steps is None
     with pytest.raises(ConfigError, match="test-seen"):
@@ -128,9 +128,9 @@ def test_exploraqa_tells_instruction_and_question_and_keeps_all_viewpoints(tmp_p
 @FUZZ
 def test_exploraqa_round_trip(tmp_path: Path, views: list[tuple[float, float, float, float]], yaw: float,
                               metres: float, steps: int | None, also: list[str]) -> None:
-    sample = Sample("q", "Go. What?", "x", tuple(also), "spatial", "s", Pose2(1.5, -2.0, yaw), views[0][:2], steps,
-                    metres, simulator="habitat", viewpoints=tuple(v[:3] for v in views),
-                    metadata={"instruction": "Go.", "question": "What?", "start_height_m": 0.25,
+    sample = Sample("q", "Go. What?", "x", tuple(also), "spatial", "habitat:mp3d/s", Pose2(1.5, -2.0, yaw),
+                    views[0][:3], steps, metres, start_height_m=0.25, viewpoints=tuple(v[:3] for v in views),
+                    metadata={"instruction": "Go.", "question": "What?",
                               "viewpoint_yaws": [v[3] for v in views]})
     file = tmp_path / "exploraqa-train.json"
     write_explora(file, [sample])

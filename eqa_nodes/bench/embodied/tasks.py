@@ -184,9 +184,8 @@ def sample_of(task: Task) -> Sample:
     """Return the task as a sample: the whole of it is in metadata, so that a run directory needs nothing else."""
     answers = tuple(option.text for option in task.options if option.type == ANSWER)
     right = next((p.right_answer_content for p in task.predicates if p.type == "choose"), "")
-    simulator = task.scene.partition(":")[0] if ":" in task.scene else "legent"
     return Sample(f"{task.index:04d}", task.text, right, category=task.kind, scene=task.scene, start=task.start,
-                  choices=answers if right else (), reference_steps=task.expert_steps, simulator=simulator,
+                  choices=answers if right else (), reference_steps=task.expert_steps,
                   metadata={"task": encode(task), "predicates": [p.type for p in task.predicates]})
 
 

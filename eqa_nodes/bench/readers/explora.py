@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.bench.axes import position_to_habitat, rotation_to_habitat
-from eqa_nodes.bench.readers.records import Record, questions, simulator_of
+from eqa_nodes.bench.readers.records import Record, questions, scan
 from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError
@@ -44,13 +44,12 @@ def _sample(record: Record) -> Sample:
     places = tuple(view.position("position") for view in views)
     instruction, question = record.text("instruction"), record.text("question")
     return Sample(record.name("question_id"), f"{instruction} {question}", record.text("answer"),
-                  record.texts("extra_answers"), record.text("category"), record.text("scene_id"),
-                  record.pose("start_position", "start_rotation"), places[0][:2],
+                  record.texts("extra_answers"), record.text("category"),
+                  scan("mp3d", record.text("scene_id")), record.pose("start_position", "start_rotation"), places[0],
                   record.count("step_length") if "step_length" in record else None,
-                  record.length("geodesic_distance"), simulator=simulator_of(record.text("scene_id")),
-                  viewpoints=places,
+                  record.length("geodesic_distance"), viewpoints=places,
+                  start_height_m=record.position("start_position")[2],
                   metadata={"instruction": instruction, "question": question,
-                            "start_height_m": record.position("start_position")[2],
                             "viewpoint_yaws": [view.pose("position", "rotation").yaw for view in views]})
 
 
@@ -62,21 +61,21 @@ def write_explora(file: Path, samples: Sequence[Sample]) -> None:
 
 def _record(sample: Sample) -> dict[str, Any]:
     facts = sample.metadata
-    yaws, height = facts.get("viewpoint_yaws"), facts.get("start_height_m")
+    yaws, height = facts.get("viewpoint_yaws"), sample.start_height_m
     lacking = [name for name, there in (
         ("start", sample.start is not None), ("reference_metres", sample.reference_metres is not None),
         ("viewpoints", bool(sample.viewpoints)), ("metadata instruction", isinstance(facts.get("instruction"), str)),
         ("metadata question", isinstance(facts.get("question"), str)),
-        ("metadata start_height_m", isinstance(height, (int, float))),
+        ("start_height_m", height is not None),
         ("metadata viewpoint_yaws", isinstance(yaws, list) and len(yaws) == len(sample.viewpoints))) if not there]
-    if lacking or sample.start is None or not isinstance(yaws, list) or not isinstance(height, (int, float)):
+    if lacking or sample.start is None or not isinstance(yaws, list) or height is None:
         raise ConfigError(f"question {sample.id!r} cannot be written as ExploraQA: it has no {', '.join(lacking)}")
     x, y, yaw = sample.start
     views = [{"position": position_to_habitat(_in_space(place)), "rotation": rotation_to_habitat(float(turn))}
              for place, turn in zip(sample.viewpoints, yaws, strict=True)]
     return {"question_id": sample.id, "scene_id": sample.scene, "category": sample.category,
             "instruction": facts["instruction"], "question": facts["question"], "answer": sample.answer,
-            "start_position": position_to_habitat((x, y, float(height))), "start_rotation": rotation_to_habitat(yaw),
+            "start_position": position_to_habitat((x, y, height)), "start_rotation": rotation_to_habitat(yaw),
             "viewpoints": views, "geodesic_distance": sample.reference_metres,
             **({} if sample.reference_steps is None else {"step_length": sample.reference_steps}),
             **({"extra_answers": list(sample.alternatives)} if sample.alternatives else {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eqa_nodes.bench.readers.records import Record, questions, simulator_of
+from eqa_nodes.bench.readers.records import Record, questions, scan
 from eqa_nodes.bench.samples import Sample
 
 
@@ -21,13 +21,12 @@ def _sample(record: Record) -> Sample:
     own = "start_position" in record
     start, turn = ("start_position", "start_rotation") if own else ("position", "rotation")
     goal = record.position("goal_position")
-    scene = record.text("scene_id" if own else "episode_history").rsplit("/", 1)[-1]
+    scene = scan("hm3d", record.text("scene_id" if own else "episode_history"))
     return Sample(record.name("episode_id" if own else "question_id"), record.text("question"), record.text("answer"),
                   category=record.text("type" if own else "category"),
-                  scene=scene, start=record.pose(start, turn), target=goal[:2], reference_steps=_steps(record),
-                  reference_metres=record.length("geodesic_distance"), simulator=simulator_of(scene),
-                  metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.id("trajectory_id"),
-                            "start_height_m": record.position(start)[2], "target_height_m": goal[2]})
+                  scene=scene, start=record.pose(start, turn), start_height_m=record.position(start)[2], target=goal,
+                  reference_steps=_steps(record), reference_metres=record.length("geodesic_distance"),
+                  metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.id("trajectory_id")})
 
 
 def _steps(record: Record) -> int | None:

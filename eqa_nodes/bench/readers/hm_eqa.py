@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from eqa_nodes.bench.axes import position_from_habitat
-from eqa_nodes.bench.readers.records import HABITAT, Record, load, rows
+from eqa_nodes.bench.readers.records import Record, load, rows, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.geometry import Pose2, wrap
 
@@ -47,9 +47,8 @@ def _sample(number: int, row: Record, poses: Mapping[str, Record], areas: Record
     x, y, z = position_from_habitat([_figure(poses[place], f"init_{axis}") for axis in "xyz"])
     allowed = {"allowed_steps": allowed_steps(areas.length(place))} if areas is not None and place in areas else {}
     return Sample(f"hm-eqa-{number:03d}", row.text("question"), right, category=row.text("label"),
-                  scene=row.text("scene"), start=Pose2(x, y, wrap(_figure(poses[place], "init_angle"))),
-                  choices=choices, simulator=HABITAT,
-                  metadata={"floor": int(floor), "start_height_m": z, "label": letter, **allowed})
+                  scene=scan("hm3d", row.text("scene")), start=Pose2(x, y, wrap(_figure(poses[place], "init_angle"))),
+                  start_height_m=z, choices=choices, metadata={"floor": int(floor), "label": letter, **allowed})
 
 
 def _choices(row: Record) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.readers.records import HABITAT, Record, load, path_length, questions
+from eqa_nodes.bench.readers.records import Record, load, path_length, questions, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 
@@ -50,11 +50,11 @@ def _sample(record: Record, start_of: Record, histories: Mapping[str, Any]) -> S
     if known is not None:
         way = known.path("full_traj_pos")
         begin = (start_of, "position", "rotation") if "position" in start_of else (known, "init_pos", "quat_wxyz")
-        placed = {"scene": known.text("scene_id").split("/", 1)[0], "start": begin[0].pose(*begin[1:]),
+        placed = {"scene": scan("hm3d", known.text("scene_id").split("/", 1)[0]), "start": begin[0].pose(*begin[1:]),
+                  "start_height_m": begin[0].position(begin[1])[2],
                   "reference_steps": len(way) - 1, "reference_metres": path_length(way)}
         heights = [y for _, y, _ in way]
-        metadata |= {"start_height_m": begin[0].position(begin[1])[2], "reference_steps_are": "frames - 1",
+        metadata |= {"reference_steps_are": "frames - 1",
                      "multi_floor": max(heights) - min(heights) > FLOOR_CHANGE_M}
     return Sample(record.name("question_id"), record.text("question"), record.text("answer"),
-                  record.texts("extra_answers"), record.text("category"), simulator=HABITAT, metadata=metadata,
-                  **placed)
+                  record.texts("extra_answers"), record.text("category"), metadata=metadata, **placed)

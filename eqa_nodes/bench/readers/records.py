@@ -14,12 +14,14 @@ from eqa_nodes.bench.axes import pose_from_habitat, position_from_habitat
 from eqa_nodes.core.errors import BadPose, ConfigError
 from eqa_nodes.core.geometry import Pose2
 
-HABITAT = "habitat"
 
+def scan(dataset: str, scene: str) -> str:
+    """Return the name of a scanned scene, as the simulators know it: "habitat:hm3d/00006-HkseAnWCgqk".
 
-def simulator_of(scene: str) -> str:
-    """Return what opens a scene: the prefix of this project's own names ("house:3"), else Habitat."""
-    return scene.partition(":")[0] if ":" in scene else HABITAT
+    scene: its id, with or without folders before it. A name of this project's own ("house:3") stays as it is.
+    """
+    name = scene.rsplit("/", 1)[-1]
+    return name if ":" in name else f"habitat:{dataset}/{name}"
 
 
 class Record:
