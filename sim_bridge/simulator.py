@@ -114,7 +114,7 @@ class Simulator(Protocol):
 
 
 class Driven(NamedTuple):
-    """Where a drive by velocities ended: stamp, pose of the base, whether something was in the way, metres since reset."""
+    """Where a drive by velocities ended: stamp, pose of the base, whether something stopped it, metres since reset."""
 
     stamp_ns: int
     map_from_base: Transform
