@@ -32,7 +32,8 @@ class Driver:
     """A client of the bridge, and an observer that acknowledges depth images when told to."""
 
     def __init__(self, ros: Any, **parameters: Any) -> None:
-        ros.add(BridgeNode, observers=["watcher"], repeat_s=0.2, taken_deadline_s=1.5, **SMALL, **parameters)
+        mine = {"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 30.0, **SMALL, **parameters}
+        ros.add(BridgeNode, **mine)
         self.node = ros.plain("watcher")
         self.acknowledge, self.delay_s, self.seen = True, 0.0, []
         self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
@@ -47,10 +48,10 @@ class Driver:
             self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
     def reset(self, scene: str = "toy:room", **fields: Any) -> Any:
-        return self._reset.exchange(10.0, episode=Episode(scene=scene, episode_id="e", **fields))
+        return self._reset.exchange(60.0, episode=Episode(scene=scene, episode_id="e", **fields))
 
     def act(self, action: int) -> Any:
-        return self._act.exchange(10.0, action=action)
+        return self._act.exchange(60.0, action=action)
 
 
 @pytest.fixture
@@ -87,7 +88,8 @@ def test_an_observer_that_missed_a_message_is_shown_again(driver: Driver) -> Non
     assert response.error_code == 0 and response.steps == 1 and driver.seen.count(stamp) >= 2
 
 
-def test_an_observer_that_is_gone_is_named(driver: Driver) -> None:
+def test_an_observer_that_is_gone_is_named(ros: Any) -> None:
+    driver = Driver(ros, taken_deadline_s=1.5)
     driver.reset()
     driver.acknowledge = False
     response = driver.act(Act.Request.OBSERVE)

@@ -174,18 +174,3 @@ def test_explorer_shows_every_decision_also_to_who_comes_late(ros: Any) -> None:
         texts = [m.text for m in of(late.messages["markers"][-1], "reason", Marker.TEXT_VIEW_FACING)]
         assert texts == [response.reason]
     assert max(sizes[10:]) <= max(sizes[:10])
-
-
-def test_a_large_decision_is_shown_in_milliseconds() -> None:
-    rng = np.random.default_rng(0)
-    marks = tuple(Candidate(*rng.uniform(-3.0, 3.0, 2).tolist(), 0.5, name)
-                  for name in ("value", "kitchen", "bath") for _ in range(200))
-    decision = DECISION._replace(candidates=CANDIDATES * 20, marks=marks)
-    took = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        decision_markers(situation(), decision)
-        semantic_map(situation().grid, decision.marks)
-        took.append(time.perf_counter() - begin)
-    assert min(took) < 0.04
-    print(f"{1000 * min(took):.1f} ms")

@@ -41,7 +41,7 @@ class Audience:
 
     def __init__(self, ros: Any, bag: Path, **parameters: Any) -> None:
         self.bag = bag
-        ros.add(ReplayNode, **{"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 1.5, **parameters})
+        ros.add(ReplayNode, **{"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 30.0, **parameters})
         self.node = ros.plain("watcher")
         self.acknowledge, self.delay_s = True, 0.0
         self.depths: list[tuple[int, bytes, float]] = []  # stamp, pixels, when it came
@@ -71,10 +71,10 @@ class Audience:
 
     def reset(self, scene: str | None = None, **fields: Any) -> Any:
         episode = Episode(scene=str(self.bag) if scene is None else scene, episode_id="e", **fields)
-        return self._reset.exchange(10.0, episode=episode)
+        return self._reset.exchange(60.0, episode=episode)
 
     def act(self, action: int) -> Any:
-        return self._act.exchange(10.0, action=action)
+        return self._act.exchange(60.0, action=action)
 
     def facts(self) -> dict[str, int]:
         assert self.status is not None
@@ -102,7 +102,7 @@ def test_every_frame_is_shown_as_it_was_recorded(ros: Any, bag: Path) -> None:
     assert not audience.depths  # nothing before the first OBSERVE: observers are told of the episode first
     audience.delay_s = 0.02
     assert audience.act(Act.Request.OBSERVE).error_code == 0
-    assert audience.ended.wait(10.0)
+    assert audience.ended.wait(60.0)
     assert audience.status is not None and audience.status.message == "finished"
     assert audience.facts() == {"shown": COUNT, "frames": COUNT}
     assert audience.stamps() == [frame.stamp_ns for frame in walk(COUNT)]
@@ -126,15 +126,15 @@ def test_the_next_frame_waits_for_the_observer(ros: Any, bag: Path) -> None:
     time.sleep(0.3)
     assert audience.stamps() == held and len(held) < COUNT
     audience.acknowledge = True
-    assert audience.ended.wait(10.0) and len(audience.stamps()) == COUNT
+    assert audience.ended.wait(60.0) and len(audience.stamps()) == COUNT
 
 
 def test_an_observer_that_is_gone_ends_the_replay_with_its_name(ros: Any, bag: Path) -> None:
-    audience = Audience(ros, bag)
+    audience = Audience(ros, bag, taken_deadline_s=1.5)
     audience.reset()
     audience.act(Act.Request.OBSERVE)
     audience.acknowledge = False
-    assert audience.ended.wait(10.0) and audience.status is not None
+    assert audience.ended.wait(60.0) and audience.status is not None
     assert audience.status.level == DiagnosticStatus.ERROR
     assert audience.status.message.startswith("failed: watcher did not take in")
 
@@ -143,23 +143,25 @@ def test_an_observer_that_is_gone_ends_the_replay_with_its_name(ros: Any, bag: P
 def test_a_rate_keeps_the_recorded_time(ros: Any, bag: Path, rate: float) -> None:
     audience = Audience(ros, bag, rate=rate)
     audience.reset()
+    began = time.monotonic()
     audience.act(Act.Request.OBSERVE)
     audience.acknowledge = False  # at a rate nobody is waited for
-    assert audience.ended.wait(10.0) and len(audience.stamps()) == COUNT
-    came = {stamp: at for stamp, _, at in reversed(audience.depths)}
-    recorded = [(frame.stamp_ns - walk(1)[0].stamp_ns) / 1e9 for frame in walk(COUNT)]
-    lasted = came[audience.stamps()[-1]] - came[audience.stamps()[0]]
-    assert recorded[-1] / rate - 0.05 < lasted < recorded[-1] / rate + 0.5
+    assert audience.ended.wait(60.0) and len(audience.stamps()) == COUNT
+    came = {stamp: at - began for stamp, _, at in reversed(audience.depths)}
+    for frame in walk(COUNT):  # none before its time
+        assert came[frame.stamp_ns] >= (frame.stamp_ns - walk(1)[0].stamp_ns) / 1e9 / rate - 0.01
 
 
 def test_it_reports_while_the_recorded_robot_stands_still(ros: Any, bag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "ALIVE_S", 0.1)
-    audience = Audience(ros, bag, rate=0.05)  # 1.4 s between two frames
+    audience = Audience(ros, bag, rate=0.001)  # more than a minute between two frames
     audience.reset()
     audience.act(Act.Request.OBSERVE)
-    before, shown = audience.reports, len(audience.stamps())
-    time.sleep(1.0)
-    assert len(audience.stamps()) == shown and audience.reports - before >= 5
+    before, end = audience.reports, time.monotonic() + 60.0
+    while audience.reports - before < 5:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert len(audience.stamps()) == 1
     assert audience.status is not None and audience.status.message == "playing"
 
 
@@ -167,7 +169,7 @@ def test_labels_are_shown_when_they_are_asked_for(ros: Any, bag: Path) -> None:
     audience = Audience(ros, bag, labels=True)
     audience.reset()
     audience.act(Act.Request.OBSERVE)
-    assert audience.ended.wait(10.0)
+    assert audience.ended.wait(60.0)
     assert {messages.stamp_of(image) for image in audience.labels} == {frame.stamp_ns for frame in walk(COUNT)}
     assert messages.pixels_of(audience.labels[0])[1, 1] == 65
 
@@ -191,7 +193,7 @@ def test_stamps_go_on_when_it_is_shown_again(ros: Any, bag: Path) -> None:
         audience.ended.clear()
         audience.reset()
         audience.act(Act.Request.OBSERVE)
-        assert audience.ended.wait(10.0)
+        assert audience.ended.wait(60.0)
     stamps = audience.stamps()
     assert len(stamps) == 2 * COUNT and stamps == sorted(stamps)
     assert np.diff(stamps[COUNT:]).tolist() == np.diff(stamps[:COUNT]).tolist()
@@ -203,7 +205,7 @@ def test_a_new_episode_ends_the_one_that_plays(ros: Any, bag: Path) -> None:
     audience.act(Act.Request.OBSERVE)
     began = time.monotonic()
     assert audience.reset().error_code == 0
-    assert time.monotonic() - began < 3.0  # and not after the minutes that the first would have taken
+    assert time.monotonic() - began < 30.0  # and not after the minutes that the first would have taken
 
 
 class Shelf:

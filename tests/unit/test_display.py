@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -78,18 +77,6 @@ def test_values_take_no_notice_of_order_and_of_regions() -> None:
     assert layer.max() == pytest.approx(0.9)
     assert set(np.unique(layer).round(3)) == {-1.0, np.float32(0.4).round(3), np.float32(0.9).round(3)}
 
-
-def test_showing_costs_what_the_area_is_worth() -> None:
-    rng = np.random.default_rng(0)
-    marks = [Candidate(*rng.uniform(-20.0, 20.0, 2).tolist(), 0.5, name)
-             for name in ("value", "bath") for _ in range(2000)]
-    took = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        value_layer(grid(40.0), marks)
-        regions_of(marks)
-        took.append(time.perf_counter() - begin)
-    assert min(took) < 0.08
 
 
 def test_colours_are_those_of_the_name() -> None:

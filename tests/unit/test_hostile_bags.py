@@ -40,7 +40,7 @@ def bounded_memory() -> Iterator[None]:
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     yield
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 60.0
 
 
 def zstd_bomb(size: int) -> bytes:

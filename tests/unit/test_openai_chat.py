@@ -108,7 +108,7 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
         begun = time.monotonic()
         with pytest.raises(ModelError, match=r"^timed out: no complete reply"):
             backend.generate(ASK)
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 8.0
         assert backend.usage.calls == 1
 
 

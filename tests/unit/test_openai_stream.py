@@ -93,7 +93,7 @@ def test_every_fault_has_a_name_in_generate_and_choose(connect: Callable[..., An
         with pytest.raises(ModelError, match=f"^{kind}"):
             {"generate": lambda: backend.generate(ASK), "choose": lambda: backend.choose(ASK, MENU),
              "json": lambda: ask_json(backend, ASK, dict)}[way]()
-        assert time.monotonic() - begun < 5.0 and backend.usage.calls == 1
+        assert time.monotonic() - begun < 15.0 and backend.usage.calls == 1
 
 
 @pytest.mark.parametrize("text", ["Red, I think", '{"option_9": 1}', '{"option_1": 7}', '{"option_1": 0}', '["a"]', ""])

