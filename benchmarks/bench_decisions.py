@@ -53,8 +53,8 @@ def _shown(grid: GridMap) -> dict[str, object]:
     marks = [Candidate(*random.uniform(0, SIDE_M, 2).tolist(), 0.5, name)
              for name in (VALUE, "bathroom") for _ in range(2000)]
     ours = _median_ms(lambda: (value_layer(grid, marks), regions_of(marks)))
-    return {"name": "value layer and regions shown, 4000 marks", "median_ms": round(ours, 1), "baseline": "", "ratio": "",
-            "note": "in explorer and report, not waited for"}
+    return {"name": "value layer and regions shown, 4000 marks", "median_ms": round(ours, 1), "baseline": "",
+            "ratio": "", "note": "in explorer and report, not waited for"}
 
 
 def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment]) -> float:
