@@ -1,8 +1,14 @@
-"""For all tests: a busy machine is no failure, so hypothesis sets no deadline on one example."""
+"""For all tests: a busy machine is no failure, so hypothesis sets no deadline on one example.
+
+A shell ignores interrupts in what it starts in the background, and so would every process that a test interrupts.
+"""
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("eqa", deadline=None)
 settings.load_profile("eqa")
