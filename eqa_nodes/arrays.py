@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eqa_nodes.bags.cameras import base_below, mount, rigid
-from eqa_nodes.bags.histories import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.keyframes import even_in_time

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.answerers import make_answerer
-from eqa_nodes.bags.histories import EpisodeHistory, open_history
+from eqa_nodes.bags.episode_history import EpisodeHistory
+from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample

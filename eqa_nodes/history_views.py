@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import eqa_nodes
-from eqa_nodes.bags.histories import EpisodeHistory, RecordedFrame
+from eqa_nodes.bags.episode_history import EpisodeHistory, RecordedFrame
 from eqa_nodes.core.answerers.common import answer_of
 from eqa_nodes.core.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types import Action, Frame, Label

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from eqa_nodes import messages
 from eqa_nodes.bags import images, poses
-from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.bags.poses import Poses
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
 from eqa_nodes.bags.rectify import Distortion, Rectifier, distortion_of

@@ -12,7 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from eqa_nodes.bags.histories import EpisodeHistory, open_history, survey
+from eqa_nodes.bags.episode_history import EpisodeHistory, survey
+from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import image_size
 from eqa_nodes.commands.em import bag_options

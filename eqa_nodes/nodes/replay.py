@@ -18,7 +18,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from eqa_nodes import messages
-from eqa_nodes.bags.histories import EpisodeHistory, open_history
+from eqa_nodes.bags.episode_history import EpisodeHistory
+from eqa_nodes.bags.histories import open_history
 from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
 from eqa_nodes.core.types import Frame
 from eqa_nodes.ros import convert

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.bags.histories import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.core.tracking import Perceiver
 from eqa_nodes.core.types import Label
 

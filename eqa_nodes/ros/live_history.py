@@ -22,7 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes import messages
-from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types import Frame, Label

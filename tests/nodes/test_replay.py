@@ -22,8 +22,8 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes import messages
+from eqa_nodes.bags.episode_history import RecordedHistory
 from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import RecordedHistory
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types import Frame
 from eqa_nodes.graph import TOPICS

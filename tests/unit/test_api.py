@@ -15,7 +15,7 @@ import pytest
 from eqa_nodes import answerers
 from eqa_nodes.api import Action, Environment, HistoryArrays, LimitReached, active_agent, arrays_of, em_agent
 from eqa_nodes.arrays import ArraysHistory
-from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import read_predictions

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.histories import RecordedHistory
+from eqa_nodes.bags.episode_history import RecordedHistory
 from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.core.detection import Detection

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eqa_nodes.bags.episode_history import EpisodeHistory
 from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import EpisodeHistory, open_history
+from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.definitions import definition, type_hash
+from eqa_nodes.bags.episode_history import RecordedHistory, survey
 from eqa_nodes.bags.export import _Messages, write_bag
-from eqa_nodes.bags.histories import FORMATS, RecordedHistory, open_history, survey
+from eqa_nodes.bags.histories import FORMATS, open_history
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bags.writer import BagWriter

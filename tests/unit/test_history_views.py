@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bags.histories import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import KeyframeConfig, even_in_time
