@@ -35,7 +35,7 @@ def export_glb(house: House, path: Path) -> None:
             quads = here & (looks == look).all(axis=1)
             key = (int(look[0]), look[1:4].tobytes(), float(look[4]), int(look[5]))
             if key not in materials:
-                materials[key] = _material(f"material {len(materials)}", texels[key[0]], look[1:4], key[2], key[3])
+                materials[key] = material_of(f"material {len(materials)}", texels[key[0]], look[1:4], key[2], key[3])
             label = f"{name}.{number}"
             scene.add_geometry(_part(mesh, quads, materials[key]), node_name=label, geom_name=label)
     path.write_bytes(scene.export(file_type="glb"))
@@ -53,7 +53,7 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
                            visual=TextureVisuals(uv=uv.reshape(-1, 2), material=material))
 
 
-def _material(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:
+def material_of(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:
     """Return a matt material: the texture already multiplied by the surface colour (linear), stored as sRGB."""
     start, side = level_offsets()[LEVEL], SIZE >> LEVEL
     linear = np.clip(texels[start:start + side * side].reshape(side, side, 3) / 128.0 * colour, 0.0, 1.0)

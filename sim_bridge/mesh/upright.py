@@ -1,0 +1,70 @@
+"""Which way is up in a file of triangles, told as Habitat tells it, so that both place the same file alike.
+
+1. "<name>.stage_config.json" beside the file, which Habitat reads too: its `up` and `front`.
+2. The default attributes of stages in the data set's "*.scene_dataset_config.json".
+3. By format: .glb and .gltf z up, y to the front, as the scans of HM3D, MP3D and Gibson are stored and Habitat takes
+   every .glb to be (glTF's own rule is y up: exporters follow it, so a model of one's own needs the stage config);
+   .ply the same (Replica, ScanNet, MP3D); .obj and .stl y up, -z to the front.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.core.errors import SimulatorError
+
+Z_UP = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # up, front
+Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
+_BY_FORMAT = {".glb": Z_UP, ".gltf": Z_UP, ".ply": Z_UP, ".obj": Y_UP, ".stl": Y_UP}
+
+
+def stage_config_of(mesh: Path) -> Path:
+    """Return where a mesh's stage config lies, if there is one."""
+    return mesh.with_suffix(".stage_config.json")
+
+
+def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ...]) -> Path:
+    """Write which way is up in a mesh, for this project and for Habitat; return the file."""
+    path = stage_config_of(mesh)
+    path.write_text(json.dumps({"render_asset": mesh.name, "up": list(up), "front": list(front)}))
+    return path
+
+
+def map_from_file(mesh: Path, dataset_config: Path | None = None) -> np.ndarray:
+    """Return the rotation (3, 3) from a file's axes to the map's: x to the file's front, z up.
+
+    Raises SimulatorError for a config that cannot be read, or whose vectors are not at right angles.
+    """
+    up, front = _BY_FORMAT.get(mesh.suffix.lower(), Y_UP)
+    source = stage_config_of(mesh)
+    if source.is_file():
+        attributes = _read(source)
+    elif dataset_config is not None:
+        source, attributes = dataset_config, _read(dataset_config).get("stages", {}).get("default_attributes", {})
+    else:
+        attributes = {}
+    try:
+        z, x = (np.array(attributes.get(key, default), float).reshape(3)
+                for key, default in (("up", up), ("front", front)))
+        z, x = z / np.linalg.norm(z), x / np.linalg.norm(x)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise SimulatorError(f"{source}: `up` and `front` are three numbers each ({error})") from error
+    if not abs(float(z @ x)) < 1e-3:  # also not a number
+        raise SimulatorError(f"{source}: `up` {z.tolist()} and `front` {x.tolist()} are not at right angles: write "
+                             'e.g. "up": [0, 1, 0], "front": [0, 0, -1]')
+    return np.stack([x, np.cross(z, x), z])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise SimulatorError(f"{path}: not JSON that can be read ({error}): mend it, or take it away to have the "
+                             "format's default") from error
+    if not isinstance(content, dict):
+        raise SimulatorError(f"{path}: not a JSON object: mend it, or take it away to have the format's default")
+    return content
