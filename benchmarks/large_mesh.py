@@ -8,7 +8,7 @@ import numpy as np
 import trimesh
 from trimesh.visual.texture import TextureVisuals
 
-from sim_bridge.house.export import Y_UP_FROM_Z_UP, material_of
+from sim_bridge.house.export import Y_UP_FROM_Z_UP, material_of, turned_away
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.scene import House
 from sim_bridge.house.textures import atlas
@@ -22,13 +22,15 @@ def write_large_mesh(house: House, path: Path, triangles: int) -> int:
     """
     mesh = mesh_of(house)
     cuts = _cuts(mesh.corners.astype(np.float64), triangles)
+    away = turned_away(mesh)
     texels, variant = atlas(mesh.variant)
     looks, look = np.unique(np.concatenate([variant[:, None], mesh.colour, mesh.glow[:, None], mesh.see[:, None]],
                                            axis=1), axis=0, return_inverse=True)
     scene = trimesh.Scene()
     for number, row in enumerate(looks):
         material = material_of(f"material {number}", texels[int(row[0])], row[1:4], float(row[4]), int(row[5]))
-        scene.add_geometry(_grids(mesh, np.nonzero(look == number)[0], cuts, material), geom_name=f"part {number}")
+        quads = np.nonzero(look == number)[0]
+        scene.add_geometry(_grids(mesh, quads, cuts, away, material), geom_name=f"part {number}")
     path.write_bytes(scene.export(file_type="glb"))
     write_stage_config(path, *Y_UP)
     return int(2 * cuts.prod(axis=1).sum())
@@ -47,7 +49,8 @@ def _cuts(corners: np.ndarray, triangles: int) -> np.ndarray:
     return cut(high)
 
 
-def _grids(mesh: QuadMesh, quads: np.ndarray, cuts: np.ndarray, material: object) -> trimesh.Trimesh:
+def _grids(mesh: QuadMesh, quads: np.ndarray, cuts: np.ndarray, away: np.ndarray,
+           material: object) -> trimesh.Trimesh:
     """Return quads of one look as grids of triangles, glTF's axes."""
     points, uvs, faces, first = [], [], [], 0
     for quad in quads:
@@ -60,7 +63,8 @@ def _grids(mesh: QuadMesh, quads: np.ndarray, cuts: np.ndarray, material: object
         uvs.append(origin + s * along_s + t * along_t)
         corner = first + (np.arange(rows)[:, None] * (columns + 1) + np.arange(columns)).ravel()
         up = corner + columns + 1
-        faces += [np.stack([corner, corner + 1, up + 1], 1), np.stack([corner, up + 1, up], 1)]
+        both = np.concatenate([np.stack([corner, corner + 1, up + 1], 1), np.stack([corner, up + 1, up], 1)])
+        faces.append(both[:, ::-1] if away[quad] else both)
         first += len(points[-1])
     return trimesh.Trimesh(np.concatenate(points) @ Y_UP_FROM_Z_UP.T, np.concatenate(faces), process=False,
                            visual=TextureVisuals(uv=np.concatenate(uvs), material=material))

@@ -49,8 +49,16 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
     uv = np.stack([origin, origin + s, origin + s + t, origin + t], axis=1)
     first = 4 * np.arange(len(corners))[:, None]
     faces = np.concatenate([first + np.array(triangle) for triangle in ((0, 1, 2), (0, 2, 3))], axis=1).reshape(-1, 3)
+    away = np.repeat(turned_away(mesh)[quads], 2)
+    faces[away] = faces[away, ::-1]
     return trimesh.Trimesh(corners.reshape(-1, 3), faces, vertex_normals=normals.reshape(-1, 3), process=False,
                            visual=TextureVisuals(uv=uv.reshape(-1, 2), material=material))
+
+
+def turned_away(mesh: QuadMesh) -> np.ndarray:
+    """Return (n,) bool: the corners run clockwise seen from where the normals point, so that viewers would cull it."""
+    across = np.cross(mesh.corners[:, 2] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 1])
+    return (across * mesh.normals.mean(axis=1)).sum(axis=1) < 0
 
 
 def material_of(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:

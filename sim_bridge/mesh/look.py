@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.mesh.load import TriangleScene
-from sim_bridge.mesh.paint import paint
-from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, intrinsics_of, optical_rays
+from sim_bridge.mesh.paint import backs, paint, rays, survey
+from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, intrinsics_of
 from sim_bridge.simulator import Camera
 
 LAYERS = 32  # backs in a row that a ray passes through
@@ -34,46 +34,38 @@ class MeshRenderer:
         Depth is 0 where nothing is, or only beyond the camera's range; labels and colours reach as far as one can see.
         """
         k, scene = intrinsics_of(camera), self._scene
-        optical, count = optical_rays(k), k.height * k.width
-        out = blank(count)
+        out = blank(k.height * k.width)
+        out.rgb[:] = _GREY
         rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[:3, 3].astype(np.float32)
         right, down = rotation[:, 0] / np.float32(k.fx), rotation[:, 1] / np.float32(k.fy)
+        corner = rotation[:, 2] + np.float32(0.5 - k.cx) * right + np.float32(0.5 - k.cy) * down
 
         def band(part: slice) -> None:
-            rays = optical[part]
-            directions = rays[:, :1] * rotation[:, 0] + rays[:, 1:2] * rotation[:, 1] + rotation[:, 2]
-            face, u, v, depth = self._first(eye, directions)
-            seen = face >= 0
-            out.depth_m[part] = np.where(seen & (depth <= camera.max_range_m), depth, 0)
-            out.labels[part] = np.where(seen, scene.instance[face], 0)
+            origins, directions = rays(part.start, part.stop, k.width, eye, corner, right, down)
+            face, u, v, depth = self._first(origins, directions)
+            survey(face, depth, camera.max_range_m, scene.instance, out.depth_m[part], out.labels[part])
             if camera.color:
                 paint(face, u, v, depth, directions, right, down, scene.vertices, scene.faces, scene.uv, scene.colour,
                       scene.part, scene.factor, scene.texture, scene.wrap, scene.lit, *scene.textures, out.rgb[part])
-            else:
-                out.rgb[part] = _GREY
-        for_bands(band, count, BAND_ROWS * k.width)
+        for_bands(band, len(out.depth_m), BAND_ROWS * k.width)
         shape = k.height, k.width
         return Image(out.rgb.reshape(*shape, 3), out.depth_m.reshape(shape), out.labels.reshape(shape))
 
-    def _first(self, eye: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _first(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, its u, v, and multiples of the ray."""
-        hit = self._rays.hits(np.repeat(eye[None], len(directions), axis=0), directions)
-        face, u, v, depth, normal = hit["primID"], hit["u"], hit["v"], hit["tfar"], hit["Ng"]
-        backs = np.nonzero(self._back(face, normal, directions))[0]
+        hit = self._rays.hits(origins, directions)
+        face, u, v, depth = hit["primID"], hit["u"], hit["v"], hit["tfar"]
+        rest = backs(face, hit["Ng"], directions, self._sheet)
         for _ in range(LAYERS):
-            if not len(backs):
+            if not len(rest):
                 break
-            ray = directions[backs]
-            start = depth[backs] * np.float32(1 + _SKIP) + np.float32(_SKIP)
-            hit = self._rays.hits(eye + start[:, None] * ray, ray)
-            face[backs], u[backs], v[backs], depth[backs] = hit["primID"], hit["u"], hit["v"], start + hit["tfar"]
-            backs = backs[self._back(hit["primID"], hit["Ng"], ray)]
-        face[backs] = -1
+            ray = directions[rest]
+            start = depth[rest] * np.float32(1 + _SKIP) + np.float32(_SKIP)
+            hit = self._rays.hits(origins[rest] + start[:, None] * ray, ray)
+            face[rest], u[rest], v[rest], depth[rest] = hit["primID"], hit["u"], hit["v"], start + hit["tfar"]
+            rest = rest[backs(hit["primID"], hit["Ng"], ray, self._sheet)]
+        face[rest] = -1
         return face, u, v, depth
-
-    def _back(self, face: np.ndarray, normal: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Say (n,) which rays hit the back of a face."""
-        return (face >= 0) & (np.einsum("ij,ij->i", normal, directions) > 0) & ~self._sheet[face]
 
 
 def sheets(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:

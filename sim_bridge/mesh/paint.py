@@ -24,6 +24,43 @@ def _cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> tupl
 
 
 @numba.njit(cache=True, nogil=True)
+def rays(first: int, end: int, width: int, eye: np.ndarray, corner: np.ndarray, right: np.ndarray,
+         down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return origins and directions (n, 3) float32 of the pixels first..end, row by row, optical z component 1.
+
+    corner (3,): direction of pixel 0; right, down (3,): how it changes from one pixel to the next.
+    """
+    origins, directions = np.empty((end - first, 3), np.float32), np.empty((end - first, 3), np.float32)
+    for i in range(end - first):
+        column, row = np.float32((first + i) % width), np.float32((first + i) // width)
+        for axis in range(3):
+            origins[i, axis] = eye[axis]
+            directions[i, axis] = corner[axis] + column * right[axis] + row * down[axis]
+    return origins, directions
+
+
+@numba.njit(cache=True, nogil=True)
+def backs(face: np.ndarray, normal: np.ndarray, directions: np.ndarray, sheet: np.ndarray) -> np.ndarray:
+    """Return which rays (k,) int64 hit the back of a face that is not one side of a sheet."""
+    found, number = np.empty(len(face), np.int64), 0
+    for i in range(len(face)):
+        along = normal[i, 0] * directions[i, 0] + normal[i, 1] * directions[i, 1] + normal[i, 2] * directions[i, 2]
+        if face[i] >= 0 and along > 0 and not sheet[face[i]]:
+            found[number] = i
+            number += 1
+    return found[:number].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def survey(face: np.ndarray, depth: np.ndarray, max_range: float, instance: np.ndarray, depth_m: np.ndarray,
+           labels: np.ndarray) -> None:
+    """Fill depth_m (n,) float32 and labels (n,) uint16 of n rays from their hits."""
+    for i in range(len(face)):
+        depth_m[i] = depth[i] if face[i] >= 0 and depth[i] <= max_range else 0.0
+        labels[i] = instance[face[i]] if face[i] >= 0 else 0
+
+
+@numba.njit(cache=True, nogil=True)
 def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, directions: np.ndarray,
           right: np.ndarray, down: np.ndarray, vertices: np.ndarray, faces: np.ndarray, uv: np.ndarray,
           colour: np.ndarray, part: np.ndarray, factor: np.ndarray, texture: np.ndarray, wrap: np.ndarray,
@@ -68,7 +105,7 @@ def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, d
                              depth[i] * (step[2] - slip * ray[2]))
                     a, c = _dot(along1, moved) / area, _dot(along2, moved) / area
                     footprint = max(footprint, math.hypot((a * u1 + c * u2) * wide, (a * v1 + c * v2) * high))
-            r, g, b = colour_at(texels, levels[number], depths[number], wrap[row, 0], wrap[row, 1],
+            r, g, b = colour_at(texels, levels, depths, number, wrap[row, 0], wrap[row, 1],
                                 u0 + s * u1 + t * u2, v0 + s * v1 + t * v2, footprint)
         w = 1 - s - t
         r *= factor[row, 0] * (w * colour[i0, 0] + s * colour[i1, 0] + t * colour[i2, 0]) / 255

@@ -76,7 +76,7 @@ def _wrapped(texel: int, size: int, wrap: int) -> int:
     return texel % size
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _bilinear(texels: np.ndarray, start: int, width: int, height: int, wrap_u: int, wrap_v: int, u: float,
               v: float) -> RGB:
     """Return the colour 0..255 at (u, v) on one level."""
@@ -84,27 +84,30 @@ def _bilinear(texels: np.ndarray, start: int, width: int, height: int, wrap_u: i
     column, row = math.floor(across), math.floor(down)
     fu, fv = across - column, down - row
     left, right = _wrapped(int(column), width, wrap_u), _wrapped(int(column) + 1, width, wrap_u)
-    above, below = _wrapped(int(row), height, wrap_v), _wrapped(int(row) + 1, height, wrap_v)
-    a, b = texels[start + above * width + left], texels[start + above * width + right]
-    c, d = texels[start + below * width + left], texels[start + below * width + right]
+    above = start + _wrapped(int(row), height, wrap_v) * width
+    below = start + _wrapped(int(row) + 1, height, wrap_v) * width
+    a, b, c, d = above + left, above + right, below + left, below + right
     wa, wb, wc, wd = (1 - fu) * (1 - fv), fu * (1 - fv), (1 - fu) * fv, fu * fv
-    return (wa * a[0] + wb * b[0] + wc * c[0] + wd * d[0],
-            wa * a[1] + wb * b[1] + wc * c[1] + wd * d[1],
-            wa * a[2] + wb * b[2] + wc * c[2] + wd * d[2])
+    return (wa * texels[a, 0] + wb * texels[b, 0] + wc * texels[c, 0] + wd * texels[d, 0],
+            wa * texels[a, 1] + wb * texels[b, 1] + wc * texels[c, 1] + wd * texels[d, 1],
+            wa * texels[a, 2] + wb * texels[b, 2] + wc * texels[c, 2] + wd * texels[d, 2])
 
 
-@numba.njit(cache=True)
-def colour_at(texels: np.ndarray, levels: np.ndarray, depth: int, wrap_u: int, wrap_v: int, u: float, v: float,
-              footprint: float) -> RGB:
-    """Return the colour 0..255 of one texture (levels (LEVELS, 3)) at (u, v), v downwards.
+@numba.njit(cache=True, inline="always")
+def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number: int, wrap_u: int, wrap_v: int,
+              u: float, v: float, footprint: float) -> RGB:
+    """Return the colour 0..255 of texture `number` of Pyramids at (u, v), v downwards.
 
     footprint: texels of the finest level from one pixel to the next.
     """
     sharpness = math.log2(footprint) if footprint > 1.0 else 0.0
-    fine = min(int(sharpness), depth - 1)
+    fine = min(int(sharpness), depth[number] - 1)
     share = sharpness - fine
-    r, g, b = _bilinear(texels, levels[fine, 0], levels[fine, 1], levels[fine, 2], wrap_u, wrap_v, u, v)
-    if share > 0.0 and fine + 1 < depth:
-        x, y, z = _bilinear(texels, levels[fine + 1, 0], levels[fine + 1, 1], levels[fine + 1, 2], wrap_u, wrap_v, u, v)
+    r, g, b = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],
+                        wrap_u, wrap_v, u, v)
+    if share > 0.0 and fine + 1 < depth[number]:
+        fine += 1
+        x, y, z = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],
+                            wrap_u, wrap_v, u, v)
         r, g, b = r + share * (x - r), g + share * (y - g), b + share * (z - b)
     return r, g, b
