@@ -112,8 +112,8 @@ class _Gltf:
             return None
         if mode != _TRIANGLES:
             raise ValueError("triangle strips and fans are not read: export plain triangles")
-        points = self._values(attributes["POSITION"])
-        vertices = points @ place[:3, :3].T + place[:3, 3]
+        with np.errstate(invalid="ignore"):  # what is not a number is named where all parts are joined
+            vertices = self._values(attributes["POSITION"]) @ place[:3, :3].T + place[:3, 3]
         corners = (self._array(primitive["indices"]).astype(np.int64).reshape(-1) if "indices" in primitive
                    else np.arange(len(vertices)))
         faces = corners[:len(corners) // 3 * 3].reshape(-1, 3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
-from trimesh.resolvers import Resolver
+from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
 from sim_bridge.mesh.model import Material, Model, Part, beside, broken, pixels_of, read_bytes
@@ -29,7 +29,7 @@ def read_soup(path: Path) -> Model:
         out = Model([], [])
         beside_it.check()
         for mesh in meshes:
-            _add(out, path, mesh)
+            _add(out, path, mesh, bool(beside_it.textures))
         return out
     except EqaError:
         raise
@@ -37,12 +37,14 @@ def read_soup(path: Path) -> Model:
         raise broken(path, f"{type(error).__name__}: {error}") from error
 
 
-class _Beside(Resolver):
+class _Beside(FilePathResolver):
     """Hands out files of the scan's own folder only, and keeps what went wrong, which trimesh would pass over."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
         self._path = path
         self._wrong: list[EqaError] = []
+        self.textures = 0  # handed out; where there are none, trimesh makes up a grey one
 
     def get(self, name: str) -> bytes:
         """Return a file that the scan refers to. Raises FileNotFoundError."""
@@ -51,6 +53,7 @@ class _Beside(Resolver):
             self._wrong.append(SimulatorError(f"{self._path} refers to {name!r}, which lies outside its folder: put "
                                               "the file beside the scan and name it without a folder"))
         elif file.is_file():
+            self.textures += file.suffix.lower() != ".mtl"
             return file.read_bytes()
         elif file.suffix.lower() != ".mtl":
             self._wrong.append(UnknownScene(f"{self._path} needs the texture {name!r}, which is not beside it: copy "
@@ -63,19 +66,19 @@ class _Beside(Resolver):
             raise self._wrong[0]
 
 
-def _add(model: Model, path: Path, mesh: trimesh.Trimesh) -> None:
+def _add(model: Model, path: Path, mesh: trimesh.Trimesh, textured: bool) -> None:
     """Append a mesh of trimesh to a model."""
     visual, vertices, faces = mesh.visual, np.asarray(mesh.vertices), np.asarray(mesh.faces)
     uv, colour, material = None, None, Material()
     if visual.kind == "texture":
-        image = getattr(visual.material, "image", None)
-        diffuse = np.asarray(visual.material.main_color, float)[:3] / 255
+        image = getattr(visual.material, "image", None) if textured else None
         if image is not None and visual.uv is not None:
             uv = np.asarray(visual.uv, np.float32)[:, :2] * (1, -1) + (0, 1)
             material = Material((1.0, 1.0, 1.0), len(model.images))
             model.images.append(partial(pixels_of, image, f"{path}: its texture"))
         else:
-            material = Material((float(diffuse[0]), float(diffuse[1]), float(diffuse[2])))
+            red, green, blue = (float(v) / 255 for v in visual.material.main_color[:3])
+            material = Material((red, green, blue))
     elif visual.kind == "vertex":
         colour = np.asarray(visual.vertex_colors, np.float32)[:, :3] / 255
     elif visual.kind == "face":

@@ -50,10 +50,10 @@ def map_from_file(mesh: Path, dataset_config: Path | None = None) -> np.ndarray:
     try:
         z, x = (np.array(attributes.get(key, default), float).reshape(3)
                 for key, default in (("up", up), ("front", front)))
-        z, x = z / np.linalg.norm(z), x / np.linalg.norm(x)
+        z, x = z / max(float(np.linalg.norm(z)), 1e-12), x / max(float(np.linalg.norm(x)), 1e-12)
     except (TypeError, ValueError, AttributeError) as error:
         raise SimulatorError(f"{source}: `up` and `front` are three numbers each ({error})") from error
-    if not abs(float(z @ x)) < 1e-3:  # also not a number
+    if not (abs(float(z @ x)) < 1e-3 and z.any() and x.any()):  # also not a number
         raise SimulatorError(f"{source}: `up` {z.tolist()} and `front` {x.tolist()} are not at right angles: write "
                              'e.g. "up": [0, 1, 0], "front": [0, 0, -1]')
     return np.stack([x, np.cross(z, x), z])
