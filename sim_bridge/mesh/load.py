@@ -57,7 +57,7 @@ def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
     if scan.glb is None:
         raise UnknownScene(f"{scan.place}: there is no file of triangles (.glb, .obj, .ply) for it")
     model = read_model(scan.glb)
-    vertices, faces = joined(model, scan.glb, map_from_file(scan.glb, scan.dataset_config))
+    vertices, faces = joined(model, scan.glb, map_from_file(scan))
     instance, known = labels_of(scan, model, vertices, faces, labels)
     lit = [part.colour is None and part.material.image < 0 for part in model.parts]
     return TriangleScene(

@@ -72,7 +72,7 @@ def _painted(scan: Scan, known: dict[int, Label], vertices: np.ndarray, faces: n
     """Return the instance (m,) of each face of the scan: of the painted copy's face that lies on it."""
     assert scan.semantic_glb is not None and scan.glb is not None
     model = read_model(scan.semantic_glb)
-    painted, triangles = joined(model, scan.semantic_glb, map_from_file(scan.glb, scan.dataset_config))
+    painted, triangles = joined(model, scan.semantic_glb, map_from_file(scan))
     colours = np.concatenate([_colours(model, part, scan.semantic_glb) for part in model.parts])
     codes = np.array(sorted(known), np.int64)
     row = np.minimum(np.searchsorted(codes, colours), len(codes) - 1) if len(codes) else np.zeros(len(colours), int)

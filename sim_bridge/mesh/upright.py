@@ -1,10 +1,11 @@
-"""Which way is up in a file of triangles, told as Habitat tells it, so that both place the same file alike.
+"""Which way is up in a file of triangles, and how it gets into the map frame.
 
 1. "<name>.stage_config.json" beside the file, which Habitat reads too: its `up` and `front`.
 2. The default attributes of stages in the data set's "*.scene_dataset_config.json".
-3. By format: .glb and .gltf z up, y to the front, as the scans of HM3D, MP3D and Gibson are stored and Habitat takes
-   every .glb to be (glTF's own rule is y up: exporters follow it, so a model of one's own needs the stage config);
-   .ply the same (Replica, ScanNet, MP3D); .obj and .stl y up, -z to the front.
+3. A scan of a published data set: z up, y to the front, as HM3D, MP3D, Gibson and Replica are stored and Habitat takes
+   every GLB to be.
+4. A file by itself: y up, -z to the front, glTF's own rule, which exporters of OBJ and STL follow as well; PLY z up, as
+   scanners write it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
+from sim_bridge.scans import Scan
 
 Z_UP = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # up, front
 Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
-_BY_FORMAT = {".glb": Z_UP, ".gltf": Z_UP, ".ply": Z_UP, ".obj": Y_UP, ".stl": Y_UP}
 
 
 def stage_config_of(mesh: Path) -> Path:
@@ -34,17 +35,18 @@ def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ..
     return path
 
 
-def map_from_file(mesh: Path, dataset_config: Path | None = None) -> np.ndarray:
-    """Return the rotation (3, 3) from a file's axes to the map's: x to the file's front, z up.
+def map_from_file(scan: Scan) -> np.ndarray:
+    """Return the rotation (3, 3) from the axes of a scan's file (also of its labels) to the map's: x front, z up.
 
     Raises SimulatorError for a config that cannot be read, or whose vectors are not at right angles.
     """
-    up, front = _BY_FORMAT.get(mesh.suffix.lower(), Y_UP)
-    source = stage_config_of(mesh)
+    mesh, config = scan.glb or scan.basis_glb or Path(scan.place), scan.dataset_config
+    alone = Path(scan.place).name == mesh.name and mesh.suffix.lower() != ".ply"
+    (up, front), source = Y_UP if alone else Z_UP, stage_config_of(mesh)
     if source.is_file():
         attributes = _read(source)
-    elif dataset_config is not None:
-        source, attributes = dataset_config, _read(dataset_config).get("stages", {}).get("default_attributes", {})
+    elif config is not None:
+        source, attributes = config, _read(config).get("stages", {}).get("default_attributes", {})
     else:
         attributes = {}
     try:

@@ -28,11 +28,21 @@ def corners(glb: Glb, path: Path) -> np.ndarray:
     return scene.vertices[scene.faces]
 
 
-def test_a_plain_glb_is_z_up_with_y_to_the_front_as_habitat_takes_it(tmp_path: Path) -> None:
+def test_the_glb_of_a_data_set_is_z_up_with_y_to_the_front_as_habitat_takes_it(tmp_path: Path) -> None:
     glb = Glb()
     glb.square(translation=[1, 2, 3])
     middle = corners(glb, tmp_path / "a.glb").reshape(-1, 3).mean(axis=0)
     assert middle == pytest.approx([2, -1, 3])
+
+
+@pytest.mark.parametrize(("suffix", "expected"), [("glb", (-3, -1, 2)), ("obj", (-3, -1, 2)), ("stl", (-3, -1, 2)),
+                                                  ("ply", (2, -1, 3))])
+def test_a_file_by_itself_lies_as_its_format_says(tmp_path: Path, suffix: str, expected: tuple[float, ...]) -> None:
+    path = tmp_path / f"a.{suffix}"
+    trimesh.Trimesh(SQUARE + np.array([1, 2, 3]), SQUARE_FACES.reshape(-1, 3), process=False).export(path)
+    scene = load_mesh(Scan(str(path), glb=path))
+    assert scene.vertices[scene.faces].reshape(-1, 3).mean(axis=0) == pytest.approx(expected)
+    assert scene.lit.all() and len(scene.faces) == 2
 
 
 def test_a_stage_config_beside_the_file_says_what_is_up(tmp_path: Path) -> None:
@@ -46,9 +56,10 @@ def test_a_stage_config_beside_the_file_says_what_is_up(tmp_path: Path) -> None:
 def test_the_config_of_a_data_set_says_what_is_up_unless_one_lies_beside_the_file(tmp_path: Path) -> None:
     config = tmp_path / "some.scene_dataset_config.json"
     config.write_text(json.dumps({"stages": {"default_attributes": {"up": [0, 1, 0], "front": [0, 0, -1]}}}))
-    assert np.array_equal(map_from_file(tmp_path / "a.glb", config) @ (0, 5, 0), (0, 0, 5))
+    scan = Scan("some/a", glb=tmp_path / "a.glb", dataset_config=config)
+    assert np.array_equal(map_from_file(scan) @ (0, 5, 0), (0, 0, 5))
     write_stage_config(tmp_path / "a.glb", *Z_UP)
-    assert np.array_equal(map_from_file(tmp_path / "a.glb", config) @ (0, 0, 5), (0, 0, 5))
+    assert np.array_equal(map_from_file(scan) @ (0, 0, 5), (0, 0, 5))
 
 
 @pytest.mark.parametrize("text", ["no json", "[]", '{"up": [0, 1, 0], "front": [0, 1, 1]}', '{"up": [0, 0, 0]}',
@@ -56,16 +67,7 @@ def test_the_config_of_a_data_set_says_what_is_up_unless_one_lies_beside_the_fil
 def test_a_config_that_says_nonsense_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.stage_config.json").write_text(text)
     with pytest.raises(SimulatorError, match="a.stage_config.json"):
-        map_from_file(tmp_path / "a.glb")
-
-
-@pytest.mark.parametrize(("suffix", "expected"), [("obj", (-3, -1, 2)), ("stl", (-3, -1, 2)), ("ply", (2, -1, 3))])
-def test_other_formats_have_their_own_way_up(tmp_path: Path, suffix: str, expected: tuple[float, ...]) -> None:
-    path = tmp_path / f"a.{suffix}"
-    trimesh.Trimesh(SQUARE + np.array([1, 2, 3]), SQUARE_FACES.reshape(-1, 3), process=False).export(path)
-    scene = load(path)
-    assert scene.vertices[scene.faces].reshape(-1, 3).mean(axis=0) == pytest.approx(expected)
-    assert scene.lit.all() and len(scene.faces) == 2
+        map_from_file(Scan("some/a", glb=tmp_path / "a.glb"))
 
 
 def test_transforms_are_applied_from_the_root_to_the_leaf_and_a_mesh_can_stand_twice(tmp_path: Path) -> None:
