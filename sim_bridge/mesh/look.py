@@ -75,7 +75,7 @@ def sheets(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
              ^ bits[:, 2] * np.uint64(0x165667B19E3779F9))
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     key = mixed[faces].sum(axis=1, dtype=np.uint64)  # wherever the round begins, and whichever way it goes
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key)  # in whatever order equal ones come
     twin = key[order][1:] == key[order][:-1]
     out = np.zeros(len(faces), bool)
     out[order[1:][twin]] = out[order[:-1][twin]] = True
