@@ -48,7 +48,9 @@ def read_glb(path: Path) -> Model:
     """
     data = read_bytes(path)
     try:
-        return _Gltf(path, *(_chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), b""))).model()
+        chunks = _chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), b"")
+        with np.errstate(all="ignore"):  # what is not a number is named where all parts are joined
+            return _Gltf(path, *chunks).model()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
             struct.error) as error:
         raise broken(path, f"not a sound GLB ({type(error).__name__}: {error})") from error
@@ -112,18 +114,17 @@ class _Gltf:
             return None
         if mode != _TRIANGLES:
             raise ValueError("triangle strips and fans are not read: export plain triangles")
-        with np.errstate(invalid="ignore"):  # what is not a number is named where all parts are joined
-            vertices = self._values(attributes["POSITION"]) @ place[:3, :3].T + place[:3, 3]
+        vertices = self._values(attributes["POSITION"], 3) @ place[:3, :3].T + place[:3, 3]
         corners = (self._array(primitive["indices"]).astype(np.int64).reshape(-1) if "indices" in primitive
                    else np.arange(len(vertices)))
         faces = corners[:len(corners) // 3 * 3].reshape(-1, 3)
         if np.linalg.det(place[:3, :3]) < 0:
             faces = faces[:, ::-1]  # mirrored: the front is where it was
         material, used = self._material(primitive.get("material"))
-        uv = None
-        if material.image >= 0 and f"TEXCOORD_{used.get('texCoord', 0)}" in attributes:
-            uv = _moved(self._values(attributes[f"TEXCOORD_{used.get('texCoord', 0)}"]), used).astype(np.float32)
-        colour = self._values(attributes["COLOR_0"])[:, :3].astype(np.float32) if "COLOR_0" in attributes else None
+        uv, coordinates = None, f"TEXCOORD_{used.get('texCoord', 0)}"
+        if material.image >= 0 and coordinates in attributes:
+            uv = _moved(self._values(attributes[coordinates], 2), used).astype(np.float32)
+        colour = self._values(attributes["COLOR_0"], 3).astype(np.float32) if "COLOR_0" in attributes else None
         return Part(vertices, faces, uv, colour, material if uv is not None else material._replace(image=-1), name)
 
     def _material(self, number: int | None) -> tuple[Material, dict[str, Any]]:
@@ -193,9 +194,11 @@ class _Gltf:
             return np.empty((0, width), dtype)
         return np.ndarray((count, width), dtype, data, start, (stride, dtype.itemsize))
 
-    def _values(self, number: int) -> np.ndarray:
-        """Return an accessor as float64, normalized integers as 0..1 or -1..1."""
-        values = self._array(number)
+    def _values(self, number: int, width: int) -> np.ndarray:
+        """Return an accessor's first columns (count, width) as float64, normalized integers as 0..1 or -1..1."""
+        values = self._array(number)[:, :width]
+        if values.shape[1] != width:
+            raise ValueError(f"accessor {number} has {values.shape[1]} columns of {width}")
         whole = float(np.iinfo(values.dtype).max) if values.dtype.kind in "iu" else 1.0
         if not self._doc["accessors"][number].get("normalized", False):
             whole = 1.0
@@ -220,5 +223,5 @@ def _moved(uv: np.ndarray, reference: dict[str, Any]) -> np.ndarray:
     """Return texture coordinates after KHR_texture_transform: scaled, turned, then moved."""
     turn = float(reference.get("rotation", 0.0))
     c, s = np.cos(turn), np.sin(turn)
-    return (uv[:, :2] * np.array(reference.get("scale", (1, 1)), float)) @ np.array([[c, -s], [s, c]]) + np.array(
+    return (uv * np.array(reference.get("scale", (1, 1)), float)) @ np.array([[c, -s], [s, c]]) + np.array(
         reference.get("offset", (0, 0)), float)

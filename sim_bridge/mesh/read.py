@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from sim_bridge.mesh.gltf import read_glb
-from sim_bridge.mesh.model import MAX_FACES, Model, broken
+from sim_bridge.mesh.model import MAX_FACES, Model, Part, broken
 from sim_bridge.mesh.soup import read_soup
 
 READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_soup, ".stl": read_soup}
@@ -31,8 +31,7 @@ def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndar
         raise SimulatorError(f"{path}: more than {MAX_FACES} triangles: make the mesh coarser, or cut it")
     faces, first = [], 0
     for part in model.parts:
-        if len(part.faces) and not 0 <= part.faces.min() <= part.faces.max() < len(part.vertices):
-            raise broken(path, f"faces of {part.name!r} name corners that are not among its {len(part.vertices)}")
+        _check(part, path)
         faces.append(part.faces + first)
         first += len(part.vertices)
     vertices = np.concatenate([part.vertices for part in model.parts])
@@ -40,6 +39,18 @@ def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndar
         wrong = int((~(np.abs(vertices) < FARTHEST_M)).any(axis=1).sum())
         raise broken(path, f"{wrong} corners are not finite or farther than {FARTHEST_M:.0f} m away (units are metres)")
     return (vertices @ map_from_file.T).astype(np.float32), np.concatenate(faces).astype(np.int32)
+
+
+def _check(part: Part, path: Path) -> None:
+    """Raise SimulatorError unless a part's arrays fit each other."""
+    count = len(part.vertices)
+    fits = part.vertices.shape == (count, 3) and part.faces.shape == (len(part.faces), 3)
+    for values, width in ((part.uv, 2), (part.colour, 3)):
+        fits = fits and (values is None or values.shape == (count, width))
+    if not fits:
+        raise broken(path, f"{part.name!r} has not one position, texture coordinate and colour for each corner")
+    if len(part.faces) and not 0 <= part.faces.min() <= part.faces.max() < count:
+        raise broken(path, f"faces of {part.name!r} name corners that are not among its {count}")
 
 
 def each_face(model: Model, of_part: Iterable[int], dtype: type) -> np.ndarray:

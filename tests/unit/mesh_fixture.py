@@ -25,6 +25,7 @@ _TYPE = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
 SQUARE = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], np.float32)
 SQUARE_UV = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], np.float32)
 SQUARE_FACES = np.array([0, 1, 2, 0, 2, 3], np.uint16)
+CHECKER = np.kron(np.array([[0, 255], [255, 0]]), np.ones((4, 4)))[..., None].repeat(3, 2).astype(np.uint8)
 
 
 class Glb:
@@ -94,6 +95,16 @@ def png(image: np.ndarray) -> bytes:
     out = io.BytesIO()
     Image.fromarray(image).save(out, "png")
     return out.getvalue()
+
+
+def obj(folder: Path, texture: str = "checker.png", library: str = "a.mtl") -> Path:
+    """Write a square as OBJ with its material library and its texture; return the OBJ."""
+    lines = [f"mtllib {library}", *(f"v {x} {y} {z}" for x, y, z in SQUARE), "vt 0 0", "vt 1 0", "vt 1 1", "vt 0 1",
+             "usemtl one", "f 1/1 2/2 3/3", "f 1/1 3/3 4/4"]
+    (folder / "a.obj").write_text("\n".join(lines))
+    (folder / "a.mtl").write_text(f"newmtl one\nmap_Kd {texture}\n")
+    (folder / "checker.png").write_bytes(png(CHECKER))
+    return folder / "a.obj"
 
 
 def load(path: Path, labels: bool | None = None, **files: Path) -> TriangleScene:
