@@ -48,7 +48,7 @@ def read_glb(path: Path) -> Model:
     """
     data = read_bytes(path)
     try:
-        chunks = _chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), b"")
+        chunks = _chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), memoryview(b""))
         with np.errstate(all="ignore"):  # what is not a number is named where all parts are joined
             return _Gltf(path, *chunks).model()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
@@ -56,26 +56,26 @@ def read_glb(path: Path) -> Model:
         raise broken(path, f"not a sound GLB ({type(error).__name__}: {error})") from error
 
 
-def _chunks(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
+def _chunks(path: Path, data: bytes) -> tuple[dict[str, Any], memoryview]:
     """Return the JSON document and the binary chunk."""
     if data[:4] != b"glTF":
         raise broken(path, "does not begin as a GLB does")
     _, version, length = struct.unpack_from("<4sII", data)
     if version != 2 or length > len(data):
         raise broken(path, f"GLB version {version} of {length} bytes, {len(data)} are there, version 2 is read")
-    found: dict[int, bytes] = {}
+    found: dict[int, memoryview] = {}
     at = 12
     while at + 8 <= length:
         size, kind = struct.unpack_from("<II", data, at)
-        found.setdefault(kind, data[at + 8:at + 8 + size])
+        found.setdefault(kind, memoryview(data)[at + 8:at + 8 + size])
         at += 8 + size
-    return json.loads(found[_JSON]), found.get(_BIN, b"")
+    return json.loads(bytes(found[_JSON])), found.get(_BIN, memoryview(b""))
 
 
 class _Gltf:
-    def __init__(self, path: Path, document: dict[str, Any], binary: bytes) -> None:
+    def __init__(self, path: Path, document: dict[str, Any], binary: memoryview) -> None:
         self._path, self._doc, self._binary = path, document, binary
-        self._buffers: dict[int, bytes] = {}
+        self._buffers: dict[int, memoryview] = {}
         missing = sorted(set(document.get("extensionsRequired", [])) - _READ)
         if missing:
             raise SimulatorError(f"{path}: needs {', '.join(missing)}, which is not read: export the scan without "
@@ -159,13 +159,13 @@ class _Gltf:
         start, length = int(view.get("byteOffset", 0)), int(view["byteLength"])
         if start < 0 or length < 0 or start + length > len(data):
             raise ValueError(f"buffer view {number} ends at byte {start + length} of {len(data)}")
-        return memoryview(data)[start:start + length], int(view.get("byteStride", 0))
+        return data[start:start + length], int(view.get("byteStride", 0))
 
-    def _buffer(self, number: int) -> bytes:
+    def _buffer(self, number: int) -> memoryview:
         """Return a buffer: the binary chunk of a GLB, or what its address says."""
         if number not in self._buffers:
             buffer = self._doc["buffers"][number]
-            self._buffers[number] = self._file(buffer["uri"]) if "uri" in buffer else self._binary
+            self._buffers[number] = memoryview(self._file(buffer["uri"])) if "uri" in buffer else self._binary
         return self._buffers[number]
 
     def _file(self, uri: str) -> bytes:

@@ -34,9 +34,12 @@ def pyramids(images: Sequence[Callable[[], np.ndarray]]) -> Pyramids:
         for number, level in enumerate(levels):
             row[number] = start, level.shape[1], level.shape[0]
             start += level.shape[0] * level.shape[1]
-    flat = [level.reshape(-1, 3) for levels in done for level in levels]
-    return Pyramids(np.concatenate(flat) if flat else np.zeros((1, 3), np.uint8), table,
-                    np.array([len(levels) for levels in done], np.int64))
+    depth, texels = np.array([len(levels) for levels in done], np.int64), np.empty((start, 3), np.uint8)
+    for row, levels in zip(table, done):
+        for (at, width, height), level in zip(row, levels):
+            texels[at:at + width * height] = level.reshape(-1, 3)
+        levels.clear()  # all textures are in memory once, not twice
+    return Pyramids(texels, table, depth)
 
 
 def _levels(image: np.ndarray) -> list[np.ndarray]:
@@ -100,12 +103,12 @@ def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number:
 
     footprint: texels of the finest level from one pixel to the next.
     """
-    sharpness = math.log2(footprint) if footprint > 1.0 else 0.0
-    fine = min(int(sharpness), depth[number] - 1)
+    sharpness = min(math.log2(footprint), depth[number] - 1.0) if footprint > 1.0 else 0.0  # footprint may be infinite
+    fine = int(sharpness)
     share = sharpness - fine
     r, g, b = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],
                         wrap_u, wrap_v, u, v)
-    if share > 0.0 and fine + 1 < depth[number]:
+    if share > 0.0:
         fine += 1
         x, y, z = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],
                             wrap_u, wrap_v, u, v)
