@@ -65,7 +65,8 @@ def _habitat(path: Path, poses: list[Pose2]) -> list[float]:
     """Return the CPU seconds of habitat_sim for each frame of the same file."""
     asked, answered = path.with_name("views.npz"), path.with_name("images.npz")
     np.savez(asked, positions=[position_to_habitat((p.x, p.y, HEIGHT_M)) for p in poses],
-             rotations=[rotation_to_habitat(p.yaw) for p in poses], size=(_CAMERA.width, _CAMERA.height, 90.0))
+             rotations=[rotation_to_habitat(p.yaw) for p in poses], dataset="",
+             size=(_CAMERA.width, _CAMERA.height, _CAMERA.hfov_deg))
     subprocess.run([os.environ["EQA_HABITAT_PYTHON"], _HABITAT, path, asked, answered], check=True, timeout=600,
                    capture_output=True)
     return np.load(answered)["seconds"][1:].tolist()

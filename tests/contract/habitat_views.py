@@ -1,7 +1,8 @@
 """Runs in the Python that has habitat_sim, and knows nothing of the project: what its cameras see of a file.
 
 Usage: habitat_views.py FILE VIEWS.npz IMAGES.npz. Views, in Habitat's axes: positions (n, 3) metres, rotations (n, 4)
-w, x, y, z, size: width, height, hfov in degrees. Images: rgb (n, H, W, 3), depth (n, H, W), seconds: CPU time a view.
+w, x, y, z, size: width, height, hfov in degrees, dataset: the scene_dataset_config that knows labels, "" for none.
+Images: rgb (n, H, W, 3), depth (n, H, W), labels (n, H, W) where there is a dataset; seconds: CPU time of each view.
 """
 
 from __future__ import annotations
@@ -36,14 +37,18 @@ def main(scene: str, views: str, images: str) -> None:
 
     asked = np.load(views)
     width, height, hfov = asked["size"]
-    sensors = []
-    for name, kind in (("rgb", habitat_sim.SensorType.COLOR), ("depth", habitat_sim.SensorType.DEPTH)):
+    sensors, dataset = [], str(asked["dataset"])
+    kinds = {"rgb": habitat_sim.SensorType.COLOR, "depth": habitat_sim.SensorType.DEPTH}
+    if dataset:
+        kinds["labels"] = habitat_sim.SensorType.SEMANTIC
+    for name, kind in kinds.items():
         sensor = habitat_sim.CameraSensorSpec()
         sensor.uuid, sensor.sensor_type, sensor.hfov = name, kind, float(hfov)
         sensor.resolution, sensor.position = [int(height), int(width)], magnum.Vector3(0, 0, 0)
         sensors.append(sensor)
     world = habitat_sim.SimulatorConfiguration()
     world.scene_id, world.gpu_device_id, world.enable_physics = scene, -1, False
+    world.scene_dataset_config_file, world.load_semantic_mesh = dataset or "default", bool(dataset)
     agent = habitat_sim.agent.AgentConfiguration(sensor_specifications=sensors)
     sim = habitat_sim.Simulator(habitat_sim.Configuration(world, [agent]))
     out, seconds = [], []
@@ -53,8 +58,8 @@ def main(scene: str, views: str, images: str) -> None:
         before = spent()
         seen = sim.get_sensor_observations()
         seconds.append(spent() - before)
-        out.append((seen["rgb"][..., :3].copy(), seen["depth"].copy()))
-    np.savez(images, rgb=[rgb for rgb, _ in out], depth=[depth for _, depth in out], seconds=seconds)
+        out.append({name: seen[name].copy() for name in kinds})
+    np.savez(images, seconds=seconds, **{name: [image[name] for image in out] for name in kinds})
 
 
 main(*sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -38,28 +39,31 @@ class View(NamedTuple):
 
 
 class Both(NamedTuple):
-    """Images of both, (n, H, W, 3) and (n, H, W)."""
+    """Images of both, (n, H, W, 3) and (n, H, W); labels where a data set's config knows them."""
 
     rgb: np.ndarray
     depth: np.ndarray
+    labels: np.ndarray
     habitat_rgb: np.ndarray
     habitat_depth: np.ndarray
+    habitat_labels: np.ndarray | None
 
 
-def drawn(scene: TriangleScene, path: Path, views: list[View]) -> Both:
-    """Draw the views with both."""
+def drawn(scene: TriangleScene, path: Path, views: list[View], dataset: str = "") -> Both:
+    """Draw the views with both; dataset: the config that knows labels."""
     renderer = MeshRenderer(scene)
     ours = [renderer.image(CAMERA, Pose2(v.x, v.y, v.yaw).transform().matrix() @ camera_mount(v.z, 0.0).matrix())
             for v in views]
     asked, answered = path.with_suffix(".views.npz"), path.with_suffix(".images.npz")
     np.savez(asked, positions=[position_to_habitat((v.x, v.y, v.z)) for v in views],
-             rotations=[rotation_to_habitat(v.yaw) for v in views], size=(CAMERA.width, CAMERA.height, CAMERA.hfov_deg))
+             rotations=[rotation_to_habitat(v.yaw) for v in views], dataset=dataset,
+             size=(CAMERA.width, CAMERA.height, CAMERA.hfov_deg))
     done = subprocess.run([PYTHON, Path(__file__).with_name("habitat_views.py"), path, asked, answered], timeout=240,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     habitat = np.load(answered)
-    return Both(np.stack([image.rgb for image in ours]), np.stack([image.depth_m for image in ours]), habitat["rgb"],
-                habitat["depth"])
+    rgb, depth, labels = (np.stack(images) for images in zip(*ours))
+    return Both(rgb, depth, labels, habitat["rgb"][..., :3], habitat["depth"], habitat.get("labels"))
 
 
 def inside(depth: np.ndarray) -> np.ndarray:
@@ -91,6 +95,11 @@ def test_a_house_looks_the_same_in_both(tmp_path: Path) -> None:
     assert np.median(error) <= 2 and np.percentile(error, 90) <= 12 and error.mean() < 4
 
 
+def around(radius: float) -> list[View]:
+    """Return four views towards the origin."""
+    return [View(radius * np.cos(a), radius * np.sin(a), 0.2, a + np.pi) for a in np.arange(4) * 1.5]
+
+
 def test_mirrored_scaled_and_turned_parts_show_the_same_colours_in_the_same_place(tmp_path: Path) -> None:
     glb, random = Glb(), np.random.default_rng(3)
     glb.doc["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 1, 0.8, 1]}}]
@@ -100,10 +109,37 @@ def test_mirrored_scaled_and_turned_parts_show_the_same_colours_in_the_same_plac
                    translation=random.uniform(-3, 3, 3).tolist(), scale=(
                        random.uniform(0.4, 1.2, 3) * random.choice([-1, 1], 3)).tolist())
     path = glb.write(tmp_path / "squares.glb")
-    views = [View(4 * np.cos(a), 4 * np.sin(a), 0.2, a + np.pi) for a in np.arange(4) * 1.5]
-    both = drawn(load_mesh(Scan("some/squares", glb=path)), path, views)  # no config: z up in both
+    both = drawn(load_mesh(Scan("some/squares", glb=path)), path, around(4.0))  # no config: z up in both
     apart = check_depth(both)
     assert np.abs(both.rgb.astype(int) - both.habitat_rgb)[apart].mean() < 1.5
+
+
+def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
+    random, folder = np.random.default_rng(1), tmp_path / "val" / "00800-AAAAAAAAAAA"
+    folder.mkdir(parents=True)
+    plain, painted, lines = Glb(), Glb(), ["HM3D Semantic Annotations"]
+    plain.doc["materials"] = painted.doc["materials"] = [{}]
+    for number in range(1, 41):
+        code, turn = random.integers(0, 256, 3), random.normal(size=4)
+        linear = np.where(code <= 10, code / 255 / 12.92, ((code / 255 + 0.055) / 1.055) ** 2.4)
+        node = {"rotation": (turn / np.linalg.norm(turn)).tolist(), "translation": random.uniform(-3, 3, 3).tolist()}
+        plain.square(0, **node)
+        painted.square(0, colour=np.tile(linear, (4, 1)).astype(np.float32), **node)
+        lines.append(f'{number},{bytes(code.tolist()).hex().upper()},"thing, {number}",{number % 5}')
+    scan = Scan("hm3d/00800-AAAAAAAAAAA", glb=plain.write(folder / "AAAAAAAAAAA.glb"),
+                basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),  # not really Basis, which Habitat does not mind
+                semantic_glb=painted.write(folder / "AAAAAAAAAAA.semantic.glb"),
+                semantic_txt=folder / "AAAAAAAAAAA.semantic.txt",
+                dataset_config=tmp_path / "some.scene_dataset_config.json")
+    (folder / "AAAAAAAAAAA.semantic.txt").write_text("\n".join(lines))
+    same = "%%CONFIG_NAME_AS_ASSET_FILENAME%%.semantic"
+    (tmp_path / "some.scene_dataset_config.json").write_text(json.dumps({"stages": {
+        "paths": {".glb": ["val/*/*.basis.glb"]},
+        "default_attributes": {"up": [0, 0, 1], "front": [0, 1, 0], "semantic_asset": f"{same}.glb",
+                               "semantic_descriptor_filename": f"{same}.txt"}}}))
+    both = drawn(load_mesh(scan, True), folder / "AAAAAAAAAAA.basis.glb", around(4.0), str(scan.dataset_config))
+    assert both.habitat_labels is not None and len(np.unique(both.labels)) > 20
+    assert (both.labels == both.habitat_labels).mean() > 0.999
 
 
 def test_the_sample_room_stands_in_the_same_place(tmp_path: Path) -> None:
