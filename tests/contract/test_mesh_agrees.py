@@ -127,7 +127,7 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
         painted.square(0, colour=np.tile(linear, (4, 1)).astype(np.float32), **node)
         lines.append(f'{number},{bytes(code.tolist()).hex().upper()},"thing, {number}",{number % 5}')
     scan = Scan("hm3d/00800-AAAAAAAAAAA", glb=plain.write(folder / "AAAAAAAAAAA.glb"),
-                basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),  # not really Basis, which Habitat does not mind
+                basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),
                 semantic_glb=painted.write(folder / "AAAAAAAAAAA.semantic.glb"),
                 semantic_txt=folder / "AAAAAAAAAAA.semantic.txt",
                 dataset_config=tmp_path / "some.scene_dataset_config.json")
