@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,24 +59,37 @@ def broken(path: Path, why: object) -> SimulatorError:
                           "again; `eqa` reads .glb, .obj, .ply and .stl")
 
 
-def decoded(data: bytes, what: str) -> np.ndarray:
-    """Return an image file's pixels (h, w, 3) uint8. Raises SimulatorError: Basis, too large, or not an image."""
-    if data.startswith((_KTX2, _BASIS)):
-        raise SimulatorError(f"{what}: {BASIS_REMEDY}")
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Raise SimulatorError for what an image library says of a file that is no image, cut off or too large."""
     try:
-        with Image.open(io.BytesIO(data)) as image:
-            return pixels_of(image, what)
+        yield
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
         raise SimulatorError(f"{what}: not an image that can be read ({error}): export the scan again with PNG or "
                              "JPEG textures") from error
 
 
-def pixels_of(image: Image.Image, what: str) -> np.ndarray:
-    """Return the pixels (h, w, 3) uint8 of an opened image. Raises SimulatorError for one that is too large."""
+def opened(data: bytes, what: str) -> Image.Image:
+    """Return an image file, not yet decoded. Raises SimulatorError: Basis, too large, or not an image."""
+    if data.startswith((_KTX2, _BASIS)):
+        raise SimulatorError(f"{what}: {BASIS_REMEDY}")
+    with readable(what):
+        image = Image.open(io.BytesIO(data))
     if image.width * image.height > MAX_TEXELS:
         raise SimulatorError(f"{what}: {image.width} x {image.height} pixels are more than {MAX_TEXELS}: make the "
                              "texture smaller")
-    return np.asarray(image.convert("RGB"))
+    return image
+
+
+def decoded(data: bytes, what: str) -> np.ndarray:
+    """Return an image file's pixels (h, w, 3) uint8. Raises what `opened` raises."""
+    return pixels_of(opened(data, what), what)
+
+
+def pixels_of(image: Image.Image, what: str) -> np.ndarray:
+    """Return the pixels (h, w, 3) uint8 of an opened image. Raises SimulatorError for one that is cut off."""
+    with readable(what):
+        return np.asarray(image.convert("RGB"))
 
 
 def read_bytes(path: Path) -> bytes:

@@ -11,7 +11,7 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import Material, Model, Part, beside, broken, pixels_of, read_bytes
+from sim_bridge.mesh.model import Material, Model, Part, beside, broken, opened, pixels_of, read_bytes
 
 
 def read_soup(path: Path) -> Model:
@@ -53,12 +53,22 @@ class _Beside(FilePathResolver):
             self._wrong.append(SimulatorError(f"{self._path} refers to {name!r}, which lies outside its folder: put "
                                               "the file beside the scan and name it without a folder"))
         elif file.is_file():
-            self.textures += file.suffix.lower() != ".mtl"
-            return file.read_bytes()
+            data = file.read_bytes()
+            if file.suffix.lower() != ".mtl":
+                self._look_at(data, file)
+            return data
         elif file.suffix.lower() != ".mtl":
             self._wrong.append(UnknownScene(f"{self._path} needs the texture {name!r}, which is not beside it: copy "
                                             f"it to {file}"))
         raise FileNotFoundError(name)
+
+    def _look_at(self, data: bytes, file: Path) -> None:
+        """Keep what is wrong with a texture."""
+        self.textures += 1
+        try:
+            opened(data, str(file)).close()
+        except SimulatorError as error:
+            self._wrong.append(error)
 
     def check(self) -> None:
         """Raise the first thing that went wrong."""

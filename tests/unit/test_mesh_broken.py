@@ -96,17 +96,24 @@ def test_arrays_that_do_not_fit_each_other_are_named(tmp_path: Path, accessor: i
         load(glb.write(tmp_path / "a.glb"))
 
 
-def test_huge_and_broken_textures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_textures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     glb = Glb()
     glb.square(glb.textured(CHECKER))
-    path = glb.write(tmp_path / "a.glb")
     monkeypatch.setattr(model, "MAX_TEXELS", 63)
-    with pytest.raises(SimulatorError, match="8 x 8 pixels are more than 63"):
-        load(path)
-    broken = Glb()
-    broken.square(broken.textured(png(CHECKER)[:40]))
-    with pytest.raises(SimulatorError, match="not an image"):
-        load(broken.write(path))
+    for path in (glb.write(tmp_path / "a.glb"), obj(tmp_path)):
+        with pytest.raises(SimulatorError, match="8 x 8 pixels are more than 63"):
+            load(path)
+
+
+@pytest.mark.parametrize("kept", [0, 10, 40, 50])
+def test_textures_that_are_cut_off_are_named(tmp_path: Path, kept: int) -> None:
+    glb, part = Glb(), png(CHECKER)[:kept]
+    glb.square(glb.textured(part))
+    shape = obj(tmp_path)
+    (tmp_path / "checker.png").write_bytes(part)
+    for path in (glb.write(tmp_path / "a.glb"), shape):
+        with pytest.raises(SimulatorError, match="not an image"):
+            load(path)
 
 
 @pytest.mark.parametrize("change", [
