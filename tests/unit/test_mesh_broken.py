@@ -112,7 +112,7 @@ def test_textures_that_are_cut_off_are_named(tmp_path: Path, kept: int) -> None:
     shape = obj(tmp_path)
     (tmp_path / "checker.png").write_bytes(part)
     for path in (glb.write(tmp_path / "a.glb"), shape):
-        with pytest.raises(SimulatorError, match="not an image"):
+        with pytest.raises(SimulatorError, match="not an image|truncated"):
             load(path)
 
 
