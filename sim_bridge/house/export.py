@@ -35,7 +35,7 @@ def export_glb(house: House, path: Path) -> None:
             quads = here & (looks == look).all(axis=1)
             key = (int(look[0]), look[1:4].tobytes(), float(look[4]), int(look[5]))
             if key not in materials:
-                materials[key] = _material(f"material {len(materials)}", texels[key[0]], look[1:4], key[2], key[3])
+                materials[key] = material_of(f"material {len(materials)}", texels[key[0]], look[1:4], key[2], key[3])
             label = f"{name}.{number}"
             scene.add_geometry(_part(mesh, quads, materials[key]), node_name=label, geom_name=label)
     path.write_bytes(scene.export(file_type="glb"))
@@ -49,11 +49,19 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
     uv = np.stack([origin, origin + s, origin + s + t, origin + t], axis=1)
     first = 4 * np.arange(len(corners))[:, None]
     faces = np.concatenate([first + np.array(triangle) for triangle in ((0, 1, 2), (0, 2, 3))], axis=1).reshape(-1, 3)
+    away = np.repeat(turned_away(mesh)[quads], 2)
+    faces[away] = faces[away, ::-1]
     return trimesh.Trimesh(corners.reshape(-1, 3), faces, vertex_normals=normals.reshape(-1, 3), process=False,
                            visual=TextureVisuals(uv=uv.reshape(-1, 2), material=material))
 
 
-def _material(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:
+def turned_away(mesh: QuadMesh) -> np.ndarray:
+    """Return (n,) bool: the corners run clockwise seen from where the normals point, so that viewers would cull it."""
+    across = np.cross(mesh.corners[:, 2] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 1])
+    return (across * mesh.normals.mean(axis=1)).sum(axis=1) < 0
+
+
+def material_of(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, see: int) -> PBRMaterial:
     """Return a matt material: the texture already multiplied by the surface colour (linear), stored as sRGB."""
     start, side = level_offsets()[LEVEL], SIZE >> LEVEL
     linear = np.clip(texels[start:start + side * side].reshape(side, side, 3) / 128.0 * colour, 0.0, 1.0)

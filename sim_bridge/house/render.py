@@ -6,35 +6,19 @@ rays, so that the image is the same for any number of threads.
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from embreex.mesh_construction import TriangleMesh
-from embreex.rtcore_scene import EmbreeScene
 
-from eqa_nodes.core.types import Intrinsics
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
 from sim_bridge.house.textures import SIZE, atlas
+from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, intrinsics_of, optical_rays
 from sim_bridge.simulator import Camera
 
-BAND_ROWS = 40
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
 LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # glass surfaces in a row; share of what lies behind or is reflected
-
-
-class Image(NamedTuple):
-    """rgb (H, W, 3) uint8; depth_m (H, W) float32 along the optical axis, 0 = no return; labels (H, W) uint16."""
-
-    rgb: np.ndarray
-    depth_m: np.ndarray
-    labels: np.ndarray
 
 
 class LightMap(NamedTuple):
@@ -42,47 +26,6 @@ class LightMap(NamedTuple):
 
     values: np.ndarray
     grid: np.ndarray
-
-
-@lru_cache(maxsize=1)
-def _workers(process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process that cast and shade (Embree and numba release the GIL)."""
-    return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="rays")
-
-
-def intrinsics_of(camera: Camera) -> Intrinsics:
-    """Return the pinhole of a camera with square pixels and a central principal point."""
-    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    return Intrinsics(camera.width, camera.height, focal, focal, camera.width / 2, camera.height / 2)
-
-
-@lru_cache(maxsize=8)
-def optical_rays(k: Intrinsics) -> np.ndarray:
-    """Return (H * W, 3) float32 ray directions in the optical frame, z component 1: ray length is then z-depth."""
-    u, v = np.meshgrid((np.arange(k.width) + 0.5 - k.cx) / k.fx, (np.arange(k.height) + 0.5 - k.cy) / k.fy)
-    return np.stack([u, v, np.ones_like(u)], -1).reshape(-1, 3).astype(np.float32)
-
-
-class RayScene:
-    """The triangles of a mesh, ready to be hit."""
-
-    def __init__(self, triangles: np.ndarray) -> None:
-        """Build the tree over (n, 3, 3) float32 triangles."""
-        self._scene = EmbreeScene()
-        self._geometry = TriangleMesh(self._scene, np.ascontiguousarray(triangles, np.float32))
-        self.first_hit(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # the tree is built by the first ray
-
-    def hits(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
-        """Return Embree's record of the first hit of each ray (n, 3) float32: primID (-1 = none), u, v, tfar."""
-        return self._scene.run(origins, directions, output=True)
-
-    def first_hit(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Return the triangle that each ray hits first, (n,) int32, -1 = none."""
-        return self._scene.run(origins, directions, query="INTERSECT")
-
-    def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
-        """Return (n,) bool: something lies on the ray before `length` times its direction."""
-        return self._scene.run(origins, directions, dists=length, query="OCCLUDED") >= 0
 
 
 class Renderer:
@@ -100,7 +43,7 @@ class Renderer:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; edges of things are smoothed in rgb."""
         k = intrinsics_of(camera)
         optical, count = optical_rays(k), k.height * k.width
-        out, quad = _blank(count), np.empty(count, np.int32)
+        out, quad = blank(count), np.empty(count, np.int32)
         rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[:3, 3].astype(np.float32)
 
         def cast(rays: np.ndarray, image: Image) -> np.ndarray:
@@ -114,7 +57,7 @@ class Renderer:
         def smooth(part: slice) -> None:
             total = out.rgb[rough[part]].astype(np.uint16)
             for right, down in EXTRA_RAYS:
-                extra = _blank(len(total))
+                extra = blank(len(total))
                 cast(optical[rough[part]] + np.array([right / k.fx, down / k.fy, 0.0], np.float32), extra)
                 total += extra.rgb
             out.rgb[rough[part]] = (total + 1) // (1 + len(EXTRA_RAYS))
@@ -151,17 +94,12 @@ class Renderer:
         if len(on) and layers:
             ray, mirror, normal = directions[on], (see[on] == MIRROR)[:, None], self._look[quad[on], 10:13]
             onward = np.where(mirror, ray - 2 * (ray * normal).sum(axis=1, keepdims=True) * normal, ray)
-            behind = _blank(len(on))
+            behind = blank(len(on))
             start = origins[on] + ray * hit["tfar"][on, None] + np.float32(1e-3) * onward
             self._trace(start, onward, pixel_rad, max_range, behind, layers - 1)
             share = np.where(mirror, np.float32(MIRRORED), np.float32(THROUGH))
             out.rgb[on] = np.rint(out.rgb[on] * (1 - share) + behind.rgb * share).astype(np.uint8)
         return quad
-
-
-def _blank(count: int) -> Image:
-    """Return a flat image of so many pixels, to be filled."""
-    return Image(np.empty((count, 3), np.uint8), np.empty(count, np.float32), np.empty(count, np.uint16))
 
 
 def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> Image:
@@ -183,12 +121,6 @@ def instances_seen(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_came
     near = (hit["primID"] >= 0) & (hit["tfar"] <= camera.max_range_m)
     ids, pixels = np.unique(mesh.instance[hit["primID"][near] >> 1], return_counts=True)
     return {int(i): int(n) for i, n in zip(ids, pixels) if i}
-
-
-def for_bands(work: Callable[[slice], None], total: int, band: int) -> None:
-    """Run `work` on consecutive slices of `total` items in the worker threads; errors surface here."""
-    for _ in _workers(os.getpid()).map(work, [slice(at, min(at + band, total)) for at in range(0, total, band)]):
-        pass
 
 
 def _looks(mesh: QuadMesh) -> np.ndarray:

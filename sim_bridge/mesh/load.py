@@ -1,0 +1,83 @@
+"""Scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL files with or without looks and labels.
+
+Units are metres as in the file. Which way is up: see upright.py. Colours are taken as Habitat's flat shading takes
+them: texture times base colour times vertex colour, as stored, without lights, transparency or other maps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eqa_nodes.core.errors import UnknownScene
+from eqa_nodes.core.types import Label
+from sim_bridge.mesh.model import BASIS_REMEDY, Part, broken
+from sim_bridge.mesh.pyramid import Pyramids, pyramids
+from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model
+from sim_bridge.mesh.semantics import labels_of
+from sim_bridge.mesh.upright import map_from_file
+from sim_bridge.scans import Scan
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleScene:
+    """m triangles over n corners, map frame (x forward, y left, z up), metres.
+
+    vertices: (n, 3) float32; faces: (m, 3) int32, counter-clockwise seen from the front, which alone is seen;
+    uv: (n, 2) float32 texture coordinates, v downwards; colour: (n, 3) uint8, 255 where the file has none;
+    part: (m,) int32 row of factor, texture, wrap and lit; factor: (p, 3) float32 base colour; texture: (p,) int32,
+    -1 = none; wrap: (p, 2) int32; lit: (p,) bool, no colours: shaded by a lamp at the camera;
+    instance: (m,) uint16 of labels, 0 = nothing.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    uv: np.ndarray
+    colour: np.ndarray
+    part: np.ndarray
+    factor: np.ndarray
+    texture: np.ndarray
+    wrap: np.ndarray
+    lit: np.ndarray
+    textures: Pyramids
+    instance: np.ndarray
+    labels: dict[int, Label]
+
+
+def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
+    """Return the triangles of a scan with what their looks need.
+
+    labels: True, they must be there; False, they are not read; None, they are read where they are. Raises UnknownScene
+    for files that are missing, SimulatorError for files that are damaged, empty, or need what is not read.
+    """
+    if scan.glb is None and scan.basis_glb is not None:
+        raise UnknownScene(f"{scan.place}: only {scan.basis_glb} is there, and {BASIS_REMEDY}")
+    if scan.glb is None:
+        raise UnknownScene(f"{scan.place}: there is no file of triangles (.glb, .obj, .ply) for it")
+    model = read_model(scan.glb)
+    vertices, faces = joined(model, scan.glb, map_from_file(scan))
+    instance, known = labels_of(scan, model, vertices, faces, labels)
+    lit = [part.colour is None and part.material.image < 0 for part in model.parts]
+    return TriangleScene(
+        vertices, faces, _joined_uv(model.parts, scan.glb),
+        np.concatenate([_bytes(part) for part in model.parts]), each_face(model, range(len(model.parts)), np.int32),
+        np.array([p.material.factor for p in model.parts], np.float32),
+        np.array([p.material.image for p in model.parts], np.int32),
+        np.array([p.material.wrap for p in model.parts], np.int32), np.array(lit), pyramids(model.images), instance,
+        known)
+
+
+def _joined_uv(parts: list[Part], path: Path) -> np.ndarray:
+    uv = np.concatenate([np.zeros((len(p.vertices), 2), np.float32) if p.uv is None else p.uv for p in parts])
+    if not (np.abs(uv) < FARTHEST_M).all():
+        raise broken(path, "texture coordinates that are not finite")
+    return uv.astype(np.float32)
+
+
+def _bytes(part: Part) -> np.ndarray:
+    """Return vertex colours as bytes, white where there are none."""
+    if part.colour is None:
+        return np.full((len(part.vertices), 3), 255, np.uint8)
+    return np.rint(np.clip(np.nan_to_num(part.colour), 0.0, 1.0) * 255).astype(np.uint8)

@@ -1,0 +1,109 @@
+"""What a file of triangles holds, whatever its format: parts with materials, and images still encoded."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from eqa_nodes.core.errors import SimulatorError, UnknownScene
+
+REPEAT, CLAMP, MIRROR = 0, 1, 2  # what lies beyond the border of a texture
+MAX_TEXELS = 1 << 26  # of one texture, 8192 x 8192
+MAX_FACES = 1 << 26
+_KTX2, _BASIS = b"\xabKTX 20\xbb\r\n\x1a\n", b"sB"
+BASIS_REMEDY = ("textures compressed with Basis (KTX2) are read by Habitat only: take the plain .glb of the same scan "
+                "(HM3D: the archive 'glb' beside 'habitat'; without \".basis\" in the name), or decode it with "
+                "`gltf-transform ktxdecompress`")
+
+
+class Material(NamedTuple):
+    """Base colour (r, g, b) 0..1 that multiplies the texture `image` (index, -1 = none); wrap along u and v."""
+
+    factor: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    image: int = -1
+    wrap: tuple[int, int] = (REPEAT, REPEAT)
+
+
+class Part(NamedTuple):
+    """Triangles of one material, axes and units of the file, already at their place.
+
+    vertices (n, 3) float64; faces (m, 3) int64, counter-clockwise seen from the front; uv (n, 2) float32 with v
+    downwards from the image's top, or None; colour (n, 3) float32, 0..1 as stored, or None; name of the node.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    uv: np.ndarray | None
+    colour: np.ndarray | None
+    material: Material
+    name: str = ""
+
+
+class Model(NamedTuple):
+    """A whole file; images: functions that decode one each, (h, w, 3) uint8, and raise SimulatorError."""
+
+    parts: list[Part]
+    images: list[Callable[[], np.ndarray]]
+
+
+def broken(path: Path, why: object) -> SimulatorError:
+    """Return the error for a file that is not what its name says."""
+    return SimulatorError(f"{path}: {why}. The file is damaged, incomplete or of another format: copy or export it "
+                          "again; `eqa` reads .glb, .obj, .ply and .stl")
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Raise SimulatorError for what an image library says of a file that is no image, cut off or too large."""
+    try:
+        yield
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
+        raise SimulatorError(f"{what}: not an image that can be read ({error}): export the scan again with PNG or "
+                             "JPEG textures") from error
+
+
+def opened(data: bytes, what: str) -> Image.Image:
+    """Return an image file, not yet decoded. Raises SimulatorError: Basis, too large, or not an image."""
+    if data.startswith((_KTX2, _BASIS)):
+        raise SimulatorError(f"{what}: {BASIS_REMEDY}")
+    with readable(what):
+        image = Image.open(io.BytesIO(data))
+    if image.width * image.height > MAX_TEXELS:
+        raise SimulatorError(f"{what}: {image.width} x {image.height} pixels are more than {MAX_TEXELS}: make the "
+                             "texture smaller")
+    return image
+
+
+def decoded(data: bytes, what: str) -> np.ndarray:
+    """Return an image file's pixels (h, w, 3) uint8. Raises what `opened` raises."""
+    return pixels_of(opened(data, what), what)
+
+
+def pixels_of(image: Image.Image, what: str) -> np.ndarray:
+    """Return the pixels (h, w, 3) uint8 of an opened image. Raises SimulatorError for one that is cut off."""
+    with readable(what):
+        return np.asarray(image.convert("RGB"))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds. Raises UnknownScene where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UnknownScene(f"{path}: cannot be read ({error.strerror}): give the path of a scan, or set EQA_SCENES"
+                           ) from error
+
+
+def beside(folder: Path, name: str) -> Path | None:
+    """Return the file that a scan refers to, or None where the reference leaves the scan's own folder."""
+    steps = re.split(r"[/\\]+", name.strip())
+    if ".." in steps or steps[0] in ("", "~") or ":" in steps[0] or "\0" in name:
+        return None
+    return folder.joinpath(*steps)

@@ -1,0 +1,83 @@
+"""What all ray-cast worlds share: pinhole rays, the tree of triangles that they hit (Embree), worker threads.
+
+Rays are cut into bands of rows; each band is cast and shaded by one worker thread, and depends on nothing but its own
+rays, so that the image is the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from embreex.mesh_construction import TriangleMesh
+from embreex.rtcore_scene import EmbreeScene
+
+from eqa_nodes.core.types import Intrinsics
+from sim_bridge.simulator import Camera
+
+BAND_ROWS = 40
+
+
+class Image(NamedTuple):
+    """rgb (H, W, 3) uint8; depth_m (H, W) float32 along the optical axis, 0 = no return; labels (H, W) uint16."""
+
+    rgb: np.ndarray
+    depth_m: np.ndarray
+    labels: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def _workers(process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process that cast and shade (Embree and numba release the GIL)."""
+    return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="rays")
+
+
+def intrinsics_of(camera: Camera) -> Intrinsics:
+    """Return the pinhole of a camera with square pixels and a central principal point."""
+    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
+    return Intrinsics(camera.width, camera.height, focal, focal, camera.width / 2, camera.height / 2)
+
+
+@lru_cache(maxsize=8)
+def optical_rays(k: Intrinsics) -> np.ndarray:
+    """Return (H * W, 3) float32 ray directions in the optical frame, z component 1: ray length is then z-depth."""
+    u, v = np.meshgrid((np.arange(k.width) + 0.5 - k.cx) / k.fx, (np.arange(k.height) + 0.5 - k.cy) / k.fy)
+    return np.stack([u, v, np.ones_like(u)], -1).reshape(-1, 3).astype(np.float32)
+
+
+class RayScene:
+    """The triangles of a mesh, ready to be hit."""
+
+    def __init__(self, points: np.ndarray, faces: np.ndarray | None = None) -> None:
+        """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces of them."""
+        self._scene = EmbreeScene()
+        self._geometry = TriangleMesh(self._scene, np.ascontiguousarray(points, np.float32), faces)
+        self.first_hit(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # the tree is built by the first ray
+
+    def hits(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
+        """Return Embree's record of the first hit of each ray (n, 3) float32: primID (-1 = none), u, v, tfar, Ng."""
+        return self._scene.run(origins, directions, output=True)
+
+    def first_hit(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """Return the triangle that each ray hits first, (n,) int32, -1 = none."""
+        return self._scene.run(origins, directions, query="INTERSECT")
+
+    def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """Return (n,) bool: something lies on the ray before `length` times its direction."""
+        return self._scene.run(origins, directions, dists=length, query="OCCLUDED") >= 0
+
+
+def blank(count: int) -> Image:
+    """Return a flat image of so many pixels, to be filled."""
+    return Image(np.empty((count, 3), np.uint8), np.empty(count, np.float32), np.empty(count, np.uint16))
+
+
+def for_bands(work: Callable[[slice], None], total: int, band: int) -> None:
+    """Run `work` on consecutive slices of `total` items in the worker threads; errors surface here."""
+    for _ in _workers(os.getpid()).map(work, [slice(at, min(at + band, total)) for at in range(0, total, band)]):
+        pass
