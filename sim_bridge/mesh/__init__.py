@@ -1,0 +1,1 @@
+"""Scanned scenes: triangle meshes as a world for a robot."""
