@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import Action, Frame, Intrinsics, Label
+from eqa_nodes.core.types import Action, Frame, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
@@ -36,12 +36,6 @@ class Camera:
     tilt_down_deg: float = 10.0
     max_range_m: float = 10.0
     color: bool = True
-
-
-def intrinsics_of(camera: Camera) -> Intrinsics:
-    """Return the pinhole of a camera with square pixels and a central principal point."""
-    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    return Intrinsics(camera.width, camera.height, focal, focal, camera.width / 2, camera.height / 2)
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types import Action, Frame
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step, intrinsics_of
-
-if TYPE_CHECKING:
-    from sim_bridge.house.render import Image
+from sim_bridge.house.render import Image, intrinsics_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
 

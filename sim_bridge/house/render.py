@@ -6,6 +6,7 @@ rays, so that the image is the same for any number of threads.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
 from sim_bridge.house.textures import SIZE, atlas
-from sim_bridge.simulator import Camera, intrinsics_of
+from sim_bridge.simulator import Camera
 
 BAND_ROWS = 40
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
@@ -47,6 +48,12 @@ class LightMap(NamedTuple):
 def _workers(process: int) -> ThreadPoolExecutor:
     """Return the threads of this process that cast and shade (Embree and numba release the GIL)."""
     return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="rays")
+
+
+def intrinsics_of(camera: Camera) -> Intrinsics:
+    """Return the pinhole of a camera with square pixels and a central principal point."""
+    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
+    return Intrinsics(camera.width, camera.height, focal, focal, camera.width / 2, camera.height / 2)
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""Where a robot can be in a mesh, on all storeys: free or not, floors found, how it moves, and the nearest free pose."""
+"""Where a robot can be in a mesh, on all storeys: free or not, floors, how it moves, the nearest free pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.mesh.heightfield import CELL_M, heightfield
 from sim_bridge.simulator import Robot
 from sim_bridge.walker import At
 
-MIN_AREA_M2 = 1.0  # joined places for the robot's middle; smaller ones are dropped: Recast's region_min_size of 20 cells
+MIN_AREA_M2 = 1.0  # smaller joined areas for the robot's middle are dropped: Recast's region_min_size, 20 cells
 STOREY_M = 1.0  # what is nearer to a floor than this lies on it; no two storeys are nearer to each other
 _LEVEL_M = 0.1  # heights are counted in steps of this
 _SURE_M = 0.01  # a pose that is recommended has so much more room than needed, for it is printed in centimetres

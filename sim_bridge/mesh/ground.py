@@ -1,4 +1,4 @@
-"""What can be stood on, cell by cell and storey over storey: how cells join, the room around each, driving over them."""
+"""What can be stood on, cell by cell and storey over storey: how cells join, the room around each, driving on them."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def place_at(ground: Ground, x: float, y: float, z: float, reach: float, radius:
 
 @numba.njit(cache=True, nogil=True)
 def follow(ground: Ground, at: int, x: float, y: float) -> int:
-    """Return the place at a nearby point of the same floor, cell by cell from place `at`; -1 = no way straight there."""
+    """Return the place at a nearby point of the same floor, cell by cell from place `at`; -1 = none that way."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
     while at != NONE:
         dx, dy = column - ground.column[at] % ground.columns, row - ground.column[at] // ground.columns

@@ -134,7 +134,8 @@ def _insert(column: int, low: np.float32, high: np.float32, flat: bool, free: in
             lows: np.ndarray, highs: np.ndarray, walkable: np.ndarray, climb: float) -> bool:
     """Put a span into its column, one with those that it touches; say whether the place `free` was taken for it.
 
-    What is walkable is decided by the highest top. Tops within a climb of each other are walkable when either is: a carpet on a floor, the edge of a low step.
+    What is walkable is decided by the highest top. Tops within a climb of each other are walkable when either is: a
+    carpet on a floor, the edge of a low step.
     """
     place, before, at = free, -1, head[column]
     while at >= 0 and highs[at] < low - TOUCH_M:
