@@ -111,10 +111,12 @@ def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarra
         j = i + 1 if i + 1 < count else 0
         here, there = polygon[i, axis] - at, polygon[j, axis] - at
         if here <= 0:
-            below[n_below] = polygon[i]
+            for k in range(3):  # spelt out: compiled code copies a slice slowly
+                below[n_below, k] = polygon[i, k]
             n_below += 1
         if here >= 0:
-            above[n_above] = polygon[i]
+            for k in range(3):
+                above[n_above, k] = polygon[i, k]
             n_above += 1
         if (here < 0 < there) or (there < 0 < here):
             share = here / (here - there)
@@ -191,8 +193,7 @@ def _rasterise(vertices: np.ndarray, faces: np.ndarray, flat: np.ndarray, x0: fl
                 n_strip, n_other = _cut(rest, n_rest, 1, row + 1.0, strip, other)
                 rest, other, n_rest = other, rest, n_other
             else:
-                n_strip = n_rest
-                strip[:n_rest] = rest[:n_rest]
+                strip, rest, n_strip = rest, strip, n_rest
             if n_strip < 3:
                 continue
             left, right = strip[0, 0], strip[0, 0]
@@ -204,8 +205,7 @@ def _rasterise(vertices: np.ndarray, faces: np.ndarray, flat: np.ndarray, x0: fl
                     n_cell, n_next = _cut(strip, n_strip, 0, column + 1.0, cell, strip_rest)
                     strip, strip_rest, n_strip = strip_rest, strip, n_next
                 else:
-                    n_cell = n_strip
-                    cell[:n_strip] = strip[:n_strip]
+                    strip, cell, n_cell = cell, strip, n_strip
                 if n_cell < 3:
                     continue
                 bottom, top = cell[0, 2], cell[0, 2]

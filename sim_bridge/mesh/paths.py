@@ -1,4 +1,4 @@
-"""Shortest drivable ways over all storeys of a mesh: Dijkstra over the places of a floor, then string pulling."""
+"""Shortest drivable ways over all storeys of a mesh: A* over the places of a floor, then string pulling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.walker import At
 
 SNAP_M = 0.30  # an end may lie this far inside something (a person names the sofa, not the floor before it)
 SLACK_M = 0.005  # ways may come this much closer than the radius: the cells are no finer
-_TREES = 8  # sources whose ways are kept
+_WAYS = 256  # that are kept
 _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
          (2, 1), (1, 2), (-1, 2), (-2, 1), (-2, -1), (-1, -2), (1, -2), (2, -1))
 
@@ -28,7 +28,7 @@ class Paths:
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
-        self._tree = lru_cache(maxsize=_TREES)(self._grow)
+        self._nodes = lru_cache(maxsize=_WAYS)(self._search)
 
     def geodesic(self, a: At, b: At) -> float:
         """Return the length of the shortest way in metres, inf when there is none."""
@@ -47,7 +47,7 @@ class Paths:
         nodes = self._joined(self._near(a), self._near(b))
         if nodes is None:
             return []
-        chain = _chain(self._tree(nodes[0]), nodes[1])
+        chain = self._nodes(*nodes)
         points = np.concatenate([[a], self._floor.middles(chain), [b]])
         places = np.array([self._place(a), *chain, self._place(b)], np.int64)
         for end, place in ((0, places[0]), (-1, places[-1])):
@@ -76,16 +76,8 @@ class Paths:
         area = min(shared, key=lambda one: a[one][0] + b[one][0])
         return a[area][1], b[area][1]
 
-    def _grow(self, source: int) -> np.ndarray:
-        return _dijkstra(self._floor.ground, self._floor.area, source, self._floor.radius_m - SLACK_M)
-
-
-def _chain(before: np.ndarray, last: int) -> list[int]:
-    """Return the places from the source of a tree to one of its places."""
-    chain = [last]
-    while before[chain[-1]] != NONE:
-        chain.append(int(before[chain[-1]]))
-    return chain[::-1]
+    def _search(self, source: int, target: int) -> np.ndarray:
+        return _a_star(self._floor.ground, self._floor.area, source, target, self._floor.radius_m - SLACK_M)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -109,14 +101,16 @@ def _around(ground: Ground, area: np.ndarray, x: float, y: float, z: float) -> t
 
 
 @numba.njit(cache=True, nogil=True)
-def _dijkstra(ground: Ground, area: np.ndarray, source: int, radius: float) -> np.ndarray:
-    """Return (n,) int32: the node before each on the shortest way from `source` over 16 hops; -1 = none or source."""
+def _a_star(ground: Ground, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
+    """Return the nodes of the shortest way over 16 hops, both ends included; the ends lie in one area."""
     before = np.full(len(area), NONE, np.int32)
-    metres = np.full(len(area), np.inf)
+    metres = np.full(len(area), np.inf, np.float32)
     metres[source] = 0.0
-    queue = [(0.0, source)]
+    queue = [(_apart(ground, source, target), np.float32(0.0), source)]
     while len(queue):
-        far, at = heapq.heappop(queue)
+        _, far, at = heapq.heappop(queue)
+        if at == target:
+            break
         if far > metres[at]:
             continue
         for k in range(len(_HOPS)):
@@ -125,11 +119,24 @@ def _dijkstra(ground: Ground, area: np.ndarray, source: int, radius: float) -> n
             if there == NONE:
                 continue
             flat, rise = CELL_M * math.hypot(dx, dy), float(ground.z[there] - ground.z[at])
-            length = far + math.sqrt(flat * flat + rise * rise)
+            length = np.float32(far + math.sqrt(flat * flat + rise * rise))
             if length < metres[there]:
                 metres[there], before[there] = length, at
-                heapq.heappush(queue, (length, there))
-    return before
+                heapq.heappush(queue, (length + _apart(ground, there, target), length, there))
+    chain, at = [target], before[target]
+    while at != NONE:
+        chain.append(at)
+        at = before[at]
+    return np.array(chain[::-1])
+
+
+@numba.njit(cache=True, nogil=True)
+def _apart(ground: Ground, a: int, b: int) -> float:
+    """Return the straight distance between the middles of two places, metres."""
+    dx = CELL_M * (ground.column[a] % ground.columns - ground.column[b] % ground.columns)
+    dy = CELL_M * (ground.column[a] // ground.columns - ground.column[b] // ground.columns)
+    rise = float(ground.z[a] - ground.z[b])
+    return math.sqrt(dx * dx + dy * dy + rise * rise)
 
 
 @numba.njit(cache=True, nogil=True)
