@@ -1,7 +1,8 @@
 """Runs in the Python that has habitat_sim, and knows nothing of the project: what its navigation mesh says of points.
 
 Usage: habitat_floor.py SCENE QUESTIONS.npz ANSWERS.npz. Questions, in Habitat's axes and metres: points (n, 3), pairs
-(m, 2, 3), body: radius, height, climb, slope in degrees, cell height. Answers: navigable (n,) bool, geodesic (m,).
+(m, 2, 3), body: radius, height, climb, slope in degrees, cell height. Answers: snapped (n, 3), the navigable points
+that are nearest, geodesic (m,), and free (n, 3), navigable points by chance.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ def pathfinder(scene: str, body: np.ndarray) -> habitat_sim.PathFinder:
     sim = habitat_sim.Simulator(habitat_sim.Configuration(world, [habitat_sim.agent.AgentConfiguration()]))
     if not sim.recompute_navmesh(sim.pathfinder, settings) or not sim.pathfinder.is_loaded:
         raise SystemExit(f"no navigation mesh for {scene}")
+    sim.pathfinder.seed(0)
     return sim.pathfinder
 
 
@@ -38,8 +40,9 @@ def main(scene: str, questions: str, answers: str) -> None:
     """Answer a file of questions."""
     asked = np.load(questions)
     finder = pathfinder(scene, asked["body"])
-    np.savez(answers, navigable=np.array([finder.is_navigable(p, 0.6) for p in asked["points"]], bool),
-             geodesic=np.array([geodesic(finder, a, b) for a, b in asked["pairs"]], float))
+    np.savez(answers, snapped=np.array([finder.snap_point(p) for p in asked["points"]], float),
+             geodesic=np.array([geodesic(finder, a, b) for a, b in asked["pairs"]], float),
+             free=np.array([finder.get_random_navigable_point() for _ in asked["points"]], float))
 
 
 main(*sys.argv[1:])
