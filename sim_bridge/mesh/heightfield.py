@@ -49,8 +49,8 @@ def heightfield(vertices: np.ndarray, faces: np.ndarray, robot: Robot) -> Height
     """
     corners = np.ascontiguousarray(vertices, np.float32)
     triangles = np.ascontiguousarray(faces, np.int32)
-    flat = _flat(corners, triangles, robot.slope_deg)
     x0, y0, rows, columns = _grid(corners, triangles)
+    flat = _flat(corners, triangles, robot.slope_deg)
     climb = robot.climb_m + _EPS_M
     head, after, low, high, walkable = _rasterise(corners, triangles, flat, x0, y0, rows, columns, climb)
     if not len(head):
@@ -71,35 +71,36 @@ def ceilings(field: Heightfield) -> np.ndarray:
     return above
 
 
-def _flat(vertices: np.ndarray, faces: np.ndarray, slope_deg: float) -> np.ndarray:
-    """Return (m,) bool: triangles that face up and are no steeper than the robot drives."""
-    if not len(faces):
-        raise NoFloor("the scene has no triangles: nothing to stand on")
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    if not np.isfinite(a + b + c).all():
-        raise SimulatorError(f"{int((~np.isfinite(vertices).all(axis=1)).sum())} of {len(vertices)} vertices of the "
-                             "scene are not finite: repair the file")
-    normal = np.cross(b - a, c - a)
-    length = np.linalg.norm(normal, axis=1)
-    limit = math.cos(math.radians(slope_deg)) * length
-    up = (normal[:, 2] > limit) & (length > 0)
-    if not up.any():
-        down = int(((-normal[:, 2] > limit) & (length > 0)).sum())
-        raise NoFloor(f"none of {len(faces)} triangles faces up within {slope_deg:g} degrees"
-                      + (f", but {down} face down: turn the winding of the mesh" if down
-                         else ": is z, or y in a GLB, the axis that points up?"))
-    return up
-
-
 def _grid(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, float, int, int]:
     """Return x0, y0, rows, columns. Cells end at the largest x and y: there Habitat's grid begins."""
-    used = vertices[np.unique(faces)] if len(faces) < len(vertices) else vertices
+    if not len(faces):
+        raise NoFloor("the scene has no triangles: 0 faces, nothing to stand on")
+    of_faces = np.zeros(len(vertices), bool)
+    of_faces[faces] = True
+    used = vertices[of_faces]
+    broken = int((~np.isfinite(used).all(axis=1)).sum())
+    if broken:
+        raise SimulatorError(f"{broken} of {len(used)} vertices of the scene are not finite: repair the file")
     low, high = used.min(axis=0).astype(float), used.max(axis=0).astype(float)
     columns, rows = (max(1, math.ceil((high[k] - low[k]) / CELL_M)) for k in (0, 1))
     if rows * columns > MAX_COLUMNS:
         raise SimulatorError(f"the scene is {high[0] - low[0]:.0f} m x {high[1] - low[1]:.0f} m large, too large for a "
                              f"map with cells of {CELL_M} m: are its units metres? Cut off what is far away")
     return high[0] - columns * CELL_M, high[1] - rows * CELL_M, rows, columns
+
+
+def _flat(vertices: np.ndarray, faces: np.ndarray, slope_deg: float) -> np.ndarray:
+    """Return (m,) bool: triangles that face up and are no steeper than the robot drives."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    limit = math.cos(math.radians(slope_deg)) * np.linalg.norm(normal, axis=1)
+    up = (normal[:, 2] > limit) & (normal[:, 2] > 0)
+    if not up.any():
+        down = int(((-normal[:, 2] > limit) & (normal[:, 2] < 0)).sum())
+        raise NoFloor(f"none of {len(faces)} triangles faces up within {slope_deg:g} degrees"
+                      + (f", but {down} face down: turn the winding of the mesh" if down
+                         else ": is the axis that points up the right one?"))
+    return up
 
 
 @numba.njit(cache=True, nogil=True)
