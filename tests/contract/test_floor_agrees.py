@@ -6,8 +6,10 @@ Needs a Python that has habitat_sim: EQA_HABITAT_PYTHON names it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ from sim_bridge.mesh.load import load_mesh
 from sim_bridge.mesh.paths import Paths
 from sim_bridge.scans import find_scan
 from sim_bridge.simulator import Robot
+from sim_bridge.walker import At
 from tests.data import shared_data
 
 CELL_HEIGHT_M = 0.02  # Habitat's default of 0.2 takes steps of up to 0.4 m for climbable, depending on where they begin
@@ -31,12 +34,16 @@ POINTS, PAIRS = 3000, 200
 
 
 class Both(NamedTuple):
-    """What both say of the same points: metres from each of our places to Habitat's nearest and the other way round."""
+    """What both say of the same points: metres from each of our places to Habitat's nearest and the other way round.
+
+    along_m: what Habitat says of our ways, corner by corner.
+    """
 
     ours_away: np.ndarray
     theirs_away: np.ndarray
     ours_m: np.ndarray
     theirs_m: np.ndarray
+    along_m: np.ndarray
 
 
 def house(folder: Path) -> Path:
@@ -72,8 +79,12 @@ def asked(scene: Path, robot: Robot, folder: Path) -> Both:
     points = floor.middles(rng.choice(np.nonzero(floor.area)[0], POINTS))
     largest = np.nonzero(floor.area == 1 + np.bincount(floor.area)[1:].argmax())[0]
     pairs = floor.middles(rng.choice(largest, 2 * PAIRS)).reshape(PAIRS, 2, 3)
+    paths = Paths(floor)
+    ways = [paths.shortest((ax, ay, az), (bx, by, bz)) for (ax, ay, az), (bx, by, bz) in pairs.tolist()]
+    legs = np.array([leg for way in ways for leg in pairwise(way)])
     body = robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg, CELL_HEIGHT_M
-    np.savez(folder / "questions.npz", body=np.array(body), points=_to_habitat(points), pairs=_to_habitat(pairs))
+    np.savez(folder / "questions.npz", body=np.array(body), points=_to_habitat(points),
+             pairs=_to_habitat(np.concatenate([pairs, legs])))
     script = Path(__file__).with_name("habitat_floor.py")
     done = subprocess.run([python, str(script), str(scene), str(folder / "questions.npz"),
                            str(folder / "answers.npz")], capture_output=True, text=True, timeout=300)
@@ -81,10 +92,14 @@ def asked(scene: Path, robot: Robot, folder: Path) -> Both:
     answers = np.load(folder / "answers.npz")
     snapped = np.array([position_from_habitat(p) for p in answers["snapped"]])
     free = np.array([position_from_habitat(p) for p in answers["free"]])
-    paths = Paths(floor)
-    ours = [paths.geodesic((ax, ay, az), (bx, by, bz)) for (ax, ay, az), (bx, by, bz) in pairs.tolist()]
+    of_way = np.repeat(np.arange(PAIRS), [len(way) - 1 for way in ways])
     return Both(np.abs(snapped - points)[:, :2].max(axis=1), np.array([_away(floor, p) for p in free]),
-                np.array(ours), answers["geodesic"])
+                np.array([length(way) for way in ways]), answers["geodesic"][:PAIRS],
+                np.bincount(of_way, answers["geodesic"][PAIRS:], PAIRS))
+
+
+def length(way: list[At]) -> float:
+    return sum(math.dist(p, q) for p, q in pairwise(way))
 
 
 def _to_habitat(points: np.ndarray) -> np.ndarray:
@@ -101,17 +116,22 @@ def _away(floor: Floor, point: np.ndarray) -> float:
     return min(found, default=np.inf)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("make", [house, room, hills])
 def test_floors_and_ways_are_those_of_habitat(make: object, tmp_path: Path) -> None:
     assert callable(make)
     both = asked(make(tmp_path), Robot(), tmp_path)
     beyond = [float(np.mean(~(away <= CELL_M + 1e-3))) for away in (both.ours_away, both.theirs_away)]
-    far = (both.theirs_m > 0.5) & np.isfinite(both.theirs_m)
-    ratio = both.ours_m[far] / both.theirs_m[far]
-    said = f"beyond a cell {beyond}, ratios {np.percentile(ratio, [0, 1, 5, 50, 95, 99, 100]).round(4)}"
-    print(said, f"within 2 %: {np.mean(np.abs(ratio - 1) <= 0.02):.3f}")
+    far = both.theirs_m > 0.5
+    asked_once = both.ours_m[far] / both.theirs_m[far]
+    shortest = both.ours_m[far] / np.minimum(both.theirs_m, both.along_m)[far]  # its own search misses shorter ways
+    shares = [float(np.mean(np.abs(ratio - 1) <= 0.02)) for ratio in (asked_once, shortest)]
+    said = (f"beyond a cell: {beyond}; within 2 % of Habitat's way: {shares[0]:.3f}, of the shortest that Habitat "
+            f"confirms: {shares[1]:.3f}; "
+            + "; ".join(str(np.percentile(r, [0, 1, 5, 50, 95, 99, 100]).round(4)) for r in (asked_once, shortest)))
+    print(said)
     assert max(beyond) <= 0.01, said
-    assert np.array_equal(np.isfinite(both.ours_m), np.isfinite(both.theirs_m)), said
-    assert np.median(ratio) == pytest.approx(1, abs=0.005), said
-    assert np.mean(np.abs(ratio - 1) <= 0.02) >= 0.95, said  # Habitat's are not always the shortest
-    assert ratio.max() <= 1.03, said
+    assert np.isfinite(both.ours_m).all() and np.isfinite(both.theirs_m).all(), said
+    assert shares[1] >= 0.98, said
+    assert asked_once.max() <= 1.03, said
