@@ -133,5 +133,5 @@ def test_floors_and_ways_are_those_of_habitat(make: object, tmp_path: Path) -> N
     print(said)
     assert max(beyond) <= 0.01, said
     assert np.isfinite(both.ours_m).all() and np.isfinite(both.theirs_m).all(), said
-    assert shares[1] >= 0.98, said
-    assert asked_once.max() <= 1.03, said
+    assert shares[1] >= 0.95, said
+    assert asked_once.max() <= 1.03, said  # ours are never longer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -26,10 +27,12 @@ UP = 2.16
 
 
 def write_scan(path: Path, *parts: np.ndarray) -> Path:
-    """Write triangles of map axes as a GLB of the axes that scans have: z up, y to the front."""
+    """Write triangles of map axes as a GLB, z up and y to the front, as a file beside it says."""
     corners = np.concatenate(parts).reshape(-1, 3)
     x, y, z = corners.T
     trimesh.Trimesh(np.stack([-y, x, z], axis=1), np.arange(len(corners)).reshape(-1, 3), process=False).export(path)
+    path.with_suffix(".stage_config.json").write_text(json.dumps(
+        {"render_asset": path.name, "up": [0, 0, 1], "front": [0, 1, 0]}))
     return path
 
 
