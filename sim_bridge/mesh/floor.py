@@ -63,7 +63,7 @@ class Floor:
         if not len(z):
             return levels
         step = np.floor((z - z.min()) / _LEVEL_M).astype(np.int64)
-        count = np.convolve(np.bincount(step), np.ones(3), "same")
+        count = np.convolve(np.bincount(step, minlength=3), np.ones(3), "same")
         while count.max() * CELL_M ** 2 >= MIN_AREA_M2:
             peak = int(count.argmax())
             here = z[np.abs(step - peak) <= 1]

@@ -50,9 +50,9 @@ class Paths:
         chain = self._nodes(*nodes)
         points = np.concatenate([[a], self._floor.middles(chain), [b]])
         places = np.array([self._place(a), *chain, self._place(b)], np.int64)
-        for end, place in ((0, places[0]), (-1, places[-1])):
-            if place != NONE:
-                points[end, 2] = cells.height(self._floor.ground, place, points[end, 0], points[end, 1])
+        for end, inner in ((0, 1), (-1, -2)):  # a way lies on the floor, also where its end was given over it
+            points[end, 2] = (points[inner, 2] if places[end] == NONE
+                              else cells.height(self._floor.ground, places[end], points[end, 0], points[end, 1]))
         kept = _pulled(self._floor.ground, points, places, self._floor.radius_m - SLACK_M)
         return [(float(x), float(y), float(z)) for x, y, z in points[kept]]
 

@@ -107,6 +107,17 @@ def test_an_end_inside_something_is_the_floor_before_it() -> None:
     assert PATHS.geodesic((0.5, 0.5, 0.0), (3.3, 3.0, 0.0)) == math.inf  # in the middle of a large box
 
 
+def test_a_target_over_the_floor_is_no_farther() -> None:
+    ways = [PATHS.geodesic((0.5, 0.5, 0.0), (1.5, 1.05, height)) for height in (0.0, 0.6)]
+    assert ways[0] == ways[1]
+
+
+def test_levels_of_a_floor_that_is_not_even() -> None:
+    floor = floor_of(slab(0, 0, 4, 4, 0), slab(4, 0, 8, 4, 0.12))
+    assert len(floor.levels) == 1
+    assert floor.levels[0].area_m2 == pytest.approx(7.64 * 3.64, rel=0.06)
+
+
 def test_storeys_are_found_and_joined_by_stairs() -> None:
     assert [level.height_m for level in STOREYS.levels] == pytest.approx([0.0, 2.16], abs=1e-3)
     below, above = (6.0, 1.0, 0.0), (6.0, 1.0, 2.16)
