@@ -14,13 +14,19 @@ def _house() -> Simulator:
     return HouseSimulator()
 
 
+def _mesh() -> Simulator:
+    from sim_bridge.mesh.simulator import MeshSimulator
+
+    return MeshSimulator()
+
+
 def _toy() -> Simulator:
     from sim_bridge.toy import GridWorld
 
     return GridWorld()
 
 
-SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "toy": _toy}
+SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "mesh": _mesh, "toy": _toy}
 
 
 def open_simulator(scene: str) -> Simulator:

@@ -86,6 +86,10 @@ class UnknownScene(SimulatorError):
     code = ErrorCode.UNKNOWN_SCENE
 
 
+class NoFloor(SimulatorError):
+    """A scene has no floor that the robot could stand on."""
+
+
 class StorageError(EqaError):
     """Memory or a bag could not be written or read."""
 

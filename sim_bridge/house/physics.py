@@ -19,11 +19,11 @@ from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.geometry import wrap
 from sim_bridge.house.scene import House, Opening, Part, Thing
 from sim_bridge.simulator import Robot
+from sim_bridge.walker import SUBSTEP_M, At, advance
 
 CELL_M = 0.025
 MARGIN_M = 0.30  # solid rim around the house
 STEP_OVER_M = 0.02  # lower things do not stop a wheel
-SUBSTEP_M = 0.01
 SLACK_M = 0.005  # paths may come this much closer than the radius: the grid is no finer
 PATH_CELLS = 2  # a node of the path graph every so many cells: 5 cm
 SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
@@ -112,23 +112,22 @@ class FreeSpace:
         return float(px[best]), float(py[best])
 
     def move(self, x: float, y: float, yaw: float, robot: Robot) -> Move:
-        """Drive robot.move_m along yaw in small steps; where something is in the way, slide along it."""
-        steps = max(1, round(robot.move_m / SUBSTEP_M))
-        hop = robot.move_m / steps
-        goal = (x + robot.move_m * math.cos(yaw), y + robot.move_m * math.sin(yaw))
-        driven = 0.0
-        for _ in range(steps):
-            nx, ny = self._slide(x, y, hop * math.cos(yaw), hop * math.sin(yaw), robot.radius_m)
-            driven += math.hypot(nx - x, ny - y)
-            if (nx, ny) == (x, y):
-                break
-            x, y = nx, ny
-        return Move(x, y, driven, math.hypot(goal[0] - x, goal[1] - y) > SUBSTEP_M / 2)
+        """Drive robot.move_m along yaw in small steps; where something is in the way, slide along it, or stop."""
+        moved = advance(lambda at, dx, dy: self.hop(at, dx, dy, robot), (x, y, 0.0), yaw, robot.move_m)
+        return Move(moved.at[0], moved.at[1], moved.metres, moved.collided)
+
+    def hop(self, at: At, dx: float, dy: float, robot: Robot) -> At:
+        """Return where a small step ends (see sim_bridge.walker.Hop)."""
+        x, y, height = at
+        if not robot.slide:
+            return (x + dx, y + dy, height) if self.clearance(x + dx, y + dy) >= robot.radius_m else at
+        return (*self._slide(x, y, dx, dy, robot.radius_m), height)
 
     def _slide(self, x: float, y: float, dx: float, dy: float, radius: float) -> Point:
         """Return where a hop ends: as asked, else without its part into the obstacle, else where it began."""
         if self.clearance(x + dx, y + dy) >= radius:
             return x + dx, y + dy
+        hop = min(SUBSTEP_M, math.hypot(dx, dy))
         gx, gy = self._uphill(x + dx, y + dy)
         into = dx * gx + dy * gy
         if into < 0:
@@ -136,7 +135,7 @@ class FreeSpace:
         lack = radius - float(self.clearance(x + dx, y + dy))
         if lack > 0:
             dx, dy = dx + (lack + 1e-4) * gx, dy + (lack + 1e-4) * gy
-        small = math.hypot(dx, dy) < 0.15 * SUBSTEP_M or math.hypot(dx, dy) > 1.5 * SUBSTEP_M
+        small = math.hypot(dx, dy) < 0.15 * hop or math.hypot(dx, dy) > 1.5 * hop
         return (x, y) if small or self.clearance(x + dx, y + dy) < radius else (x + dx, y + dy)
 
     def _uphill(self, x: float, y: float) -> Point:

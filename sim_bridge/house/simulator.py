@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
-from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types import Label
 from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
-from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, intrinsics_of, surfaces
+from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, Thing
-from sim_bridge.simulator import MAX_LOOK_DEG, VERBS, Camera, Episode, Handled, Robot, Step, height_of
+from sim_bridge.simulator import VERBS, Camera, Episode, Handled, Robot, height_of
+from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
 SEEDS = 2000
@@ -111,40 +111,15 @@ def seed_of(scene: str) -> int:
     return int(text)
 
 
-class HouseSimulator:
-    """One robot in one house at a time. Implements sim_bridge.simulator.Handling."""
+class HouseSimulator(Walker):
+    """One robot in one house at a time. Implements sim_bridge.simulator.Handling and Driving."""
 
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
         """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
+        super().__init__()
         self._worlds = dict(worlds or {})
         self._world: HouseWorld | None = None
-        self._robot = Robot()
-        self._stamp_ns = 0
-        self._step: Step | None = None
-        self._pose = Pose2(0.0, 0.0, 0.0)
-        self._look_deg = 0.0
         self._held: Thing | None = None
-
-    def reset(self, episode: Episode) -> Step:
-        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
-        place = self._worlds.get(episode.scene) or world(seed_of(episode.scene))
-        pose = episode.start or place.house.start
-        _check_start(place, pose, episode.robot)
-        self._world, self._robot, self._pose, self._look_deg = place, episode.robot, Pose2(*map(float, pose)), 0.0
-        self._held = None
-        self._stamp_ns += self._tick_ns()
-        self._step = Step(self._frame(), False, 0, 0.0)
-        return self._step
-
-    def act(self, action: Action) -> Step:
-        """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before a reset."""
-        step, action = self._now(), Action(action)
-        if action == Action.OBSERVE:
-            return replace(step, collided=False)
-        metres, collided = self._move(action)
-        self._stamp_ns += self._tick_ns()
-        self._step = Step(self._frame(), collided, step.steps + 1, step.metres + metres)
-        return self._step
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are; what the robot holds has the relation "held"."""
@@ -152,16 +127,6 @@ class HouseSimulator:
             return {}
         held = {} if self._held is None else {self._held.id: _label(self._world.house, self._held)}
         return {**self._world.labels, **held}
-
-    def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
-        """Put the robot somewhere at once. Raises BadPose, and SimulatorError before a reset."""
-        step = self._now()
-        assert self._world is not None
-        _check_start(self._world, pose, self._robot)
-        self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
-        self._stamp_ns += self._tick_ns()
-        self._step = Step(self._frame(), False, step.steps, step.metres)
-        return self._step
 
     def handle(self, verb: str, instance: int) -> Handled:
         """Pick, place, open, close or switch a thing in view and within reach. Raises SimulatorError."""
@@ -180,9 +145,7 @@ class HouseSimulator:
                 self._world, self._held = world, result.held
             else:
                 refused = "the robot is in its way"
-        self._stamp_ns += self._tick_ns()
-        self._step = Step(self._frame(), False, step.steps + 1, step.metres)
-        return Handled(not refused, refused, self._step)
+        return Handled(not refused, refused, self._shown(False, step.steps + 1, step.metres))
 
     def held(self) -> int:
         """Return the instance that the robot holds, 0 = none."""
@@ -210,11 +173,6 @@ class HouseSimulator:
         except KeyError:
             raise SimulatorError(f"there is no thing {instance} in this house") from None
 
-    def _now(self) -> Step:
-        if self._world is None or self._step is None:
-            raise SimulatorError("the simulator has no episode: call reset first")
-        return self._step
-
     def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         """Privileged, scorer only: shortest drivable distance in metres; inf when there is none (and to other floors:
         a house has one, at height 0)."""
@@ -230,37 +188,28 @@ class HouseSimulator:
 
     def close(self) -> None:
         """Forget the world; a second call does nothing."""
-        self._world, self._step, self._held = None, None, None
+        super().close()
+        self._world, self._held = None, None
 
-    def _tick_ns(self) -> int:
-        return max(1, round(self._robot.step_s * 1e9))
+    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+        place = self._worlds.get(episode.scene) or world(seed_of(episode.scene))
+        pose = episode.start or place.house.start
+        _check_start(place, pose, episode.robot)
+        self._world, self._held = place, None
+        return pose, 0.0
 
-    def _move(self, action: Action) -> tuple[float, bool]:
-        """Carry out a counted action; return metres driven and whether something was in the way."""
+    def _stand(self, pose: Pose2) -> float:
         assert self._world is not None
-        x, y, yaw = self._pose
-        if action == Action.MOVE_FORWARD:
-            move = self._world.space(self._robot).move(x, y, yaw, self._robot)
-            self._pose = Pose2(move.x, move.y, yaw)
-            return move.metres, move.collided
-        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
-        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
-        self._pose = Pose2(x, y, wrap(yaw + turn * self._robot.turn_rad))
-        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
-        return 0.0, False
+        _check_start(self._world, pose, self._robot)
+        return 0.0
 
-    def _mount(self) -> Transform:
-        camera = self._robot.camera
-        return camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
-
-    def _frame(self) -> Frame:
+    def _hop(self, at: At, dx: float, dy: float) -> At:
         assert self._world is not None
-        base, mount = self._pose.transform(), self._mount()
-        image = self._world.image(self._robot.camera, base.matrix() @ mount.matrix())
-        for array in image:
-            array.setflags(write=False)
-        intrinsics = intrinsics_of(self._robot.camera)
-        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics, base, mount, image.labels)
+        return self._world.space(self._robot).hop(at, dx, dy, self._robot)
+
+    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+        assert self._world is not None
+        return self._world.image(camera, map_from_camera)
 
 
 def _check_start(place: HouseWorld, pose: Pose2, robot: Robot) -> None:

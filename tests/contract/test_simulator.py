@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +20,11 @@ import pytest
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action
+from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Camera, Episode, Robot, Simulator
+from sim_bridge.simulator import Camera, Driving, Episode, Robot, Simulator
 from sim_bridge.toy import GridWorld
 from tests.unit.house_fixture import two_rooms
 
@@ -33,8 +40,21 @@ class Bench(NamedTuple):
     inside: Pose2
 
 
+@cache
+def scans() -> Path:
+    """Return a folder with the two rooms as a scan, which is there until this process ends."""
+    folder = Path(mkdtemp())
+    atexit.register(rmtree, folder)
+    export_glb(two_rooms(), folder / "rooms.glb")
+    (folder / "rooms.stage_config.json").write_text(
+        '{"render_asset": "rooms.glb", "up": [0, 1, 0], "front": [0, 0, -1]}')
+    return folder
+
+
 BENCHES = {"house": Bench(lambda: HouseSimulator({"test": HouseWorld(two_rooms())}), "test",
                           Pose2(1.6, 1.5, 0.0), Pose2(0.5, 2.6, 0.0)),
+           "mesh": Bench(lambda: MeshSimulator(scans()), "mesh:rooms.glb",
+                         Pose2(2.0, -2.5, 0.0), Pose2(2.6, -0.5, 0.0)),
            "toy": Bench(GridWorld, "toy:room", Pose2(1.25, 2.75, 0.0), Pose2(3.75, 2.25, 0.0))}
 
 
@@ -201,3 +221,78 @@ def test_a_generated_house_opens_by_name() -> None:
 def test_a_broader_robot_needs_more_room(bench: Bench, sim: Simulator) -> None:
     with pytest.raises(BadPose):
         sim.reset(replace(episode(bench), robot=replace(SMALL, radius_m=3.0)))
+
+
+@pytest.fixture
+def driving(bench: Bench, sim: Simulator) -> Driving:
+    if not isinstance(sim, Driving):
+        pytest.skip(f"{bench.scene} takes no velocities")
+    sim.reset(episode(bench))
+    return sim
+
+
+@pytest.mark.parametrize(("forward", "turn"), [(0.3, 0.0), (0.3, 0.4), (0.2, -0.9), (-0.2, 0.3), (0.0, 1.0)])
+def test_a_drive_is_the_same_in_pieces(bench: Bench, driving: Driving, forward: float, turn: float) -> None:
+    whole = driving.drive(forward, turn, 1.0)
+    driving.reset(episode(bench))
+    pieces = [driving.drive(forward, turn, 0.05) for _ in range(20)]
+    assert pieces[-1].map_from_base.xyz == pytest.approx(whole.map_from_base.xyz, abs=1e-3)
+    assert pieces[-1].map_from_base.xyzw == pytest.approx(whole.map_from_base.xyzw, abs=1e-6)
+    assert (pieces[-1].metres, whole.metres) == (pytest.approx(abs(forward), abs=1e-3),) * 2
+    assert not whole.collided and not any(piece.collided for piece in pieces)
+
+
+def test_an_arc_ends_where_the_circle_is(bench: Bench, driving: Driving) -> None:
+    x, y, _ = driving.drive(0.3, 0.6, 1.0).map_from_base.xyz
+    assert x == pytest.approx(bench.start.x + 0.5 * math.sin(0.6), abs=1e-3)
+    assert y == pytest.approx(bench.start.y + 0.5 * (1 - math.cos(0.6)), abs=1e-3)
+
+
+def test_a_drive_takes_its_time_and_shows_when_observed(driving: Driving) -> None:
+    before = driving.act(Action.OBSERVE)
+    driven = driving.drive(0.2, 0.0, 0.35)
+    after = driving.act(Action.OBSERVE)
+    assert driven.stamp_ns - before.frame.stamp_ns == 350_000_000
+    assert (after.frame.stamp_ns, after.frame.map_from_base) == (driven.stamp_ns, driven.map_from_base)
+    assert (after.steps, after.metres, driven.metres) == (before.steps, driven.metres, pytest.approx(0.07, abs=1e-3))
+    assert not np.array_equal(after.frame.depth_m, before.frame.depth_m)
+    assert driving.act(Action.TURN_LEFT).steps == 1
+
+
+@pytest.mark.parametrize("slide", [True, False])
+def test_a_drive_into_something_stops_or_slides(bench: Bench, sim: Simulator, slide: bool) -> None:
+    if not isinstance(sim, Driving):
+        pytest.skip(f"{bench.scene} takes no velocities")
+    sim.reset(replace(episode(bench), robot=replace(SMALL, slide=slide)))
+    drives = [sim.drive(0.5, 0.0, 0.1) for _ in range(400)]
+    assert not drives[0].collided and drives[-1].collided
+    assert drives[-1].metres < 0.5 * 40
+    assert drives[-1].stamp_ns - drives[0].stamp_ns == 399 * 100_000_000
+    if not slide:
+        assert drives[-1].map_from_base.xyz[1] == pytest.approx(bench.start.y, abs=1e-6)
+        assert sim.drive(0.0, 1.0, 0.5).map_from_base.xyzw != drives[-1].map_from_base.xyzw  # it can still turn
+
+
+@pytest.mark.parametrize("bad", [(math.nan, 0.0, 0.1), (0.1, math.inf, 0.1), (0.1, 0.0, math.nan), (0.1, 0.0, -0.1)])
+def test_a_bad_drive_is_refused(driving: Driving, bad: tuple[float, float, float]) -> None:
+    with pytest.raises(SimulatorError, match=r"\d"):
+        driving.drive(*bad)
+    assert driving.drive(0.0, 0.0, 0.0).metres == 0.0
+
+
+def test_driving_before_reset_fails_clearly(bench: Bench, sim: Simulator) -> None:
+    if not isinstance(sim, Driving):
+        pytest.skip(f"{bench.scene} takes no velocities")
+    with pytest.raises(SimulatorError, match="reset"):
+        sim.drive(0.1, 0.0, 0.1)
+
+
+def test_a_robot_that_does_not_slide_stops(bench: Bench, sim: Simulator) -> None:
+    if not isinstance(sim, Driving):
+        pytest.skip(f"{bench.scene} knows only sliding")
+    sim.reset(replace(episode(bench, bench.start._replace(yaw=0.6)), robot=replace(SMALL, slide=False)))
+    steps = [sim.act(Action.MOVE_FORWARD) for _ in range(40)]
+    ends = [step.frame.pose for step in steps]
+    assert steps[-1].collided and ends[-1] == ends[-2]
+    along = math.atan2(ends[-1].y - bench.start.y, ends[-1].x - bench.start.x)
+    assert along == pytest.approx(0.6, abs=1e-6)

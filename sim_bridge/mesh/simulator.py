@@ -1,0 +1,157 @@
+"""A scanned scene as a Simulator: scenes "mesh:PLACE" (what a PLACE is: sim_bridge.scans.find_scan)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Label
+from sim_bridge.house.render import Image
+from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, Floor
+from sim_bridge.mesh.load import TriangleScene, load_mesh
+from sim_bridge.mesh.look import MeshRenderer
+from sim_bridge.mesh.paths import Paths
+from sim_bridge.scans import Scan, find_scan
+from sim_bridge.simulator import Camera, Episode, Point, Robot
+from sim_bridge.walker import At, Walker
+
+PREFIX = "mesh:"
+_KEPT = 3  # scenes stay in memory
+
+
+class MeshWorld:
+    """A scan with what is derived from it, each part made when first asked for."""
+
+    def __init__(self, scene: TriangleScene) -> None:
+        self.scene = scene
+        self._ways: dict[tuple[float, ...], tuple[Floor, Paths]] = {}
+
+    @cached_property
+    def renderer(self) -> MeshRenderer:
+        """What draws it."""
+        return MeshRenderer(self.scene)
+
+    def floor(self, robot: Robot) -> Floor:
+        """Return where robots of this body can be. Raises what Floor raises."""
+        return self._of(robot)[0]
+
+    def paths(self, robot: Robot) -> Paths:
+        """Return the shortest ways of robots of this body. Raises what Floor raises."""
+        return self._of(robot)[1]
+
+    def _of(self, robot: Robot) -> tuple[Floor, Paths]:
+        body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
+        if body not in self._ways:
+            floor = Floor(self.scene.vertices, self.scene.faces, robot)
+            self._ways[body] = floor, Paths(floor)
+        return self._ways[body]
+
+
+@lru_cache(maxsize=_KEPT)
+def _loaded(scan: Scan, changed_ns: int) -> MeshWorld:
+    return MeshWorld(load_mesh(scan))
+
+
+def world(scan: Scan) -> MeshWorld:
+    """Return the world of a scan, kept for the next episode until its file changes. Raises what load_mesh raises."""
+    return _loaded(scan, scan.glb.stat().st_mtime_ns if scan.glb else 0)
+
+
+class MeshSimulator(Walker):
+    """One robot in one scan at a time. Implements sim_bridge.simulator.Driving."""
+
+    def __init__(self, scenes: Path | None = None) -> None:
+        """scenes: the folder of scans, None for that of the environment."""
+        super().__init__()
+        self._scenes = scenes
+        self._world: MeshWorld | None = None
+        self._start_height_m = 0.0
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are; empty where the scan has none."""
+        return {} if self._world is None else self._world.scene.labels
+
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres over all storeys; inf when there is none.
+
+        A point without a height lies on the floor that the episode began on.
+        """
+        return self._paths().geodesic(self._on_floor(a), self._on_floor(b))
+
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Privileged, scorer and generator only: the corners of the shortest drivable way on one floor."""
+        ends = self._on_floor(a), self._on_floor(b)
+        if not abs(ends[0][2] - ends[1][2]) < STOREY_M:
+            return []
+        return [(x, y) for x, y, _ in self._paths().shortest(*ends)]
+
+    def close(self) -> None:
+        """Forget the world; a second call does nothing."""
+        super().close()
+        self._world = None
+
+    def _on_floor(self, point: Point) -> At:
+        return point[0], point[1], point[2] if len(point) > 2 else self._start_height_m
+
+    def _now_in(self) -> MeshWorld:
+        if self._world is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        return self._world
+
+    def _paths(self) -> Paths:
+        return self._now_in().paths(self._robot)
+
+    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+        if not episode.scene.startswith(PREFIX):
+            raise UnknownScene(f"unknown scene {episode.scene!r}: known are {PREFIX}<data set>/<scene> and {PREFIX}"
+                               "<path of a GLB, OBJ or PLY file>")
+        place = world(find_scan(episode.scene.removeprefix(PREFIX), self._scenes))
+        floor = place.floor(episode.robot)
+        pose, height = _start(floor, episode)
+        self._world, self._start_height_m = place, height
+        return pose, height
+
+    def _stand(self, pose: Pose2) -> float:
+        return _checked(self._now_in().floor(self._robot), pose, self._height_m)
+
+    def _hop(self, at: At, dx: float, dy: float) -> At:
+        return self._now_in().floor(self._robot).hop(at, dx, dy, self._robot.slide)
+
+    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+        return self._now_in().renderer.image(camera, map_from_camera)
+
+
+def _start(floor: Floor, episode: Episode) -> tuple[Pose2, float]:
+    """Return where an episode begins and how high its floor is. Raises BadPose."""
+    if episode.start is not None:
+        return episode.start, _checked(floor, episode.start, episode.start_height_m)
+    at = floor.start(episode.seed)
+    if at is None:
+        raise BadPose(f"{episode.scene} has no start: {_nowhere(floor)}")
+    yaw = float(np.random.default_rng((episode.seed, 1)).uniform(-math.pi, math.pi))
+    return Pose2(at[0], at[1], yaw), floor.height(*at)
+
+
+def _checked(floor: Floor, pose: Pose2, height_m: float) -> float:
+    """Return the height of the floor at a pose. Raises BadPose, naming the nearest free pose."""
+    finite = all(map(math.isfinite, (*pose, height_m)))
+    if finite and floor.free(pose.x, pose.y, height_m):
+        return floor.height(pose.x, pose.y, height_m)
+    near = floor.nearest_free(pose.x, pose.y, height_m) if finite else floor.start(0)
+    what = (f"({pose.x:.2f}, {pose.y:.2f}, {pose.yaw:.2f}) at height {height_m:.2f}" if finite
+            else f"{tuple(pose)} at height {height_m}")
+    why = "inside something solid, too near to it, or off the floor" if finite else "not finite"
+    remedy = (_nowhere(floor) if near is None else f"on the floor at height {near[2]:.2f} the nearest free pose is "
+              f"({near[0]:.2f}, {near[1]:.2f}, {pose.yaw if math.isfinite(pose.yaw) else 0.0:.2f})")
+    raise BadPose(f"start pose {what} is {why}: {remedy}")
+
+
+def _nowhere(floor: Floor) -> str:
+    return (f"a robot of radius {floor.radius_m:g} m fits nowhere: no joined floor leaves its middle "
+            f"{MIN_AREA_M2:g} m2")

@@ -1,0 +1,176 @@
+"""The bookkeeping of a robot that is simulated in this process: where it is, looks, what it counted, and its clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import SimulatorError
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types import Action, Frame
+from sim_bridge.house.render import Image, intrinsics_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step
+
+SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
+
+At = tuple[float, float, float]  # x, y, height of the floor; metres, map frame
+Hop = Callable[[At, float, float], At]  # (from, dx, dy) -> where it ends: as asked, beside what is in the way, or here
+
+
+class Moved(NamedTuple):
+    """Where a straight drive ended, metres driven, and whether something was in the way."""
+
+    at: At
+    metres: float
+    collided: bool
+
+
+def advance(hop: Hop, at: At, yaw: float, metres: float) -> Moved:
+    """Drive so far along yaw in small hops, until one leads nowhere."""
+    hops = max(1, round(metres / SUBSTEP_M))
+    length = metres / hops
+    goal = (at[0] + metres * math.cos(yaw), at[1] + metres * math.sin(yaw))
+    driven = 0.0
+    for _ in range(hops):
+        there = hop(at, length * math.cos(yaw), length * math.sin(yaw))
+        driven += math.hypot(there[0] - at[0], there[1] - at[1])
+        if there[:2] == at[:2]:
+            break
+        at = there
+    return Moved(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > SUBSTEP_M / 2)
+
+
+class Walker:
+    """One robot in one world at a time. Implements sim_bridge.simulator.Driving but for what only a world knows.
+
+    A world adds labels, geodesic and shortest_path, and the four methods at the end.
+    """
+
+    def __init__(self) -> None:
+        self._robot = Robot()
+        self._stamp_ns = 0
+        self._step: Step | None = None
+        self._driven = False  # since the last picture: it shows where the robot was
+        self._pose = Pose2(0.0, 0.0, 0.0)
+        self._height_m = 0.0
+        self._look_deg = 0.0
+
+    def reset(self, episode: Episode) -> Step:
+        """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
+        pose, self._height_m = self._enter(episode)
+        self._robot, self._pose, self._look_deg = episode.robot, Pose2(*map(float, pose)), 0.0
+        return self._shown(False, 0, 0.0)
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE returns the last frame uncounted. Raises SimulatorError before a reset."""
+        step, action = self._now(), Action(action)
+        if action == Action.OBSERVE:
+            return replace(step, collided=False)
+        metres, collided = self._carry_out(action)
+        return self._shown(collided, step.steps + 1, step.metres + metres)
+
+    def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
+        """Put the robot somewhere at once. Raises BadPose, and SimulatorError before a reset."""
+        step = self._now()
+        self._height_m = self._stand(pose)
+        self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
+        return self._shown(False, step.steps, step.metres)
+
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+        """Keep these velocities for so long, on arcs; nothing is rendered until the next OBSERVE.
+
+        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        """
+        if self._step is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
+            raise SimulatorError(f"cannot drive {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: "
+                                 "finite velocities and a time of 0 or more are needed")
+        metres, collided = self._along_arc(forward_m_s * seconds, turn_rad_s * seconds)
+        self._stamp_ns += round(seconds * 1e9)
+        self._step = replace(self._step, metres=self._step.metres + metres)
+        self._driven = True
+        return Driven(self._stamp_ns, self._pose.transform(self._height_m), collided, self._step.metres)
+
+    def close(self) -> None:
+        """Forget the episode; a second call does nothing."""
+        self._step = None
+
+    def _along_arc(self, metres: float, turn_rad: float) -> tuple[float, bool]:
+        """Drive an arc of this length (backwards: negative) and turn; return metres driven and whether it was shut."""
+        pieces = max(1, math.ceil(abs(metres) / SUBSTEP_M), math.ceil(abs(turn_rad) / SUBSTEP_RAD))
+        half = turn_rad / pieces / 2
+        chord = metres / pieces * (math.sin(half) / half if half else 1.0)
+        yaw, driven, lost = self._pose.yaw, 0.0, 0.0
+        at: At = (self._pose.x, self._pose.y, self._height_m)
+        for piece in range(pieces if chord else 0):
+            heading = yaw + (2 * piece + 1) * half
+            dx, dy = chord * math.cos(heading), chord * math.sin(heading)
+            there = self._hop(at, dx, dy)
+            driven += math.hypot(there[0] - at[0], there[1] - at[1])
+            lost += math.hypot(at[0] + dx - there[0], at[1] + dy - there[1])
+            if not turn_rad and there[:2] == at[:2]:
+                break
+            at = there
+        self._pose, self._height_m = Pose2(at[0], at[1], wrap(yaw + turn_rad)), at[2]
+        return driven, lost > min(SUBSTEP_M, abs(metres)) / 2
+
+    def _carry_out(self, action: Action) -> tuple[float, bool]:
+        """Do what an action says to the robot; return metres driven and whether something was in the way."""
+        x, y, yaw = self._pose
+        if action == Action.MOVE_FORWARD:
+            (x, y, self._height_m), metres, collided = advance(self._hop, (x, y, self._height_m), yaw,
+                                                               self._robot.move_m)
+            self._pose = Pose2(x, y, yaw)
+            return metres, collided
+        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
+        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
+        self._pose = Pose2(x, y, wrap(yaw + turn * self._robot.turn_rad))
+        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
+        return 0.0, False
+
+    def _now(self) -> Step:
+        """Return the last step; after a drive with a new picture. Raises SimulatorError before a reset."""
+        if self._step is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        if self._driven:
+            self._step, self._driven = replace(self._step, frame=self._frame()), False
+        return self._step
+
+    def _shown(self, collided: bool, steps: int, metres: float) -> Step:
+        """Let the time of one action pass and look."""
+        self._stamp_ns += max(1, round(self._robot.step_s * 1e9))
+        self._step, self._driven = Step(self._frame(), collided, steps, metres), False
+        return self._step
+
+    def _frame(self) -> Frame:
+        camera = self._robot.camera
+        base = self._pose.transform(self._height_m)
+        mount: Transform = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+        image = self._image(camera, base.matrix() @ mount.matrix())
+        for array in image:
+            array.setflags(write=False)
+        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics_of(camera), base, mount, image.labels)
+
+    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+        """Open the world of an episode; return the start and the height of its floor.
+
+        Raises UnknownScene or BadPose, and has then changed nothing.
+        """
+        raise NotImplementedError
+
+    def _stand(self, pose: Pose2) -> float:
+        """Return the height of the floor at a pose of this world. Raises BadPose where the robot cannot stand."""
+        raise NotImplementedError
+
+    def _hop(self, at: At, dx: float, dy: float) -> At:
+        """Return where a hop of a centimetre or less ends (see Hop); Robot.slide says whether it slides."""
+        raise NotImplementedError
+
+    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
+        raise NotImplementedError
