@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,11 +12,11 @@ from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Camera, Episode, Handling, Robot, Simulator, Step
+from sim_bridge.robots import ROBOTS
+from sim_bridge.simulator import Camera, Episode, Handling, Simulator, Step
 
-IMAGE_PX = 448  # EmbodiedEval: 448 x 448, field of view 90 degrees
-CAMERA = Camera(IMAGE_PX, IMAGE_PX, 90.0, tilt_down_deg=0.0)
-LOOK_DEG = 15.0  # of a simulator's look action
+ROBOT = ROBOTS["embodied-eval"]
+CAMERA = ROBOT.camera
 
 
 class Done(NamedTuple):
@@ -52,7 +53,7 @@ class SimulatedWorld:
         self._simulator: Simulator | None = None
         self._step: Step | None = None
         self._scene = ""
-        self._robot = Robot(look_deg=LOOK_DEG, camera=camera)
+        self._robot = replace(ROBOT, camera=camera)
 
     def begin(self, scene: str, pose: Pose2) -> Frame:
         """Begin anew in a scene. Raises UnknownScene, BadPose."""
@@ -67,7 +68,7 @@ class SimulatedWorld:
             self._step = simulator.place_robot(pose, look_deg)
             return self.see()
         self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot))
-        for _ in range(round(abs(look_deg) / LOOK_DEG)):
+        for _ in range(round(abs(look_deg) / ROBOT.look_deg)):
             self._step = simulator.act(Action.LOOK_UP if look_deg > 0 else Action.LOOK_DOWN)
         return self.see()
 
