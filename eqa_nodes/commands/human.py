@@ -11,6 +11,7 @@ from rich.console import Console
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.runner import Progress, run_benchmark
 from eqa_nodes.bench.samples import EM, Sample, check_runnable, opened_by
+from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import IMAGE, chosen_robot, image_size, run_folder
 from eqa_nodes.commands.em import cache_folder, source_finder
 from eqa_nodes.core.errors import ConfigError
@@ -39,7 +40,8 @@ def human(arguments: argparse.Namespace) -> int:
                       highlight=False, markup=False)
         summary = run_benchmark(samples, runner, out, _listener(console, runner), dataset=arguments.dataset,
                                 seed=arguments.seed, model="human", config=_config(arguments), blind=False,
-                                task=arguments.task)
+                                task=arguments.task, preflight=ScenePreflight() if arguments.task != EM
+                                else lambda sample: None)
         runner.farewell()
     console.print(f"{summary.asked} answered, {summary.resumed} before, {summary.failed} failed\nnext: eqa bench score "
                   f"{out}", soft_wrap=True, highlight=False, markup=False)
