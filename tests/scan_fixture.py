@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import trimesh
+
 from eqa_nodes.bench.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Label
@@ -27,10 +29,13 @@ QUESTION, ANSWER = "What color is the sofa?", "grey"
 
 
 def hm3d_folder(folder: Path) -> Path:
-    """Write the house where HM3D's downloader would leave the scene; both GLB files have plain textures."""
+    """Write the house where HM3D's downloader would leave the scene; both GLB files have plain textures, and z up."""
     home, name = folder / "hm3d" / "val" / SCENE, SCENE[6:]
     home.mkdir(parents=True)
     export_glb(world(SEED).house, home / f"{name}.glb")
+    scene: trimesh.Scene = trimesh.load(home / f"{name}.glb", force="scene")
+    scene.apply_transform(trimesh.transformations.rotation_matrix(math.pi / 2, (1, 0, 0)))
+    (home / f"{name}.glb").write_bytes(scene.export(file_type="glb"))
     (home / f"{name}.basis.glb").write_bytes((home / f"{name}.glb").read_bytes())
     return folder
 

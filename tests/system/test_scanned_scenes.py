@@ -33,6 +33,7 @@ from tests.vlm_server import Reply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
+pytestmark = pytest.mark.timeout(600)  # what opens scans may be compiled first
 DATA_SETS = {"openeqa": ["--split", "aeqa-41"], "express": [], "hm-eqa": []}
 
 
