@@ -48,7 +48,7 @@ def _run(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentP
                      help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
                           "(default: active)")
     _workers(p)
-    scene_options(p, dataset=True)
+    scene_options(p, "habitat")
     em = p.add_argument_group("task em")
     em.add_argument("--histories", type=Path, metavar="DIR",
                     help="holds each history under its name in the data set; house: made where it is not there")

@@ -26,6 +26,6 @@ def tasks(p: argparse.ArgumentParser) -> None:
     p.add_argument("--write", type=Path, metavar="DIR", help="write the tasks in EmbodiedEval's files, and do none")
     p.add_argument("--retry-failed", action="store_true", help="do failed tasks again")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    scene_options(p, dataset=True)
+    scene_options(p, "mesh")
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.tasks:run")

@@ -25,7 +25,7 @@ def human(p: argparse.ArgumentParser) -> None:
     p.add_argument("--max-steps", type=int, default=300,
                    help="atomic actions of a question, 0 = no limit (default: 300)")
     p.add_argument("--port", type=int, default=0, help="of the page, on 127.0.0.1 (default: any free one)")
-    scene_options(p, dataset=True)
+    scene_options(p, "habitat")
     em = p.add_argument_group("task em")
     em.add_argument("--histories", type=Path, metavar="DIR",
                     help="holds each history under its name in the data set; house: made where it is not there")

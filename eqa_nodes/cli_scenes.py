@@ -11,17 +11,17 @@ PLACES = ("house:7; habitat:PLACE or mesh:PLACE, a scan: DATASET/ID of the folde
 _VARIABLES = {"scans": "EQA_SCENES", "habitat_python": "EQA_HABITAT_PYTHON"}
 
 
-def scene_options(p: argparse.ArgumentParser, dataset: bool = False) -> None:
-    """Declare where scans lie and who opens them. dataset: also which simulator opens those of a data set."""
+def scene_options(p: argparse.ArgumentParser, simulator: str = "") -> None:
+    """Declare where scans lie and who opens them. simulator: the one that opens those of a data set by default."""
     group = p.add_argument_group("scans")
     group.add_argument("--scenes", dest="scans", type=Path, metavar="DIR",
                        help="folder of scanned scenes, as their downloaders leave it (default: EQA_SCENES)")
     group.add_argument("--habitat-python", type=Path, metavar="PATH",
                        help="a Python that has habitat_sim (default: EQA_HABITAT_PYTHON)")
-    if dataset:
-        group.add_argument("--simulator", choices=("habitat", "mesh"), default="habitat",
+    if simulator:
+        group.add_argument("--simulator", choices=("habitat", "mesh"), default=simulator,
                            help="what opens the scans of a data set: habitat, or mesh, which needs no Habitat "
-                                "(default: habitat)")
+                                "(default: %(default)s)")
 
 
 def robot_options(p: argparse._ActionsContainer, default: str = "default") -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import UnknownScene, unknown
 
 SCENES_VARIABLE = "EQA_SCENES"
-_FILES = (".glb", ".gltf", ".obj", ".ply")
+FILES = (".glb", ".gltf", ".obj", ".ply")
 _ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
 _SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")
 _NUMBER = re.compile(r"\d{5}-")  # HM3D's, before the id
@@ -113,7 +113,7 @@ KINDS: dict[str, _Kind] = {
         ("replicaCAD.scene_dataset_config.json",), f"{_DOWNLOAD} --uids replica_cad_dataset", composed=True),
 }
 _SUFFIXES: dict[str, tuple[str, ...]] = {
-    "glb": _FILES, "basis_glb": (".basis.glb",), "navmesh": (".basis.navmesh", ".navmesh", "_semantic.navmesh"),
+    "glb": FILES, "basis_glb": (".basis.glb",), "navmesh": (".basis.navmesh", ".navmesh", "_semantic.navmesh"),
     "semantic_glb": (".semantic.glb",), "semantic_txt": (".semantic.txt",), "semantic_ply": ("_semantic.ply",)}
 
 
@@ -125,7 +125,7 @@ def find_scan(place: str, folder: Path | None = None) -> Scan:
     if folder is None and os.environ.get(SCENES_VARIABLE):
         folder = Path(os.environ[SCENES_VARIABLE])
     try:
-        if place.endswith(_FILES):
+        if place.endswith(FILES):
             return _single(place, folder)
         return _published(place, folder)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
@@ -135,7 +135,7 @@ def find_scan(place: str, folder: Path | None = None) -> Scan:
 def obtain(place: str) -> str:
     """Return how a scene's data set is obtained, "" for a file."""
     kind = KINDS.get(place.partition("/")[0])
-    return "" if kind is None or place.endswith(_FILES) else kind.obtain
+    return "" if kind is None or place.endswith(FILES) else kind.obtain
 
 
 def fault_of(file: Path) -> str:
@@ -171,7 +171,7 @@ def _published(place: str, folder: Path | None) -> Scan:
     name, slash, scene = place.partition("/")
     if name not in KINDS or not slash:
         raise UnknownScene(f"{place!r} is no scene: {unknown('data set of scans', name, KINDS)}; or give the path of a "
-                           f"file ({', '.join(_FILES)})")
+                           f"file ({', '.join(FILES)})")
     if not _ID.fullmatch(scene):
         raise UnknownScene(f"{scene!r} is no id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
     kind = KINDS[name]
