@@ -147,9 +147,9 @@ def fault_of(file: Path) -> str:
         return f"{file} is the pointer of a file that Git LFS has not brought: git lfs pull in its folder"
     if file.suffix != ".glb":
         return "" if size else f"{file} is empty"
-    if len(head) < 12 or head[:4] != b"glTF":
+    if not head.startswith(b"glTF"):
         return f"{file} is no GLB file"
-    promised = int.from_bytes(head[8:12], "little")
+    promised = max(12, int.from_bytes(head[8:12], "little"))
     return f"{file} ends early: it has {size} of {promised} bytes; obtain it again" if size < promised else ""
 
 

@@ -120,6 +120,8 @@ def test_files_that_cannot_be_whole_are_told_by_their_first_bytes(tmp_path: Path
     assert fault_of(file) == ""
     file.write_bytes(file.read_bytes()[:-3])
     assert "it has 17 of 20 bytes" in fault_of(file)
+    file.write_bytes(b"glTF")
+    assert "ends early" in fault_of(file)
     file.write_bytes(b"PK\3\4")
     assert "is no GLB file" in fault_of(file)
     file.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
