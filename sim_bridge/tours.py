@@ -25,7 +25,7 @@ from eqa_nodes.bags.histories import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types import Action, Frame, Label
-from sim_bridge.registry import open_simulator
+from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step
 
@@ -82,7 +82,7 @@ class TourHistory(FramesAlone):
     """A tour as an episode history. Its frames have labels where the simulator knows them (privileged)."""
 
     def __init__(self, tour: Tour) -> None:
-        self.tour, self.name = tour, tour.scene.replace(":", "-")
+        self.tour, self.name = tour, file_name_of(tour.scene)
         self.dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:
