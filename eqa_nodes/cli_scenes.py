@@ -36,4 +36,6 @@ def set_environment(arguments: argparse.Namespace) -> None:
     """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
     for option, variable in _VARIABLES.items():
         if (path := getattr(arguments, option, None)) is not None:
-            os.environ[variable] = str(path.absolute())
+            path = path.expanduser()
+            command = option == "habitat_python" and path.name == str(path)  # of the PATH
+            os.environ[variable] = str(path if command else path.absolute())

@@ -111,12 +111,13 @@ class ScenePreflight:
 
 def habitat_there() -> None:
     """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
-    python = os.environ.get(PYTHON_VARIABLE) or sys.executable
+    python = os.path.expanduser(os.environ.get(PYTHON_VARIABLE) or sys.executable)
+    own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
     how = (f"name one that has it: --habitat-python PATH or {PYTHON_VARIABLE} (docs/habitat.md), or open scans without "
            "Habitat: --simulator mesh")
     try:
         code = subprocess.run([python, "-c", _LOOK], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=_LOOK_DEADLINE_S, check=False).returncode
+                              env=own, timeout=_LOOK_DEADLINE_S, check=False).returncode
     except subprocess.TimeoutExpired as error:
         raise SimulatorError(f"the Python {python} gave no answer within {_LOOK_DEADLINE_S:g} s: {how}") from error
     except (OSError, ValueError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,20 @@ def test_where_the_floor_comes_into_view() -> None:
     assert seen_from_m(level, 0.0) == pytest.approx(1.5 * math.sqrt(2))  # 45 degrees down, and that at the edge
     assert seen_from_m(Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=-50.0), 0.0) == math.inf
     assert map_settings(Robot(camera=Camera(512, 512, 90.0, tilt_down_deg=-50.0)))["blind_m"] == 5.0  # the map's range
+
+
+def test_the_command_line_says_where_scans_and_habitat_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EQA_SCENES", "EQA_HABITAT_PYTHON"):
+        monkeypatch.setenv(name, "before")
+    monkeypatch.chdir(tmp_path)
+    parsed(["ask", "?"])
+    assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("before", "before")
+    parsed(["ask", "?", "--scenes", "scans", "--habitat-python", "python3.9"])
+    assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == (str(tmp_path / "scans"), "python3.9")
+    for words in (["bench", "run"], ["bench", "human"], ["bench", "tasks"], ["history", "record", "mesh:x.glb", "out"],
+                  ["generate", "express", "--out", "out"]):
+        parsed([*words, "--scenes", "/data", "--habitat-python", "bin/python"])
+        assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("/data", str(tmp_path / "bin/python"))
+        monkeypatch.setenv("EQA_SCENES", "before")
+    defaults = {verb: parsed(["bench", verb]).simulator for verb in ("run", "human", "tasks")}
+    assert defaults == {"run": "habitat", "human": "habitat", "tasks": "mesh"}
