@@ -14,6 +14,7 @@ from eqa_nodes.cli_bench import bench, report
 from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
+from eqa_nodes.cli_scenes import PLACES, robot_options, scene_options, set_environment
 from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
@@ -67,7 +68,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
     chain.add_argument("--answerer",
                        help="label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
                             "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
-    chain.add_argument("--image", default="640x480", metavar="WxH", help="camera image in pixels (default: 640x480)")
+    robot_options(chain, "the data set's own, else default")
     chain.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
     detector_options(p)
     model_options(p)
@@ -89,7 +90,7 @@ def _demo(p: argparse.ArgumentParser) -> None:
 
 def _ask(p: argparse.ArgumentParser) -> None:
     p.add_argument("question", help="in plain English")
-    p.add_argument("--scene", default="house:1000", help="where (default: house:1000)")
+    p.add_argument("--scene", default="house:1000", help=f"where: {PLACES} (default: house:1000)")
     p.add_argument("--attach", action="store_true",
                    help="ask the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
     p.add_argument("--keep-memory", action="store_true",
@@ -102,6 +103,7 @@ def _ask(p: argparse.ArgumentParser) -> None:
     about.add_argument("--format", default="", help=FORMATS)
     views_options(about)
     bag_options(about)
+    scene_options(p)
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.ask:ask")
 
@@ -122,6 +124,7 @@ def parsed(argv: Sequence[str] | None = None) -> argparse.Namespace:
     arguments = parser().parse_args(argv)
     if hasattr(arguments, "answerer"):
         fill_in(arguments)
+    set_environment(arguments)
     return arguments
 
 

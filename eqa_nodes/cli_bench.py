@@ -11,6 +11,7 @@ from eqa_nodes.cli_embodied import tasks
 from eqa_nodes.cli_human import human
 from eqa_nodes.cli_perception import perception
 from eqa_nodes.cli_recordings import views_options
+from eqa_nodes.cli_scenes import scene_options
 from eqa_nodes.core import policies
 
 
@@ -47,6 +48,7 @@ def _run(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentP
                      help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
                           "(default: active)")
     _workers(p)
+    scene_options(p, "habitat")
     em = p.add_argument_group("task em")
     em.add_argument("--histories", type=Path, metavar="DIR",
                     help="holds each history under its name in the data set; house: made where it is not there")
@@ -65,6 +67,8 @@ def _workers(p: argparse.ArgumentParser) -> None:
                        help="of the cluster (default: RAY_ADDRESS, else one on this machine)")
     group.add_argument("--dry-run", action="store_true",
                        help="ask nothing: say what is missing, how many calls and tokens, and how long")
+    group.add_argument("--json", type=Path, metavar="FILE",
+                       help="with --dry-run: write there, for each question, which files of its scene are there")
     group.add_argument("--like", type=Path, metavar="RUN", help="with --dry-run: a run to estimate from")
     group.add_argument("--seconds-per-call", type=float, default=3.0, metavar="S",
                        help="with --dry-run: of a model's reply, where there is no --like (default: 3)")

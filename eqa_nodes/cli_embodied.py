@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_scenes import scene_options
 from eqa_nodes.commands.model import model_options
 
 
@@ -25,5 +26,6 @@ def tasks(p: argparse.ArgumentParser) -> None:
     p.add_argument("--write", type=Path, metavar="DIR", help="write the tasks in EmbodiedEval's files, and do none")
     p.add_argument("--retry-failed", action="store_true", help="do failed tasks again")
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    scene_options(p, "mesh")
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.tasks:run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_scenes import PLACES, scene_options
 from eqa_nodes.commands.model import model_options
 
 
@@ -25,7 +26,7 @@ def _make(p: argparse.ArgumentParser) -> None:
     p.description = ("Makes questions with answers in a simulator, with their whole history. The same line again goes "
                      "on after a kill, and pays for nothing twice; a larger --count adds to what is there.")
     p.add_argument("--scene", nargs="+", default=["house:3"], metavar="SCENE",
-                   help="of a simulator, taken in turn (default: house:3)")
+                   help=f"taken in turn: {PLACES} (default: house:3)")
     p.add_argument("--count", type=int, default=5, metavar="N", help="accepted questions (default: 5)")
     p.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder that is made")
     p.add_argument("--seed", type=int, default=0, help="decides ways and the seeds of models (default: 0)")
@@ -40,6 +41,7 @@ def _make(p: argparse.ArgumentParser) -> None:
     p.add_argument("--generator", choices=("label", "model"), default="",
                    help="label: the built-in house's own questions, privileged, no model; model: see below (default: "
                         "model where --model is given, else label)")
+    scene_options(p)
     model_options(p)
     model_options(p, "evaluator")
     p.set_defaults(run="eqa_nodes.commands.generate:make")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_scenes import robot_options, scene_options
+
 
 def human(p: argparse.ArgumentParser) -> None:
     """Declare the options of `eqa bench human`."""
@@ -19,10 +21,11 @@ def human(p: argparse.ArgumentParser) -> None:
     p.add_argument("--questions", type=int, default=20, metavar="N", help="how many, 0 = all (default: 20)")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
-    p.add_argument("--image", default="640x480", metavar="WxH", help="camera image in pixels (default: 640x480)")
+    robot_options(p, "the data set's own")
     p.add_argument("--max-steps", type=int, default=300,
                    help="atomic actions of a question, 0 = no limit (default: 300)")
     p.add_argument("--port", type=int, default=0, help="of the page, on 127.0.0.1 (default: any free one)")
+    scene_options(p, "habitat")
     em = p.add_argument_group("task em")
     em.add_argument("--histories", type=Path, metavar="DIR",
                     help="holds each history under its name in the data set; house: made where it is not there")

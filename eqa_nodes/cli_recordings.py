@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_scenes import PLACES, scene_options
 from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
 
@@ -27,13 +28,14 @@ def history(p: argparse.ArgumentParser) -> None:
         verb.add_argument("--format", default="", help=FORMATS)
         bag_options(verb)
     video.add_argument("out", type=Path, metavar="OUT.mp4", help="file that is made")
-    record.add_argument("scene", metavar="SCENE", help="of a simulator, such as house:7")
+    record.add_argument("scene", metavar="SCENE", help=PLACES)
     record.add_argument("--kind", default="openeqa",
                         help="openeqa: more than 10 m of curved way, a look round every metre, 1920x1080; express: 10 "
                              "to 100 atomic actions, 512x512; exploraqa: from 5 m on, 512x512 (default: openeqa)")
     record.add_argument("--seed", type=int, default=0, help="decides where it begins and ends (default: 0)")
     record.add_argument("--image", default="", metavar="WxH", help="camera image in pixels (default: of the kind)")
     record.add_argument("--min-metres", type=float, metavar="M", help="least length of the way (default: of the kind)")
+    scene_options(record)
     for verb in (export, record):
         verb.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
         verb.add_argument("out", type=Path, metavar="OUT", help="folder that is made")

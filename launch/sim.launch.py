@@ -24,6 +24,7 @@ from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
 from eqa_nodes.settings import detecting
+from sim_bridge.robots import ROBOTS
 
 ARGUMENTS = {
     "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"),
@@ -31,11 +32,12 @@ ARGUMENTS = {
     "policy": (DEFAULT, "exploration policy"),
     "answerer": ("label", "label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
                           "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY)"),
-    "image": ("640x480", "camera image, WIDTHxHEIGHT in pixels"),
+    "robot": ("default", "body, camera and steps: a name of sim_bridge/robots.py"),
+    "image": ("", "camera image, WIDTHxHEIGHT in pixels; empty: the robot's"),
     "folder": ("runs/launch", "where memory, bags and the parameters of this run go"),
     "namespace": ("", "namespace of all nodes"),
 }
-CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS)}
+CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS), "robot": sorted(ROBOTS)}
 STOP_S = "20"  # from SIGINT to SIGTERM: the recorder has a bag to end
 
 

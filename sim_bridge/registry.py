@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from eqa_nodes.core.errors import UnknownScene
@@ -42,6 +43,11 @@ def simulator_of(scene: str) -> str:
     """Return the prefix of a scene name, which says what opens it; "" where there is none."""
     prefix, colon, _ = scene.partition(":")
     return prefix if colon else ""
+
+
+def file_name_of(scene: str) -> str:
+    """Return a scene's name as a file or a folder may be called: "house-3"."""
+    return re.sub(r"[^\w.-]+", "-", scene)
 
 
 class SimulatorPool:

@@ -25,7 +25,8 @@ from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types import Action, Frame, Label
-from sim_bridge.registry import open_simulator
+from sim_bridge.registry import file_name_of, open_simulator
+from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step
 
 _BLIND = Camera(width=16, height=12, color=False)  # planning needs poses, not images
@@ -54,13 +55,15 @@ class Recipe:
     max_steps: int = 2000
 
 
+def _guide(name: str, height_m: float) -> Robot:
+    """Return a benchmark's robot in a body as wide as the built-in houses are furnished for: tours keep clear."""
+    return replace(ROBOTS[name], radius_m=ROBOTS[DEFAULT].radius_m, height_m=height_m)
+
+
 RECIPES: dict[str, Recipe] = {
-    "openeqa": Recipe(Robot(turn_deg=15.0, camera=Camera(1920, 1080, height_m=1.0, tilt_down_deg=0.0)),
-                      min_m=10.0, curved=1.1, scan_every_m=1.0),
-    "express": Recipe(Robot(height_m=1.55, camera=Camera(512, 512, height_m=1.5, tilt_down_deg=0.0)),
-                      min_steps=10, max_steps=100),
-    "exploraqa": Recipe(Robot(turn_deg=15.0, camera=Camera(512, 512, height_m=1.25, tilt_down_deg=0.0)), min_m=5.0,
-                        max_steps=500),
+    "openeqa": Recipe(_guide("openeqa", 1.3), min_m=10.0, curved=1.1, scan_every_m=1.0),
+    "express": Recipe(_guide("express", 1.55), min_steps=10, max_steps=100),
+    "exploraqa": Recipe(_guide("exploraqa", 1.3), min_m=5.0, max_steps=500),
 }
 
 
@@ -79,7 +82,7 @@ class TourHistory(FramesAlone):
     """A tour as an episode history. Its frames have labels where the simulator knows them (privileged)."""
 
     def __init__(self, tour: Tour) -> None:
-        self.tour, self.name = tour, tour.scene.replace(":", "-")
+        self.tour, self.name = tour, file_name_of(tour.scene)
         self.dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:

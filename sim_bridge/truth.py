@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eqa_nodes.core.geometry import Pose2
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode, Point
+from sim_bridge.robots import DEFAULT, ROBOTS
+from sim_bridge.simulator import Camera, Episode, Point, Robot
+
+_BLIND = Camera(width=16, height=12, color=False)  # measuring needs no images
 
 
 class Truth:
-    """Knows the scenes in simulators of its own. Raises UnknownScene."""
+    """Knows the scenes in simulators of its own. Raises UnknownScene.
 
-    def __init__(self) -> None:
-        self._pool = SimulatorPool()
+    robot: whose ways are measured, the run's. The last scene stays open: questions of one scene are best measured one
+    after the other.
+    """
+
+    def __init__(self, robot: Robot = ROBOTS[DEFAULT]) -> None:
+        self._pool, self._robot = SimulatorPool(), replace(robot, camera=_BLIND)
         self._scene = ""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
         """Return the shortest drivable distance in metres, inf where there is no way."""
         simulator = self._pool.get(scene)
         if scene != self._scene:
-            simulator.reset(Episode(scene))
+            simulator.reset(Episode(scene, robot=self._robot))
             self._scene = scene
         return simulator.geodesic(a, b)
 

@@ -138,11 +138,17 @@ def _house_navqa(options: _Options) -> list[Sample]:
     return house_navqa(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)
 
 
+def data_folder(folder: str | Path | None) -> Path | None:
+    """Return the folder of published data sets: as named, else EQA_DATA; None where neither says."""
+    chosen = folder or os.environ.get(DATA_VARIABLE)
+    return Path(chosen) if chosen else None
+
+
 def _folder(options: _Options, name: str) -> Path:
-    chosen = options.folder or os.environ.get(DATA_VARIABLE)
-    if not chosen:
+    chosen = data_folder(options.folder)
+    if chosen is None:
         raise ConfigError(f"the data set {name!r} is read from files: name their folder, or set {DATA_VARIABLE}")
-    return Path(chosen)
+    return chosen
 
 
 def _only(options: _Options, name: str, task: str, command: str) -> None:

@@ -17,6 +17,7 @@ from sim_bridge.registry import SIMULATORS, simulator_of
 from sim_bridge.simulator import Episode, Point, Robot
 
 _NO_LIMITS = Limits()
+SCANNED = ("habitat", "mesh")  # the simulators that open scans, the same ones
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
 EXPECTS = ("text", "position", "time", "duration", "yes-no")  # metadata "expects": the kind of answer (bench/navqa.py)
@@ -109,6 +110,12 @@ def check_runnable(samples: Iterable[Sample]) -> None:
         if sample.scene and sample.simulator not in SIMULATORS:
             raise ConfigError(f"question {sample.id!r} lies in the scene {sample.scene!r}, which no simulator opens: "
                               f"there are {', '.join(sorted(SIMULATORS))}")
+
+
+def opened_by(simulator: str, samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples with their scans opened by another simulator, "habitat" or "mesh"; other scenes stay."""
+    return [replace(s, scene=f"{simulator}:{s.scene.partition(':')[2]}") if s.simulator in SCANNED else s
+            for s in samples]
 
 
 def about_history(sample: Sample) -> Sample:

@@ -65,13 +65,19 @@ def score_run(out: Path, judge: Judge, facts: Facts | None = None, *, seed: int 
     if strangers:
         raise StorageError(f"{out} has predictions of questions that it did not ask: {', '.join(strangers[:3])}")
     asked = [s for s in samples if s.id in predictions]
-    questions = [question_score(s, predictions[s.id], judge, facts, out) for s in asked]
+    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out) for s in sorted(asked, key=_scene)}
+    questions = [scored[s.id] for s in asked]
     manifest = finish_manifest(out, judge=judge.name, judge_sha256=judge.version)
     scores = Scores(manifest.dataset, judge.name, judge.version, seed, _privileged(questions),
                     tuple(_rows(samples, questions, seed)), tuple(questions))
     write_json(out / SCORES, scores)
     _write_openeqa(out, predictions, questions)
     return scores
+
+
+def _scene(sample: Sample) -> str:
+    """Questions of one scene are scored one after the other, so that each scene is opened once."""
+    return sample.scene
 
 
 def read_scores(out: Path) -> Scores:

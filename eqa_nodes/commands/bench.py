@@ -20,6 +20,8 @@ from eqa_nodes.commands.bench_run import ask_questions
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.judge import judging
 from eqa_nodes.core.codec import write_bytes, write_json
+from eqa_nodes.settings import settings
+from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 
 TABLE_WIDTH = 150  # columns of a table that goes to a file
@@ -29,7 +31,7 @@ def demo(arguments: argparse.Namespace) -> int:
     """Run a few questions of the built-in houses, score them and write the report."""
     out = run_folder(arguments)
     arguments.dataset, arguments.data, arguments.split, arguments.retry_failed = "house", None, "test", False
-    arguments.task, arguments.dry_run = ACTIVE, False
+    arguments.task, arguments.dry_run, arguments.simulator = ACTIVE, False, "habitat"
     arguments.workers, arguments.engine = 1, "processes"
     code = ask_questions(arguments, out)
     _score(out, open_judge())
@@ -62,7 +64,9 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def _score(out: Path, judge: Judge) -> None:
-    with closing(Truth()) as truth:
+    nodes = read_manifest(out).config.get("nodes")
+    robot = settings("bridge", nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
+    with closing(Truth(robot)) as truth:
         scores = score_run(out, judge, truth)
     _print(rich_table(scores, read_manifest(out)))
 

@@ -23,14 +23,17 @@ from eqa_nodes.bench.preflight import (
     setting_problems,
 )
 from eqa_nodes.bench.runner import Engine, EpisodeRunner, InLine, run_with
-from eqa_nodes.bench.samples import EM, Sample
+from eqa_nodes.bench.samples import EM, Sample, opened_by
+from eqa_nodes.bench.scene_files import ScenePreflight, habitat_there
 from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.commands.em import benchmark_sources, open_history_runner
 from eqa_nodes.commands.run_bar import RunBar
+from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.from_history import Source
 from eqa_nodes.settings import settings
+from sim_bridge.registry import simulator_of
 
 SourceOf = Callable[[Sample], Source]
 
@@ -59,15 +62,22 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
     """Ask what `out` has no answer for, or only say what that would take (--dry-run). Returns the exit code."""
     console = Console()
     with console.status("choosing questions"):
-        samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
-                               limit=arguments.questions, seed=arguments.seed, task=arguments.task)
+        samples = opened_by(arguments.simulator, open_dataset(
+            arguments.dataset, folder=arguments.data, split=arguments.split, limit=arguments.questions,
+            seed=arguments.seed, task=arguments.task))
         source_of = benchmark_sources(arguments) if arguments.task == EM else None
-        problems = _problems(arguments, samples, source_of)
+        scenes = ScenePreflight(_labelled(arguments))
+        problems = _problems(arguments, samples, source_of, scenes)
     if not arguments.dry_run:
         refuse_if_hopeless(problems, len(samples))
     for problem in problems:
         console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
     if arguments.dry_run:
+        if arguments.task != EM and (counts := scenes.summary(samples)):
+            console.print(f"{arguments.dataset} {arguments.split}".rstrip() + f": {counts}", soft_wrap=True,
+                          highlight=False)
+        if arguments.json is not None:
+            write_json(arguments.json, scenes.rows(samples))
         _say_estimate(console, _estimate(arguments, samples))
         return 1 if problems else 0
     with RunBar(console, samples) as bar, ExitStack() as stack:
@@ -75,7 +85,7 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
         summary = run_with(engine, samples, out, bar.asked, dataset=arguments.dataset, seed=arguments.seed,
                            model=arguments.agent or arguments.answerer, config=_config(arguments, out),
                            task=arguments.task, retry_failed=arguments.retry_failed,
-                           preflight=source_of or (lambda sample: None))
+                           preflight=source_of or scenes)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
     if summary.spent:
@@ -85,12 +95,19 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
     return summary.exit_code
 
 
-def _problems(arguments: argparse.Namespace, samples: list[Sample], source_of: SourceOf | None) -> list[Problem]:
+def _problems(arguments: argparse.Namespace, samples: list[Sample], source_of: SourceOf | None,
+              scenes: ScenePreflight) -> list[Problem]:
     """Return what is missing, before anything is asked."""
-    scenes = scene_problems(samples, arguments.task)
-    scene = "" if scenes else samples[0].scene
-    return [*scenes, *setting_problems(_checks(arguments, scene), len(samples)),
-            *(history_problems(samples, source_of) if source_of is not None else [])]
+    unknown_kind = scene_problems(samples, arguments.task)
+    there = "" if unknown_kind else next((s.scene for s in samples if scenes.state(s.scene).error is None), "")
+    missing = history_problems(samples, source_of) if source_of is not None else scenes.problems(samples)
+    return [*unknown_kind, *setting_problems(_checks(arguments, there), len(samples)), *missing]
+
+
+def _labelled(arguments: argparse.Namespace) -> bool:
+    """Say whether answers are made from the simulator's labels."""
+    memory = settings("memory", parameters_of(arguments, Path()))
+    return bool(memory.labels and memory.labels_from == "simulator")
 
 
 def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]]:
@@ -100,6 +117,8 @@ def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]
     if answerer.model.backend == "openai":  # others may load weights
         checks.append(("answerer", lambda: make_answerer(answerer.answerer, answerer.model)))
     if arguments.task != EM:
+        if simulator_of(scene) == "habitat":
+            checks.append(("Habitat", habitat_there))
         if scene:
             checks.append(("simulator", lambda: _open_simulator(scene)))
         if arguments.through != "process":

@@ -20,7 +20,10 @@ from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
 from eqa_nodes.settings import Parameters, detecting, merged, settings
 from eqa_nodes.vlm.config import ModelConfig
+from sim_bridge.robots import map_settings, robot_of
 from sim_bridge.simulator import Robot
+
+IMAGE = "640x480"  # of tours of the built-in houses, where nobody says
 
 # The line from which an answer is enough belongs to the calibration of its probability; both of an answerer.
 STOPPING: Parameters = {"label": {"agent.calibration": "label", "agent.enough": 0.9}}
@@ -42,7 +45,7 @@ def robot_parameters(robot: Robot) -> Parameters:
         "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
         "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg,
                       "navigator.radius_m": robot.radius_m},
-        "mapper": {"map.robot_radius_m": robot.radius_m},
+        "mapper": {f"map.{name}": value for name, value in map_settings(robot).items()},
     }
 
 
@@ -58,7 +61,7 @@ def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
         "recorder": {"folder": str((folder / "bags").resolve())}}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(_robot(arguments.image)), stopping, own, from_file, chosen,
+    return merged(None, robot_parameters(chosen_robot(arguments)), stopping, own, from_file, chosen,
                   labels_of(arguments))
 
 
@@ -76,8 +79,17 @@ def image_size(image: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _robot(image: str) -> Robot:
-    robot, (width, height) = Robot(), image_size(image)
+def chosen_robot(arguments: argparse.Namespace) -> Robot:
+    """Return the robot of the options: named, else the data set's own, else the default; its image as they say."""
+    robot = robot_of(getattr(arguments, "robot", ""), getattr(arguments, "dataset", ""))
+    return with_image(robot, arguments.image)
+
+
+def with_image(robot: Robot, image: str) -> Robot:
+    """Return the robot with another size of its image; "": as it is. Raises ConfigError."""
+    if not image:
+        return robot
+    width, height = image_size(image)
     return replace(robot, camera=replace(robot.camera, width=width, height=height))
 
 

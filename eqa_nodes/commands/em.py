@@ -15,7 +15,7 @@ from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
-from eqa_nodes.commands.chain import image_size, parameters_of
+from eqa_nodes.commands.chain import IMAGE, image_size, parameters_of
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.from_history import Source, file_source, tour_source
@@ -79,7 +79,7 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
     answerer reads; what it opened once it keeps.
     """
-    return source_finder(arguments.histories, image_size(arguments.image), selection_of(arguments),
+    return source_finder(arguments.histories, image_size(arguments.image or IMAGE), selection_of(arguments),
                          detecting(parameters_of(arguments, Path())))
 
 

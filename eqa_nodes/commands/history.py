@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eqa_nodes.bags.episode_history import EpisodeHistory, survey
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.bag import remapping
-from eqa_nodes.commands.chain import image_size
+from eqa_nodes.commands.chain import with_image
 from eqa_nodes.commands.em import bag_options
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types import Frame
@@ -57,10 +57,7 @@ def record(arguments: argparse.Namespace) -> int:
     recipe = RECIPES.get(arguments.kind)
     if recipe is None:
         raise ConfigError(unknown("kind of tour", arguments.kind, RECIPES))
-    if arguments.image:
-        width, height = image_size(arguments.image)
-        camera = replace(recipe.robot.camera, width=width, height=height)
-        recipe = replace(recipe, robot=replace(recipe.robot, camera=camera))
+    recipe = replace(recipe, robot=with_image(recipe.robot, arguments.image))
     if arguments.min_metres is not None:
         recipe = replace(recipe, min_m=arguments.min_metres)
     tour = plan_tour(arguments.scene, recipe, arguments.seed)

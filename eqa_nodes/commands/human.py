@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import replace
 
 from rich.console import Console
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.runner import Progress, run_benchmark
-from eqa_nodes.bench.samples import EM, Sample, check_runnable
-from eqa_nodes.commands.chain import image_size, run_folder
+from eqa_nodes.bench.samples import EM, Sample, check_runnable, opened_by
+from eqa_nodes.bench.scene_files import ScenePreflight
+from eqa_nodes.commands.chain import IMAGE, chosen_robot, image_size, run_folder
 from eqa_nodes.commands.em import cache_folder, source_finder
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.history_views import Selection, open_views
@@ -21,7 +21,6 @@ from eqa_nodes.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
 from eqa_nodes.human.runner import PersonRunner
 from eqa_nodes.human.server import PageServer
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Robot
 
 
 def human(arguments: argparse.Namespace) -> int:
@@ -32,6 +31,7 @@ def human(arguments: argparse.Namespace) -> int:
     with console.status("choosing questions"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
                                limit=arguments.questions, seed=arguments.seed, task=arguments.task)
+        samples = opened_by(arguments.simulator, samples)
     with ExitStack() as stack:
         opener = _histories(arguments, console) if arguments.task == EM else _drives(arguments, samples, stack)
         runner = PersonRunner(desk, opener, len(samples))
@@ -40,7 +40,8 @@ def human(arguments: argparse.Namespace) -> int:
                       highlight=False, markup=False)
         summary = run_benchmark(samples, runner, out, _listener(console, runner), dataset=arguments.dataset,
                                 seed=arguments.seed, model="human", config=_config(arguments), blind=False,
-                                task=arguments.task)
+                                task=arguments.task, preflight=ScenePreflight() if arguments.task != EM
+                                else lambda sample: None)
         runner.farewell()
     console.print(f"{summary.asked} answered, {summary.resumed} before, {summary.failed} failed\nnext: eqa bench score "
                   f"{out}", soft_wrap=True, highlight=False, markup=False)
@@ -50,7 +51,7 @@ def human(arguments: argparse.Namespace) -> int:
 def _config(arguments: argparse.Namespace) -> dict[str, object]:
     """Return what decides what a person sees."""
     task = {"k": arguments.k} if arguments.task == EM else {"max_steps": arguments.max_steps}
-    return {"agent": "human", "image": arguments.image, **task}
+    return {"agent": "human", "image": arguments.image, "robot": arguments.robot, **task}
 
 
 def _listener(console: Console, runner: PersonRunner) -> Callable[[Progress], None]:
@@ -69,16 +70,14 @@ def _drives(arguments: argparse.Namespace, samples: list[Sample],
             stack: ExitStack) -> Callable[[Sample], PersonEpisode]:
     """Return what puts the robot into a question's scene. Raises ConfigError for scenes that no simulator here has."""
     check_runnable(samples)
-    (width, height), robot = image_size(arguments.image), Robot()
-    pool = stack.enter_context(closing(SimulatorPool()))
-    robot = replace(robot, camera=replace(robot.camera, width=width, height=height))
+    pool, robot = stack.enter_context(closing(SimulatorPool())), chosen_robot(arguments)
     return lambda sample: DriveEpisode(pool.get(sample.scene), sample, robot, arguments.max_steps)
 
 
 def _histories(arguments: argparse.Namespace, console: Console) -> Callable[[Sample], PersonEpisode]:
     """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
     selection = Selection("uniform", arguments.k)
-    source_of = source_finder(arguments.histories, image_size(arguments.image), selection)
+    source_of = source_finder(arguments.histories, image_size(arguments.image or IMAGE), selection)
     cache = cache_folder(arguments)
 
     def opened(sample: Sample) -> PersonEpisode:

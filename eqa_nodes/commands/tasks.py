@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from contextlib import closing
 from dataclasses import replace
 
@@ -10,16 +11,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.datasets import data_folder, open_dataset
 from eqa_nodes.bench.embodied.agents import make_agent
 from eqa_nodes.bench.embodied.runner import TaskRunner
-from eqa_nodes.bench.embodied.tasks import task_in, write_tasks
+from eqa_nodes.bench.embodied.tasks import check_doable, task_in, write_tasks
 from eqa_nodes.bench.embodied.world import SimulatedWorld
 from eqa_nodes.bench.runner import Progress, run_benchmark
-from eqa_nodes.bench.samples import TASKS, check_runnable
+from eqa_nodes.bench.samples import TASKS, Sample, check_runnable, opened_by
+from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.model import model_of
 from sim_bridge.registry import SIMULATORS
+from sim_bridge.scans import SCENES_VARIABLE
 
 RESULTS = "trajectories"  # in the run directory
 ORACLE = ("plan",)  # privileged: the oracle does what the generator planned
@@ -27,7 +30,9 @@ ORACLE = ("plan",)  # privileged: the oracle does what the generator planned
 
 def run(arguments: argparse.Namespace) -> int:
     """Do tasks, or write them."""
-    console = Console()
+    console, scenes = Console(), ScenePreflight()
+    if arguments.dataset == "embodied-eval" and arguments.scans is None and (data := data_folder(arguments.data)):
+        os.environ[SCENES_VARIABLE] = str(data.absolute())  # its scene files lie beside its tasks
     with console.status("choosing tasks"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,
                                limit=arguments.questions, seed=arguments.seed, task=TASKS)
@@ -35,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_tasks(arguments.write, [task_in(sample) for sample in samples])
         console.print(f"{len(samples)} tasks: {arguments.write / 'tasks' / 'tasks.json'}", soft_wrap=True)
         return 0
+    samples = opened_by(arguments.simulator, samples)
     check_runnable(sample for sample in samples if sample.simulator not in SIMULATORS)
     samples = [replace(sample, seed=arguments.seed) for sample in samples]
     out, model = run_folder(arguments), model_of(arguments)
@@ -43,6 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     config = {"agent": arguments.agent, "max_steps": arguments.max_steps, **asks}
     texts = {sample.id: sample.question for sample in samples}
     columns = BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+
+    def preflight(sample: Sample) -> None:
+        check_doable(sample)
+        scenes(sample)
+
     with Bar(*columns, console=console) as bar, closing(world):
         line = bar.add_task("", total=len(samples))
 
@@ -60,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
                             listener=lambda text: bar.update(line, description=text[:80]))
         summary = run_benchmark(samples, runner, out, ended, dataset=arguments.dataset, seed=arguments.seed,
                                 model=model.model if arguments.agent == "model" else arguments.agent, config=config,
-                                blind=False, retry_failed=arguments.retry_failed, task=TASKS)
+                                blind=False, retry_failed=arguments.retry_failed, task=TASKS,
+                                preflight=preflight)
     console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
                   f"next: eqa bench score {out}", soft_wrap=True)
     return summary.exit_code

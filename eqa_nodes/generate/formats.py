@@ -15,6 +15,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action
 from eqa_nodes.generate.values import Benchmark, Record, Way
+from sim_bridge.registry import file_name_of
 
 WayOf = Callable[[int], Way]  # a way by its number
 _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Action.TURN_RIGHT: "turn_right"}
@@ -51,7 +52,7 @@ def express_record(record: Record, way: Way) -> dict[str, Any]:
              for i, (action, pose) in enumerate(zip(way.actions, way.poses[1:], strict=True))}
     return {"episode_id": int(record.id), "trajectory_id": way.number,
             "scene_id": f"{way.scene.partition(':')[0]}/{way.scene}",
-            "episode_path": f"{way.number:04d}-{way.scene.replace(':', '-')}", "type": record.category,
+            "episode_path": f"{way.number:04d}-{file_name_of(way.scene)}", "type": record.category,
             "question": record.pair.question, "answer": record.pair.answer,
             "start_position": start["position"], "start_rotation": start["rotation"],
             "goal_position": goal["position"], "goal_rotation": goal["rotation"],

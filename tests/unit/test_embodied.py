@@ -31,6 +31,7 @@ from eqa_nodes.bench.embodied.tasks import (
     Point,
     Predicate,
     Task,
+    check_doable,
     read_tasks,
     record_of,
     sample_of,
@@ -40,7 +41,7 @@ from eqa_nodes.bench.embodied.tasks import (
 from eqa_nodes.bench.embodied.world import Done, SimulatedWorld
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.runner import run_benchmark
-from eqa_nodes.bench.samples import TASKS, check_runnable
+from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
@@ -64,14 +65,14 @@ class Plain:
         self.things: dict[int, dict[str, str]] = {9: {"state": "on", "relation": "on"}}
         self.taken, self.shut, self.frames = 0, shut, 0
 
-    def begin(self, scene: str, pose: Pose2) -> Frame:
+    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
         self.taken = 0
         return self.see()
 
-    def stand(self, pose: Pose2, look_deg: float) -> Frame:
+    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
         return self.see()
 
-    def way(self, a: tuple[float, float], b: tuple[float, float]) -> float:
+    def way(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         return math.inf if self.shut else math.dist(a, b)
 
     def handle(self, action: str, thing: int) -> Done:
@@ -124,9 +125,35 @@ def test_files_round_trip(tmp_path: Path) -> None:
 
 
 def test_a_scene_of_another_simulator_is_read_but_not_run() -> None:
-    sample = sample_of(replace(TASK, scene="scenes/AI2THOR/FloorPlan1.glb"))
+    sample = sample_of(replace(TASK, scene="unity:FloorPlan1"))
     with pytest.raises(ConfigError, match="no simulator opens"):
         check_runnable([sample])
+
+
+def test_a_scene_file_is_a_scan_that_unity_has_mirrored(tmp_path: Path) -> None:
+    going = replace(TASK, kind="Navigation", scene="mesh:scenes/HSSD/x.glb", options=(), expert=(),
+                    predicates=(Predicate("agent_at", point=3),), start=Pose2(1.0, -2.0, 2.5), start_height_m=3.0,
+                    points=tuple(p._replace(z=3.0) for p in TASK.points))
+    write_tasks(tmp_path, [going])
+    record = json.loads((tmp_path / "tasks" / "Navigation" / "0004.json").read_text())
+    assert record["scene_path"] == "scenes/HSSD/x.glb"
+    # The importer turns glTF's x, y, z into Unity's -x, y, z, and the map's x is glTF's -z, its y glTF's -x.
+    assert record["agent_position"] == [-2.0, 3.0, -1.0]
+    (back,) = read_tasks(tmp_path)
+    assert replace(back, start=going.start) == going and back.start == pytest.approx(going.start)
+    sample = sample_of(back)
+    assert (sample.scene, sample.start_height_m) == ("mesh:scenes/HSSD/x.glb", 3.0)
+    (other,) = opened_by("habitat", [sample])
+    assert task_in(other).scene == "habitat:scenes/HSSD/x.glb"
+    check_doable(sample)
+    taking = replace(going, predicates=(Predicate("grab", object=9), Predicate("agent_at", point=3)))
+    with pytest.raises(ConfigError, match="needs grab, and in the scan 'mesh:scenes/HSSD/x.glb' nothing can be"):
+        check_doable(sample_of(taking))
+    for outside in ("../x.glb", "/x.glb", "scenes/../../x.glb"):
+        record["scene_path"] = outside
+        (tmp_path / "tasks" / "Navigation" / "0004.json").write_text(json.dumps(record))
+        with pytest.raises(ConfigError, match="must lie in the data folder"):
+            read_tasks(tmp_path)
 
 
 @pytest.mark.parametrize(("changes", "why"), [
@@ -322,7 +349,7 @@ def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys
     assert "Succ. 100.0 [100.0, 100.0] %, GcS 100.0 %, SPL 100.0 % in steps, n 1" in capsys.readouterr().out
     assert main([*line, "--write", str(tmp_path / "again")]) == 0
     assert read_tasks(tmp_path / "again") == read_tasks(tmp_path)
-    write_tasks(tmp_path, [replace(TOY, scene="scenes/HSSD/x.glb")])
+    write_tasks(tmp_path, [replace(TOY, scene="unity:x")])
     assert main([*line, "--out", str(tmp_path / "other")]) == 2
     assert "no simulator opens" in capsys.readouterr().err
 

@@ -27,21 +27,26 @@ class NavigationGraph:
 
     def __init__(self, task: Task) -> None:
         self._places = {p.id: (p.x, p.y) for p in task.points}
+        self._heights = {p.id: p.z for p in task.points}
         self._bearings: dict[int, list[tuple[float, int]]] = {p.id: [] for p in task.points}
         for a, b in task.edges:
             for one, other in ((a, b), (b, a)):
                 (x, y), (u, v) = self._places[one], self._places[other]
                 self._bearings[one].append((math.atan2(v - y, u - x), other))
-        self.start = Standing(self.nearest(task.start.x, task.start.y), task.start.yaw)
+        self.start = Standing(self.nearest(task.start.x, task.start.y, task.start_height_m), task.start.yaw)
 
     @property
     def places(self) -> Mapping[int, tuple[float, float]]:
         """x, y of each point, metres, map frame."""
         return self._places
 
-    def nearest(self, x: float, y: float) -> int:
+    def nearest(self, x: float, y: float, z: float) -> int:
         """Return the point that is nearest to a place, the lowest id of several."""
-        return min(self._places, key=lambda i: (math.dist(self._places[i], (x, y)), i))
+        return min(self._places, key=lambda i: (math.dist(self.spot(i), (x, y, z)), i))
+
+    def spot(self, point: int) -> tuple[float, float, float]:
+        """Return x, y and the height of the floor of a point, metres."""
+        return (*self._places[point], self._heights[point])
 
     def pose(self, at: Standing) -> Pose2:
         """Return the pose of an agent that stands so."""

@@ -109,7 +109,7 @@ class _Episode:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
         self._at: Standing = self._graph.start
         self._so_far = Happened(self._graph.places, self._at.point)
-        self.outcome = Outcome(frames=[world.begin(task.scene, self._graph.pose(self._at))],
+        self.outcome = Outcome(frames=[world.begin(task.scene, *self._pose())],
                                poses=[self._graph.pose(self._at)])
         self._judge()
 
@@ -154,14 +154,19 @@ class _Episode:
         return SUCCESS
 
     def _move(self, text: str, to: Standing) -> str:
-        way = self._world.way(*(self._graph.places[at.point] for at in (self._at, to))) if text == FORWARD else 0.0
+        way = self._world.way(*(self._graph.spot(at.point) for at in (self._at, to))) if text == FORWARD else 0.0
         if not math.isfinite(way):
             return f"{FAILED}: something is in the way"
         self._at = to
-        self._world.stand(self._graph.pose(to), to.look_deg)
+        pose, height_m = self._pose()
+        self._world.stand(pose, to.look_deg, height_m)
         self.outcome.metres += way
         self._so_far.point = to.point
         return SUCCESS
+
+    def _pose(self) -> tuple[Pose2, float]:
+        """Return where the agent stands, and the height of the floor there."""
+        return self._graph.pose(self._at), self._graph.spot(self._at.point)[2]
 
     def _judge(self) -> None:
         self._so_far.passed.add(self._at.point)

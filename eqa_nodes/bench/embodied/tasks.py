@@ -10,22 +10,25 @@ published task files are not at hand; what no source names is this project's own
     expert_steps, expert   optional: how many steps it takes, and the texts of the options that do it
 
 Positions are Unity's: x right, y up, z forward, metres; agent_rotation: Euler angles in degrees, the second about the
-up axis, clockwise. A scene_path "house:7" is a built-in house; other scenes need a simulator that is not built in.
+up axis, clockwise. A scene_path "house:7" is a built-in house; a file (.glb) is a scan, which lies in the data folder.
+Unity mirrors the x axis of a GLB that it brings in, so positions in such a scene are turned by half a turn.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eqa_nodes.bench.readers.records import Record, load, questions
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import SCANNED, Sample
 from eqa_nodes.core.codec import decode, encode, write_json
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.geometry import Pose2, wrap
+from sim_bridge.registry import simulator_of
+from sim_bridge.scans import FILES
 from sim_bridge.simulator import VERBS
 
 KINDS = ("AttrQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
@@ -38,12 +41,16 @@ PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> what it is about; the
     "open": ("object",), "closed": ("object",), "switched_on": ("object",), "switched_off": ("object",)}
 
 
+_WITHOUT_THINGS = {"choose", "agent_at", "agent_pass", "looking_at"}  # true or not wherever one can stand and see
+
+
 class Point(NamedTuple):
-    """A place of the navigation graph; map frame, metres."""
+    """A place of the navigation graph; map frame, metres. z: height of its floor."""
 
     id: int
     x: float
     y: float
+    z: float = 0.0
 
 
 class Option(NamedTuple):
@@ -81,6 +88,7 @@ class Task:
     edges: tuple[tuple[int, int], ...]
     expert_steps: int | None = None
     expert: tuple[str, ...] = field(default_factory=tuple)
+    start_height_m: float = 0.0
 
 
 def read_tasks(folder: Path) -> list[Task]:
@@ -100,7 +108,8 @@ def _listed(entry: Record, folder: Path) -> Task:
 
 def task_of(record: Record, index: int, kind: str) -> Task:
     """Return one task out of its file. Raises ConfigError naming record and field."""
-    points, edges = _graph(record)
+    scene = _scene(record)
+    points, edges = _graph(record, _side(scene))
     options = tuple(_option(option) for option in record.records("options"))
     known, texts = {point.id for point in points}, [*MOVES, *(option.text for option in options)]
     if len(set(texts)) != len(texts):
@@ -108,17 +117,31 @@ def task_of(record: Record, index: int, kind: str) -> Task:
     predicates = tuple(_predicate(item, options, known) for item in record.records("predicates"))
     if not predicates:
         record.refuse("predicates", "is empty: nothing would say whether the task was done")
-    x, y, _ = _from_unity(record.numbers("agent_position", 3))
-    yaw = wrap(-math.radians(record.numbers("agent_rotation", 3)[1]))
-    scene = record.text("scene_path")
+    x, y, z = _from_unity(record.numbers("agent_position", 3), _side(scene))
+    yaw = _heading(record.numbers("agent_rotation", 3)[1], _side(scene))
     steps = record.count("expert_steps") if "expert_steps" in record else None
     return Task(index, kind, scene, record.text("task_text"), Pose2(x, y, yaw), options, predicates, points, edges,
-                steps, record.texts("expert"))
+                steps, record.texts("expert"), z)
 
 
-def _graph(record: Record) -> tuple[tuple[Point, ...], tuple[tuple[int, int], ...]]:
+def _scene(record: Record) -> str:
+    """Return the name of the scene; a file gets the prefix of the simulator that opens it."""
+    scene = record.text("scene_path")
+    if simulator_of(scene) or not scene.endswith(FILES):
+        return scene
+    if Path(scene).is_absolute() or ".." in Path(scene).parts:
+        record.refuse("scene_path", f"must lie in the data folder, got {scene!r:.60}")
+    return f"mesh:{scene}"
+
+
+def _side(scene: str) -> int:
+    """Return -1 for a scene whose file Unity has mirrored, else 1."""
+    return -1 if simulator_of(scene) in SCANNED else 1
+
+
+def _graph(record: Record, side: int) -> tuple[tuple[Point, ...], tuple[tuple[int, int], ...]]:
     graph = Record(record.get("navigation_graph"), "its navigation_graph")
-    points = tuple(Point(p.count("id"), *_from_unity(p.numbers("position", 3))[:2]) for p in graph.records("points"))
+    points = tuple(Point(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
     known = {point.id for point in points}
     if not points or len(known) != len(points):
         record.refuse("navigation_graph", "needs points, each with an id of its own")
@@ -172,9 +195,13 @@ def record_of(task: Task) -> dict[str, Any]:
                 **({"action": o.action, "object": o.object} if o.type == INTERACTION else {})} for o in task.options]
     predicates = [{"predicate_type": p.type, **{name: getattr(p, name) for name in PARAMETERS[p.type]}}
                   for p in task.predicates]
-    points = [{"id": p.id, "position": _to_unity(p.x, p.y)} for p in task.points]
-    return {"scene_path": task.scene, "task_text": task.text, "agent_position": _to_unity(task.start.x, task.start.y),
-            "agent_rotation": [0.0, -math.degrees(task.start.yaw), 0.0], "options": options, "predicates": predicates,
+    side = _side(task.scene)
+    points = [{"id": p.id, "position": _to_unity((p.x, p.y, p.z), side)} for p in task.points]
+    start = (task.start.x, task.start.y, task.start_height_m)
+    scene = task.scene if side > 0 else task.scene.partition(":")[2]
+    return {"scene_path": scene, "task_text": task.text, "agent_position": _to_unity(start, side),
+            "agent_rotation": [0.0, math.degrees(_heading_in_unity(task.start.yaw, side)), 0.0], "options": options,
+            "predicates": predicates,
             "navigation_graph": {"points": points, "edges": [list(edge) for edge in task.edges]},
             **({} if task.expert_steps is None else {"expert_steps": task.expert_steps}),
             **({"expert": list(task.expert)} if task.expert else {})}
@@ -185,7 +212,8 @@ def sample_of(task: Task) -> Sample:
     answers = tuple(option.text for option in task.options if option.type == ANSWER)
     right = next((p.right_answer_content for p in task.predicates if p.type == "choose"), "")
     return Sample(f"{task.index:04d}", task.text, right, category=task.kind, scene=task.scene, start=task.start,
-                  choices=answers if right else (), reference_steps=task.expert_steps,
+                  start_height_m=task.start_height_m, choices=answers if right else (),
+                  reference_steps=task.expert_steps,
                   metadata={"task": encode(task), "predicates": [p.type for p in task.predicates]})
 
 
@@ -193,13 +221,36 @@ def task_in(sample: Sample) -> Task:
     """Return the task of a sample. Raises ConfigError for one that is a question."""
     if "task" not in sample.metadata:
         raise ConfigError(f"question {sample.id!r} is no task: take a data set of tasks (embodied-eval, house-tasks)")
-    return decode(Task, sample.metadata["task"])
+    return replace(decode(Task, sample.metadata["task"]), scene=sample.scene)
 
 
-def _from_unity(xyz: Sequence[float]) -> tuple[float, float, float]:
+def check_doable(sample: Sample) -> None:
+    """Raise ConfigError for a task in a scan, where nothing can be handled, that is about more than being and seeing.
+
+    Raises ConfigError for what is no task, too.
+    """
+    needs = sorted({p.type for p in task_in(sample).predicates} - _WITHOUT_THINGS)
+    if needs and sample.simulator in SCANNED:
+        raise ConfigError(f"task {sample.id!r} needs {', '.join(needs)}, and in the scan {sample.scene!r} nothing can "
+                          "be handled, nor is it told where things are: only tasks of going, looking and answering "
+                          "can be done")
+
+
+def _from_unity(xyz: Sequence[float], side: int) -> tuple[float, float, float]:
     x, y, z = xyz
-    return z, -x, y
+    return side * z, -side * x, y
 
 
-def _to_unity(x: float, y: float) -> list[float]:
-    return [-y, 0.0, x]
+def _to_unity(xyz: tuple[float, float, float], side: int) -> list[float]:
+    x, y, z = xyz
+    return [-side * y, z, side * x]
+
+
+def _heading(degrees: float, side: int) -> float:
+    """Return the heading in the map of a turn about Unity's up axis."""
+    return wrap(-math.radians(degrees) + (0.0 if side > 0 else math.pi))
+
+
+def _heading_in_unity(yaw: float, side: int) -> float:
+    """Return the turn about Unity's up axis, radians, of a heading in the map."""
+    return -yaw if side > 0 else wrap(math.pi - yaw)

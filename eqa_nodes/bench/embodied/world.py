@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,11 +12,11 @@ from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Camera, Episode, Handling, Robot, Simulator, Step
+from sim_bridge.robots import ROBOTS
+from sim_bridge.simulator import Camera, Episode, Handling, Point, Simulator, Step
 
-IMAGE_PX = 448  # EmbodiedEval: 448 x 448, field of view 90 degrees
-CAMERA = Camera(IMAGE_PX, IMAGE_PX, 90.0, tilt_down_deg=0.0)
-LOOK_DEG = 15.0  # of a simulator's look action
+ROBOT = ROBOTS["embodied-eval"]
+CAMERA = ROBOT.camera
 
 
 class Done(NamedTuple):
@@ -28,13 +29,13 @@ class Done(NamedTuple):
 class World(Protocol):
     """What the evaluation loop needs of a world; predicates.Facts besides. Raises EqaError."""
 
-    def begin(self, scene: str, pose: Pose2) -> Frame:
-        """Begin anew in a scene."""
+    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
+        """Begin anew in a scene, on the floor of that height."""
 
-    def stand(self, pose: Pose2, look_deg: float) -> Frame:
-        """Put the agent somewhere and return what it sees. Raises BadPose."""
+    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
+        """Put the agent somewhere, on the floor of that height, and return what it sees. Raises BadPose."""
 
-    def way(self, a: tuple[float, float], b: tuple[float, float]) -> float:
+    def way(self, a: Point, b: Point) -> float:
         """Return how far it is to drive from one place to the other, metres, inf where something is in the way."""
 
     def handle(self, action: str, thing: int) -> Done:
@@ -52,26 +53,26 @@ class SimulatedWorld:
         self._simulator: Simulator | None = None
         self._step: Step | None = None
         self._scene = ""
-        self._robot = Robot(look_deg=LOOK_DEG, camera=camera)
+        self._robot = replace(ROBOT, camera=camera)
 
-    def begin(self, scene: str, pose: Pose2) -> Frame:
+    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
         """Begin anew in a scene. Raises UnknownScene, BadPose."""
         self._simulator, self._scene = self._pool.get(scene), scene
-        self._step = self._simulator.reset(Episode(scene, start=pose, robot=self._robot))
+        self._step = self._simulator.reset(Episode(scene, start=pose, robot=self._robot, start_height_m=height_m))
         return self._step.frame
 
-    def stand(self, pose: Pose2, look_deg: float) -> Frame:
+    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
         """Put the agent somewhere; a simulator that cannot is reset there, which forgets what was handled."""
         simulator = self._open()
         if isinstance(simulator, Handling):
             self._step = simulator.place_robot(pose, look_deg)
             return self.see()
-        self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot))
-        for _ in range(round(abs(look_deg) / LOOK_DEG)):
+        self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot, start_height_m=height_m))
+        for _ in range(round(abs(look_deg) / ROBOT.look_deg)):
             self._step = simulator.act(Action.LOOK_UP if look_deg > 0 else Action.LOOK_DOWN)
         return self.see()
 
-    def way(self, a: tuple[float, float], b: tuple[float, float]) -> float:
+    def way(self, a: Point, b: Point) -> float:
         """Return the shortest drivable distance in metres."""
         return self._open().geodesic(a, b)
 

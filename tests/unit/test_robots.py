@@ -1,0 +1,92 @@
+"""Robots of the benchmarks: their exact settings, and that each reaches every node that knows the body."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.cli import parsed
+from eqa_nodes.commands.chain import parameters_of, robot_parameters
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.settings import merged, settings
+from sim_bridge.robots import ROBOTS, map_settings, robot_of, seen_from_m
+from sim_bridge.simulator import Camera, Robot
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("openeqa", (1920, 1080, 90.0, 1.0, 0.0, 0.25, 15.0, 0.1, 1.5)),
+    ("express", (512, 512, 90.0, 1.5, 0.0, 0.25, 30.0, 0.1, 1.5)),
+    ("hm-eqa", (640, 480, 120.0, 1.5, 30.0, 0.25, 30.0, 0.1, 1.5)),
+    ("exploraqa", (512, 512, 90.0, 1.25, 0.0, 0.25, 15.0, 0.1, 1.5)),
+])
+def test_presets_are_those_of_the_papers(name: str, expected: tuple[float, ...]) -> None:
+    robot, camera = ROBOTS[name], ROBOTS[name].camera
+    assert (camera.width, camera.height, camera.hfov_deg, camera.height_m, camera.tilt_down_deg, robot.move_m,
+            robot.turn_deg, robot.radius_m, robot.height_m) == expected
+
+
+def test_the_robot_of_embodied_eval_sees_448_pixels_square() -> None:
+    camera = ROBOTS["embodied-eval"].camera
+    assert (camera.width, camera.height, camera.hfov_deg, ROBOTS["default"]) == (448, 448, 90.0, Robot())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
+    robot, parameters = ROBOTS[name], merged(None, robot_parameters(ROBOTS[name]))
+    assert settings("bridge", parameters).robot == robot
+    driving = settings("navigator", parameters).navigator
+    assert (driving.move_m, driving.turn_deg, driving.radius_m) == (robot.move_m, robot.turn_deg, robot.radius_m)
+    mapping = settings("mapper", parameters).map
+    assert mapping.robot_radius_m == robot.radius_m and mapping.robot_height_m == pytest.approx(robot.height_m + 0.1)
+    assert mapping.blind_m >= 1.5 and mapping.blind_m >= seen_from_m(robot.camera, mapping.low_m) - 0.01
+
+
+def chosen(*options: str) -> Robot:
+    """Return the bridge's robot under options of `eqa bench run`."""
+    robot = settings("bridge", parameters_of(parsed(["bench", "run", *options]), Path("runs"))).robot
+    assert isinstance(robot, Robot)
+    return robot
+
+
+def test_a_data_set_brings_its_robot_and_options_win() -> None:
+    assert chosen() == ROBOTS["default"] == chosen("--dataset", "house")
+    assert chosen("--dataset", "openeqa") == ROBOTS["openeqa"]
+    assert chosen("--dataset", "hm-eqa", "--robot", "express") == ROBOTS["express"]
+    small = chosen("--dataset", "express", "--image", "64x48")
+    assert (small.camera.width, small.camera.height, small.camera.height_m) == (64, 48, 1.5)
+    with pytest.raises(ConfigError, match="unknown robot 'tank': known are default, embodied-eval"):
+        chosen("--robot", "tank")
+
+
+def test_launch_files_without_a_data_set_get_the_robot_that_they_name() -> None:
+    assert robot_of("") == robot_of("default", "openeqa") == ROBOTS["default"]
+    arguments = argparse.Namespace(**{**vars(parsed(["ask", "?"])), "robot": "hm-eqa"})
+    assert settings("bridge", parameters_of(arguments, Path("runs"))).robot == ROBOTS["hm-eqa"]
+
+
+def test_where_the_floor_comes_into_view() -> None:
+    level = Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)
+    assert seen_from_m(level, 0.0) == pytest.approx(1.5 * math.sqrt(2))  # 45 degrees down, and that at the edge
+    assert seen_from_m(Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=-50.0), 0.0) == math.inf
+    assert map_settings(Robot(camera=Camera(512, 512, 90.0, tilt_down_deg=-50.0)))["blind_m"] == 5.0  # the map's range
+
+
+def test_the_command_line_says_where_scans_and_habitat_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EQA_SCENES", "EQA_HABITAT_PYTHON"):
+        monkeypatch.setenv(name, "before")
+    monkeypatch.chdir(tmp_path)
+    parsed(["ask", "?"])
+    assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("before", "before")
+    parsed(["ask", "?", "--scenes", "scans", "--habitat-python", "python3.9"])
+    assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == (str(tmp_path / "scans"), "python3.9")
+    for words in (["bench", "run"], ["bench", "human"], ["bench", "tasks"], ["history", "record", "mesh:x.glb", "out"],
+                  ["generate", "express", "--out", "out"]):
+        parsed([*words, "--scenes", "/data", "--habitat-python", "bin/python"])
+        assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("/data", str(tmp_path / "bin/python"))
+        monkeypatch.setenv("EQA_SCENES", "before")
+    defaults = {verb: parsed(["bench", verb]).simulator for verb in ("run", "human", "tasks")}
+    assert defaults == {"run": "habitat", "human": "habitat", "tasks": "mesh"}
