@@ -48,7 +48,11 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
     origin, s, t = mesh.uv[quads].transpose(1, 0, 2)
     uv = np.stack([origin, origin + s, origin + s + t, origin + t], axis=1)
     first = 4 * np.arange(len(corners))[:, None]
-    faces = np.concatenate([first + np.array(triangle) for triangle in ((0, 1, 2), (0, 2, 3))], axis=1).reshape(-1, 3)
+    faces = np.concatenate([first + np.array(triangle) for triangle in ((0, 1, 2), (0, 2, 3))], axis=1)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    away = np.einsum("ij,ij->i", across, normals.mean(axis=1)) < 0  # other renderers draw nothing from behind
+    faces[away] = faces[away][:, ::-1]
+    faces = faces.reshape(-1, 3)
     return trimesh.Trimesh(corners.reshape(-1, 3), faces, vertex_normals=normals.reshape(-1, 3), process=False,
                            visual=TextureVisuals(uv=uv.reshape(-1, 2), material=material))
 

@@ -1,0 +1,225 @@
+"""Where the files of scanned scenes lie: HM3D, MP3D, Gibson, HSSD, Replica, ReplicaCAD as they are published, or files.
+
+A place is "DATASET/ID" ("hm3d/00826-BFRyYbPCCPE", also without its number), looked for in one folder of scans as their
+downloaders leave it, or the path of one file (GLB, glTF, OBJ, PLY).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from eqa_nodes.core.errors import UnknownScene, unknown
+
+SCENES_VARIABLE = "EQA_SCENES"
+_FILES = (".glb", ".gltf", ".obj", ".ply")
+_ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
+_SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")
+_NUMBER = re.compile(r"\d{5}-")  # HM3D's, before the id
+_ROOTS = ("", "scene_datasets", "data/scene_datasets", "versioned_data")
+
+
+class Scan(NamedTuple):
+    """The files of one scene that are there.
+
+    glb: textures that any reader decodes (also gltf, obj, ply). basis_glb: Basis-compressed textures, for Habitat only.
+    semantic_glb, semantic_txt: labels as HM3D keeps them; semantic_ply: as MP3D, Gibson and Replica do, for Habitat
+    only. dataset_config: Habitat's scene_dataset_config, which says where labels are. instance: a scene that is put
+    together of a stage and objects, by Habitat only; it has no glb.
+    """
+
+    place: str
+    glb: Path | None = None
+    basis_glb: Path | None = None
+    navmesh: Path | None = None
+    semantic_glb: Path | None = None
+    semantic_txt: Path | None = None
+    dataset_config: Path | None = None
+    semantic_ply: Path | None = None
+    instance: Path | None = None
+
+    @property
+    def labelled(self) -> bool:
+        """Say whether there are labels in it."""
+        return bool((self.semantic_glb and self.semantic_txt) or self.semantic_ply or self.instance)
+
+
+class _Kind(NamedTuple):
+    """A published data set: its folders, which folders one scene's files lie in, what these are called without suffix.
+
+    composed: scenes are stages with objects. configs: the more labels one knows the further in front.
+    """
+
+    folders: tuple[str, ...]
+    homes_of: Callable[[Path, str], Iterable[Path]]
+    stem_of: Callable[[str], str]
+    configs: tuple[str, ...]
+    obtain: str
+    composed: bool = False
+
+
+def _hm3d_homes(folder: Path, scene: str) -> Iterable[Path]:
+    """Yield the scene's folder in each split, also where its archives were unpacked side by side."""
+    splits = [folder, *sorted(path for path in folder.iterdir() if _SPLIT.fullmatch(path.name))]
+    exact = [split / name for split in splits for name in dict.fromkeys((scene, _bare(scene)))]
+    return [p for p in exact if p.is_dir()] or [p for split in splits for p in sorted(split.glob(f"*-{_bare(scene)}"))]
+
+
+def _bare(scene: str) -> str:
+    return _NUMBER.sub("", scene, count=1)
+
+
+def _same(scene: str) -> str:
+    return scene
+
+
+_DOWNLOAD = "python -m habitat_sim.utils.datasets_download"
+_HM3D = ("hm3d", "hm3d-0.2/hm3d", "hm3d-0.1/hm3d")
+KINDS: dict[str, _Kind] = {
+    "hm3d": _Kind(
+        _HM3D, _hm3d_homes, _bare,
+        ("hm3d_annotated_basis.scene_dataset_config.json", "hm3d_annotated_minival_basis.scene_dataset_config.json",
+         "hm3d_annotated_example_basis.scene_dataset_config.json", "hm3d_basis.scene_dataset_config.json",
+         "hm3d_minival_basis.scene_dataset_config.json", "hm3d_example_basis.scene_dataset_config.json"),
+        "accept Matterport's terms for HM3D (https://matterport.com/habitat-matterport-3d-research-dataset), make an "
+        f"API token, then {_DOWNLOAD} --username TOKEN-ID --password TOKEN-SECRET --uids hm3d_val_v0.2 hm3d_train_v0.2 "
+        "(Basis textures, for Habitat) or hm3d_val_full hm3d_train_full (with plain GLB files, which `mesh:` wants)"),
+    "mp3d": _Kind(
+        ("mp3d", "v1/tasks/mp3d", "mp3d_example"), lambda folder, scene: (folder / scene,), _same,
+        ("mp3d.scene_dataset_config.json",),
+        "sign Matterport3D's terms (https://niessner.github.io/Matterport/), then python2 download_mp.py --task "
+        f"habitat -o DIR; one example scene without: {_DOWNLOAD} --uids mp3d_example_scene"),
+    "gibson": _Kind(
+        ("gibson", "gibson_habitat/gibson"), lambda folder, scene: (folder, folder / scene), _same,
+        ("gibson_semantic.scene_dataset_config.json",),
+        "agree to Gibson's terms (https://github.com/StanfordVL/GibsonEnv#database) and take its files for Habitat"),
+    "hssd": _Kind(
+        ("hssd-hab", "hssd"), lambda folder, scene: (folder / "scenes", folder / "navmeshes"), _same,
+        ("hssd-hab.scene_dataset_config.json",),
+        f"accept the terms at https://huggingface.co/datasets/hssd/hssd-hab, then {_DOWNLOAD} --username NAME "
+        "--password TOKEN --uids hssd-hab (Git LFS must be installed)", composed=True),
+    "replica": _Kind(
+        ("replica", "replica_v1", "replica_dataset"),
+        lambda folder, scene: (folder / scene, folder / scene / "habitat"), lambda scene: "mesh",
+        ("replica.scene_dataset_config.json",),
+        "download.sh of https://github.com/facebookresearch/Replica-Dataset"),
+    "replica_cad": _Kind(
+        ("replica_cad", "replica_cad_dataset"), lambda folder, scene: (folder / "configs" / "scenes",
+                                                                       folder / "navmeshes"), _same,
+        ("replicaCAD.scene_dataset_config.json",), f"{_DOWNLOAD} --uids replica_cad_dataset", composed=True),
+}
+_SUFFIXES: dict[str, tuple[str, ...]] = {
+    "glb": _FILES, "basis_glb": (".basis.glb",), "navmesh": (".basis.navmesh", ".navmesh", "_semantic.navmesh"),
+    "semantic_glb": (".semantic.glb",), "semantic_txt": (".semantic.txt",), "semantic_ply": ("_semantic.ply",)}
+
+
+def find_scan(place: str, folder: Path | None = None) -> Scan:
+    """Return the files of a scene. folder: of scans, None = the environment's EQA_SCENES.
+
+    Raises UnknownScene saying what is missing, where it was looked for, and how it is obtained.
+    """
+    if folder is None and os.environ.get(SCENES_VARIABLE):
+        folder = Path(os.environ[SCENES_VARIABLE])
+    try:
+        if place.endswith(_FILES):
+            return _single(place, folder)
+        return _published(place, folder)
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        raise UnknownScene(f"cannot look for the scene {place!r}: {error}") from error
+
+
+def obtain(place: str) -> str:
+    """Return how a scene's data set is obtained, "" for a file."""
+    kind = KINDS.get(place.partition("/")[0])
+    return "" if kind is None or place.endswith(_FILES) else kind.obtain
+
+
+def fault_of(file: Path) -> str:
+    """Return what is wrong with a file, by its first bytes and its size: "" for nothing that shows there."""
+    with file.open("rb") as stream:
+        head = stream.read(12)
+    size = file.stat().st_size
+    if head.startswith(b"version http"):
+        return f"{file} is the pointer of a file that Git LFS has not brought: git lfs pull in its folder"
+    if file.suffix != ".glb":
+        return "" if size else f"{file} is empty"
+    if len(head) < 12 or head[:4] != b"glTF":
+        return f"{file} is no GLB file"
+    promised = int.from_bytes(head[8:12], "little")
+    return f"{file} ends early: it has {size} of {promised} bytes; obtain it again" if size < promised else ""
+
+
+def _single(place: str, folder: Path | None) -> Scan:
+    """Return a file and what lies beside it: as it is named, else below the folder of scans."""
+    path = Path(place)
+    outside = path.is_absolute() or ".." in path.parts
+    tried = [path] if folder is None or outside else [path, folder / path]
+    file = next((p for p in tried if p.is_file()), None)
+    if file is None:
+        raise UnknownScene(f"there is no scene file {' nor '.join(str(p.absolute()) for p in tried)}")
+    stem = file.name[:-len(file.suffix)].removesuffix(".basis")
+    scan = _gather(place, stem, [file.parent])
+    basis = file.name.endswith(".basis.glb")
+    return scan._replace(glb=scan.glb if basis else file, dataset_config=_config(scan, [file.parent]))
+
+
+def _published(place: str, folder: Path | None) -> Scan:
+    name, slash, scene = place.partition("/")
+    if name not in KINDS or not slash:
+        raise UnknownScene(f"{place!r} is no scene: {unknown('data set of scans', name, KINDS)}; or give the path of a "
+                           f"file ({', '.join(_FILES)})")
+    if not _ID.fullmatch(scene):
+        raise UnknownScene(f"{scene!r} is no id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
+    kind = KINDS[name]
+    if folder is None:
+        raise UnknownScene(f"where the scene {place!r} lies is not said: name the folder of scans (--scenes DIR or "
+                           f"{SCENES_VARIABLE}). To obtain it: {kind.obtain}")
+    if not folder.is_dir():
+        raise UnknownScene(f"there is no folder of scans {folder}: name the right one with --scenes or "
+                           f"{SCENES_VARIABLE}. To obtain {place!r}: {kind.obtain}")
+    tried = [*(folder / root / sub for root, sub in product(_ROOTS, kind.folders)), folder]
+    for home in filter(Path.is_dir, tried):
+        scan = _in_home(place, scene, kind, home)
+        if scan.glb or scan.basis_glb or scan.instance:
+            return scan
+    wanted = f"{scene}.scene_instance.json" if kind.composed else _wanted(kind.stem_of(scene), name)
+    raise UnknownScene(f"the scene {place!r} is not in {folder}: looked for {wanted} as the published files lie, in "
+                       f"{', '.join(str(p.relative_to(folder)) for p in tried[:3])} and the like. "
+                       f"To obtain it: {kind.obtain}")
+
+
+def _wanted(stem: str, name: str) -> str:
+    return {"hm3d": f"{stem}.basis.glb or {stem}.glb", "replica": "mesh.ply"}.get(name, f"{stem}.glb")
+
+
+def _in_home(place: str, scene: str, kind: _Kind, home: Path) -> Scan:
+    homes = list(kind.homes_of(home, scene))
+    scan = _gather(place, kind.stem_of(scene), homes)
+    if kind.composed:
+        scan = scan._replace(glb=None, basis_glb=None, instance=_first(homes, f"{scene}.scene_instance.json"))
+    return scan._replace(dataset_config=_config(scan, [*homes, home]))
+
+
+def _gather(place: str, stem: str, homes: Sequence[Path]) -> Scan:
+    found = {slot: _first(homes, *(stem + suffix for suffix in suffixes)) for slot, suffixes in _SUFFIXES.items()}
+    return Scan(place, found["glb"], found["basis_glb"], found["navmesh"], found["semantic_glb"],
+                found["semantic_txt"], semantic_ply=found["semantic_ply"])
+
+
+def _first(homes: Iterable[Path], *names: str) -> Path | None:
+    return next((home / name for home in homes for name in names if (home / name).is_file()), None)
+
+
+def _config(scan: Scan, homes: Sequence[Path]) -> Path | None:
+    """Return Habitat's description of the data set, which lies at most two folders above: with labels, or without.
+
+    HM3D's annotated one lists only scenes that have labels.
+    """
+    names = [name for kind in KINDS.values() for name in kind.configs]
+    names.sort(key=lambda name: ("annotated" in name) != scan.labelled)
+    above = [up for home in homes for up in (home, *home.parents[:2])]
+    return next((up / name for name in names for up in above if (up / name).is_file()), None)
