@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.bench.axes import camera_to_habitat, position_from_habitat, position_to_habitat
-from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose, wrap
 from eqa_nodes.core.types import Action, Frame, Intrinsics, Label
 from sim_bridge.habitat_devices import CPU, Device, device_for
 from sim_bridge.habitat_ground import STOREY_M, Ground, Position
+from sim_bridge.habitat_request import body_of, camera_of, files_of, missing_labels, scan_of
 from sim_bridge.habitat_session import Answering, Process, Reply, Session
-from sim_bridge.scans import Scan, fault_of, find_scan
+from sim_bridge.habitat_wire import Views
+from sim_bridge.scans import Scan
 from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, height_of
 
-PREFIX = "habitat:"
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
 _FLOOR_M = 0.35  # the floor that is seen lies no further from the mesh, or it is a hole or something else
@@ -57,7 +57,7 @@ class HabitatSimulator:
         """
         self._step = None
         self._robot = episode.robot
-        opened = self._open(_scan_of(episode.scene, self._folder), episode)
+        opened = self._open(scan_of(episode.scene, self._folder), episode)
         self._labels = _labels(opened["labels"])
         self._ground = Ground(self._session, opened["islands"], opened["bounds"])
         self._nav, self._yaw = self._start(self._ground, episode)
@@ -145,15 +145,15 @@ class HabitatSimulator:
             opened = self._opened(scan, episode, CPU)
         if opened["note"]:
             log.warning("%s", opened["note"])
-        if opened["labels"] is None and (promised := _promise(scan)):
+        if opened["labels"] is None and (promised := missing_labels(scan)):
             log.warning("%s has no labels: %s", episode.scene, promised)
         if not opened["islands"]:
             raise self._no_floor(scan, episode)
         return opened
 
     def _opened(self, scan: Scan, episode: Episode, gpu: int, body: Mapping[str, float] | None = None) -> Reply:
-        request = {"scene": {**_files(scan), "gpu": gpu}, "camera": _camera(episode.robot.camera),
-                   "body": body or _body(episode.robot)}
+        request = {"scene": {**files_of(scan), "gpu": gpu}, "camera": camera_of(episode.robot.camera),
+                   "body": body or body_of(episode.robot)}
         try:
             return self._session.open(flat=scan.instance is None, **request)
         except SimulatorError as error:
@@ -167,7 +167,7 @@ class HabitatSimulator:
         if self._opened(scan, episode, self._device.gpu, tiny)["islands"]:
             return BadPose(f"a robot of radius {robot.radius_m} m and height {robot.height_m} m fits nowhere in "
                            f"{episode.scene!r}: choose a smaller one")
-        return SimulatorError(f"the scene {episode.scene!r} ({_files(scan)['file']}) has no floor: nothing in it is "
+        return SimulatorError(f"the scene {episode.scene!r} ({files_of(scan)['file']}) has no floor: nothing in it is "
                               "level, large enough and open above. Does its up axis point up?")
 
     def _start(self, ground: Ground, episode: Episode) -> tuple[Position, float]:
@@ -228,61 +228,18 @@ class HabitatSimulator:
         position, rotation = camera_to_habitat(compose(base, mount))
         self._session.ask("look", position=position, rotation=rotation)
         seen = self._session.views(camera.width, camera.height)
-        rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
-        depth = np.where(seen.depth_m <= camera.max_range_m, seen.depth_m, np.float32(0.0))
-        labels = seen.labels.copy() if self._labels is not None else None
-        for array in (rgb, depth, labels):
-            if array is not None:
-                array.setflags(write=False)
-        return Frame(self._stamp_ns, rgb, depth, _intrinsics(camera), base, mount, labels)
+        rgb, depth_m, labels = kept(seen, camera, self._labels is not None)
+        return Frame(self._stamp_ns, rgb, depth_m, _intrinsics(camera), base, mount, labels)
 
 
-def _scan_of(scene: str, folder: Path | None) -> Scan:
-    """Return the files of a scene. Raises UnknownScene, and SimulatorError for a file that is cut off."""
-    if not scene.startswith(PREFIX) or scene == PREFIX:
-        raise UnknownScene(f"unknown scene {scene!r}: Habitat's are {PREFIX}DATASET/ID and {PREFIX}FILE")
-    scan = find_scan(scene[len(PREFIX):], folder)
-    for file in (scan.basis_glb or scan.glb, scan.semantic_glb):
-        if file is not None and (fault := fault_of(file)):
-            raise SimulatorError(f"the scene {scene!r} cannot be opened: {fault}")
-    return scan
-
-
-def _files(scan: Scan) -> dict[str, Any]:
-    """Return the files as the worker wants them.
-
-    up: Habitat takes a GLB's z for up, as published scans have it, unless their data set's description says
-    otherwise; a single file has glTF's own y up.
-    """
-    file = scan.instance or scan.basis_glb or scan.glb
-    assert file is not None
-    single = os.sep in scan.place and file.name == Path(scan.place).name
-    described = scan.dataset_config is not None
-    return {"file": str(file.resolve()), "dataset": str(scan.dataset_config.resolve()) if scan.dataset_config else None,
-            "up": None if described else "y" if single or file.suffix != ".glb" else "z",
-            "navmesh": str(scan.navmesh.resolve()) if scan.navmesh else None,
-            "labelled": scan.labelled and described}
-
-
-def _promise(scan: Scan) -> str:
-    """Return why a scene has no labels although its data set has some, "" where none are promised."""
-    if scan.labelled and scan.dataset_config is None:
-        return "the data set's scene_dataset_config.json, which says where they are, is missing"
-    if scan.labelled:
-        return "Habitat cannot read them from the semantic files"
-    if scan.dataset_config is not None and ("annotated" in scan.dataset_config.name or scan.semantic_glb
-                                            or scan.semantic_txt):
-        return "not all of its semantic files are there"
-    return ""
-
-
-def _camera(camera: Camera) -> dict[str, Any]:
-    return {"width": camera.width, "height": camera.height, "hfov_deg": float(camera.hfov_deg), "color": camera.color}
-
-
-def _body(robot: Robot) -> dict[str, float]:
-    return {"radius_m": float(robot.radius_m), "height_m": float(robot.height_m), "climb_m": float(robot.climb_m),
-            "slope_deg": float(robot.slope_deg)}
+def kept(seen: Views, camera: Camera, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return copies of images that the next look would change: colours, depth up to the camera's range, labels."""
+    rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
+    depth_m = seen.depth_m * (seen.depth_m <= camera.max_range_m)
+    labels = seen.labels.copy() if labelled else None
+    for array in (rgb, depth_m, *(() if labels is None else (labels,))):
+        array.setflags(write=False)
+    return rgb, depth_m, labels
 
 
 def _labels(found: list[list[Any]] | None) -> dict[int, Label] | None:

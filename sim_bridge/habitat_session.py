@@ -52,7 +52,7 @@ class Process:
 
     def __init__(self, gpu: int = CPU, flat: bool = True, command: Sequence[str] = ()) -> None:
         """command: another program than the worker (tests, measurements). Raises SimulatorError, WorkerLost."""
-        self._id = 0
+        self._id, self._mark = 0, 0
         command = command or (python_with_habitat(), str(SCRIPT))
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - has no name, and lives as long as the worker
         self._images = wire.Images(os.memfd_create("eqa_habitat"))
@@ -80,12 +80,13 @@ class Process:
     @property
     def renderer(self) -> str:
         """Return what draws, as OpenGL names it; "" before a scene is open."""
-        found = re.search(r"^Renderer: (.*)$", self._said(), re.MULTILINE)
+        found = re.search(r"^Renderer: (.*)$", self._said(0), re.MULTILINE)
         return found[1] if found else ""
 
     def call(self, op: str, seconds: float, **fields: Any) -> Reply:
         """Ask. Raises WorkerLost, or SimulatorError for what the worker refuses."""
         self._id += 1
+        self._mark = self._said_bytes()
         try:
             self._line.send({"id": self._id, "op": op, **fields}, seconds)
             reply = self._line.receive(seconds)
@@ -99,7 +100,7 @@ class Process:
             raise self._lost(f"answered {op!r} with {reply!r:.200}")
         if "error" in reply:
             raise SimulatorError(_told(f"the Habitat worker cannot {op}: {reply['error']}: {reply.get('message', '')}",
-                                       self._said()))
+                                       self._said(self._mark)))
         return reply.get("ok", {})
 
     def views(self, width: int, height: int) -> wire.Views:
@@ -117,7 +118,7 @@ class Process:
         if self._life >= 0:
             self._line.close()
             os.close(self._life)
-            os.close(self._images.descriptor)
+            self._images.close()
             self._log.close()
             self._life = -1
 
@@ -141,15 +142,16 @@ class Process:
         return signal.Signals(-code).name if code < 0 else f"code {code}"
 
     def _lost(self, what: str) -> WorkerLost:
-        said = self._said()
+        said = self._said(self._mark)
         self.close()
         return WorkerLost(_told(f"the Habitat worker {what}", said))
 
-    def _said(self) -> str:
-        """Return the worker's log."""
-        if self._log.closed:
-            return ""
-        return os.pread(self._log.fileno(), _LOG_BYTES, 0).decode(errors="replace")
+    def _said_bytes(self) -> int:
+        return os.fstat(self._log.fileno()).st_size if not self._log.closed else 0
+
+    def _said(self, start: int) -> str:
+        """Return the worker's log from a byte on."""
+        return os.pread(self._log.fileno(), _LOG_BYTES, start).decode(errors="replace") if self._said_bytes() else ""
 
 
 def _told(what: str, said: str) -> str:

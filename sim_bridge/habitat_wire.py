@@ -8,6 +8,7 @@ is `hello`. Nothing that is shared has a name: it is gone with the last process 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import mmap
@@ -75,6 +76,23 @@ class Images:
         labels = np.frombuffer(self._map, np.uint16, pixels, 4 * pixels).reshape(height, width)
         rgb = np.frombuffer(self._map, np.uint8, 3 * pixels, 6 * pixels).reshape(height, width, 3)
         return Views(rgb, depth, labels)
+
+    def close(self) -> None:
+        """Let go of the memory; views that somebody still holds keep it."""
+        os.close(self.descriptor)
+        with contextlib.suppress(BufferError):
+            if self._map is not None:
+                self._map.close()
+
+
+def show(views: Views, seen: dict[str, np.ndarray], shift: int) -> None:
+    """Write habitat_sim's observations into shared memory: RGBA as RGB, ids `shift` higher; what is there of them."""
+    views.depth_m[:] = seen["depth"]
+    if "rgb" in seen:
+        for channel in range(3):  # a third of the time that all three at once take
+            views.rgb[:, :, channel] = seen["rgb"][:, :, channel]
+    if "labels" in seen:
+        views.labels[:] = seen["labels"] + shift
 
 
 class Line:

@@ -154,12 +154,7 @@ class Worker:
         """Put what a camera at `position` with `rotation` sees into the shared memory."""
         self._place(0, request["position"], request["rotation"])
         seen = self._sim.get_sensor_observations(0)
-        views = self._images.views(self._camera["width"], self._camera["height"])
-        views.depth_m[:] = seen["depth"]
-        if "rgb" in seen:
-            views.rgb[:] = seen["rgb"][:, :, :3]
-        if "labels" in seen:
-            views.labels[:] = seen["labels"] + self._shift
+        wire.show(self._images.views(self._camera["width"], self._camera["height"]), seen, self._shift)
         return {}
 
     def _place(self, agent: int, position: list[float], rotation: list[float]) -> None:

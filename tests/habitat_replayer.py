@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Replayer:
         sessions = head["sections"].get(section, [])
         self._left = sessions[session] if session < len(sessions) else []
         starts = np.cumsum([8 + length, *head["sizes"]])
-        self._frames = [data[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        self._frames = [data[a:b] for a, b in pairwise(starts)]
         self._folder, self._images, self._size = folder, images, (0, 0)
 
     def answer(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -42,8 +43,8 @@ class Replayer:
             raise wire.Refused("Tape", f"the tape ends before {asked!r:.300}: record it anew with EQA_HABITAT_RECORD=1")
         wanted, reply, frame = self._left.pop(0)
         if not alike(asked, wanted):
-            raise wire.Refused("Tape", f"asked {asked!r:.600}, but recorded is {wanted!r:.600}: record the tape anew with "
-                                       "EQA_HABITAT_RECORD=1")
+            raise wire.Refused("Tape", f"asked {asked!r:.600}, but recorded is {wanted!r:.600}: record the tape anew "
+                                       "with EQA_HABITAT_RECORD=1")
         if frame is not None:
             self._show(self._frames[frame])
         return reply
