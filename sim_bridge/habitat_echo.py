@@ -53,7 +53,7 @@ def _echo() -> None:
                 seen.update(labels=np.ones(size, np.uint32))
             return {}
         height, width = seen["depth"].shape
-        wire.show(images.views(width, height), seen, 0)
+        wire.show(images.views(width, height), seen, np.zeros(2, np.uint16))
         return {}
 
     wire.end_with(life)

@@ -85,14 +85,17 @@ class Images:
                 self._map.close()
 
 
-def show(views: Views, seen: dict[str, np.ndarray], shift: int) -> None:
-    """Write habitat_sim's observations into shared memory: RGBA as RGB, ids `shift` higher; what is there of them."""
+def show(views: Views, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
+    """Write habitat_sim's observations, those that are there, into shared memory: RGBA as RGB, labels by `ids`.
+
+    ids: (n,) uint16, what stands for each of Habitat's label ids, the last also for all above.
+    """
     views.depth_m[:] = seen["depth"]
     if "rgb" in seen:
         for channel in range(3):  # a third of the time that all three at once take
             views.rgb[:, :, channel] = seen["rgb"][:, :, channel]
     if "labels" in seen:
-        views.labels[:] = seen["labels"] + shift
+        np.take(ids, seen["labels"], mode="clip", out=views.labels)
 
 
 class Line:

@@ -38,6 +38,11 @@ def _beside(name: str) -> Any:
 wire = _beside("habitat_wire")
 
 
+def _composed(scene: dict[str, Any]) -> bool:
+    """Say whether a scene is put together of objects."""
+    return str(scene.get("file", "")).endswith(".scene_instance.json")
+
+
 def _vector(values: Any) -> np.ndarray:
     return np.asarray(values, np.float32)
 
@@ -59,7 +64,7 @@ class Worker:
         self._finder: Any = None
         self._camera: dict[str, Any] = {}
         self._labels: list[Any] | None = None
-        self._shift = 0
+        self._ids = np.zeros(1, np.uint16)  # what stands for each of Habitat's label ids
         self.answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "hello": self.hello, "open": self.open, "snap": self.snap, "draw": self.draw, "walk": self.walk,
             "path": self.path, "floor": self.floor, "look": self.look}
@@ -93,7 +98,8 @@ class Worker:
         islands: areas in m2}; no islands where the robot stands nowhere.
         """
         scene, camera = request["scene"], request["camera"]
-        if scene != self._scene:
+        kin = _composed(scene) and _composed(self._scene) and scene["gpu"] == self._scene["gpu"]
+        if scene != self._scene and not kin:
             self._close()
         wanted = {"scene": scene, "camera": camera}
         if wanted != self._config:
@@ -154,7 +160,7 @@ class Worker:
         """Put what a camera at `position` with `rotation` sees into the shared memory."""
         self._place(0, request["position"], request["rotation"])
         seen = self._sim.get_sensor_observations(0)
-        wire.show(self._images.views(self._camera["width"], self._camera["height"]), seen, self._shift)
+        wire.show(self._images.views(self._camera["width"], self._camera["height"]), seen, self._ids)
         return {}
 
     def _place(self, agent: int, position: list[float], rotation: list[float]) -> None:
@@ -162,7 +168,10 @@ class Worker:
         self._sim.get_agent(agent).set_state(state, True)
 
     def _close(self) -> None:
-        """Let go of a scene, with all its textures: Habitat keeps them as long as a simulator lives."""
+        """Let go of a scene, with all its textures: Habitat keeps them as long as a simulator lives.
+
+        Composed scenes share objects and lights, whose maps take long to make, so they follow each other in one.
+        """
         if self._sim is not None:
             self._sim.close()
         self._sim, self._scene, self._config, self._finder = None, {}, {}, None
@@ -219,18 +228,27 @@ class Worker:
         return agent
 
     def _known_labels(self) -> list[Any] | None:
-        """Return what the ids of the labels are, one higher than Habitat's where it uses 0, which is nothing here."""
-        found = []
-        for item in self._sim.semantic_scene.objects:
+        """Return what the ids of the labels are, one higher than Habitat's where it uses 0, which is nothing here.
+
+        What has no category is nothing as well. Scenes that are composed of objects show categories, not instances.
+        """
+        scene, found = self._sim.semantic_scene, []
+        for item in scene.objects if scene is not None else []:
             if item is None or item.category is None:
                 continue
             region = item.region.category.name() if item.region is not None and item.region.category is not None else ""
             found.append([int(item.semantic_id), item.category.name(), region])
+        if scene is not None and not found:
+            found = [[int(kind.index()), kind.name(), ""] for kind in scene.categories if kind is not None]
         named = [entry for entry in found if entry[1].strip().lower() not in ("", "unknown", "void")]
-        self._shift = int(any(entry[0] == 0 for entry in named))
-        if any(entry[0] + self._shift > 65535 for entry in named):
-            raise wire.Refused("Labels", "the scene has label ids above 65535, which 16 bits do not hold")
-        return [[entry[0] + self._shift, entry[1], entry[2]] for entry in named] or None
+        shift = int(any(entry[0] == 0 for entry in named))
+        most = max((entry[0] for entry in named), default=0)
+        if most + shift > 65535:
+            raise wire.Refused("Labels", f"the scene has label ids up to {most}: 16 bits do not hold them")
+        self._ids = np.zeros(most + 2, np.uint16)
+        for entry in named:
+            self._ids[entry[0]] = entry[0] + shift
+        return [[entry[0] + shift, entry[1], entry[2]] for entry in named] or None
 
     def _navigate(self, scene: dict[str, Any], body: dict[str, float]) -> tuple[str, str]:
         """Take the mesh that was baked for such a robot, or bake one. Returns which it was, and what was odd."""

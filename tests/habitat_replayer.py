@@ -55,7 +55,9 @@ class Replayer:
         split = 4 * width * height
         views.depth_m[:] = np.ascontiguousarray(
             np.frombuffer(frame[:split], np.uint8).reshape(4, -1).T).view(np.float32).reshape(height, width)
-        views.rgb[:] = np.frombuffer(frame[split:], np.uint8).reshape(height, width, 3)
+        colours, labels = frame[split:-2 * width * height], frame[-2 * width * height:]
+        views.rgb[:] = np.frombuffer(colours, np.uint8).reshape(height, width, 3)
+        views.labels[:] = np.frombuffer(labels, np.uint16).reshape(height, width)
 
 
 def alike(a: object, b: object) -> bool:

@@ -13,7 +13,6 @@ import lzma
 import os
 import re
 import sys
-import tempfile
 from collections import Counter
 from functools import cache, partial
 from pathlib import Path
@@ -25,20 +24,20 @@ from sim_bridge.habitat import HabitatSimulator
 from sim_bridge.habitat_devices import PYTHON
 from sim_bridge.habitat_session import Process
 from sim_bridge.habitat_wire import Views
-from tests.unit.house_fixture import two_rooms
+from tests.habitat_scans import scans
 
 REAL = bool(os.environ.get(PYTHON)) or importlib.util.find_spec("habitat_sim") is not None
 RECORD = REAL and bool(os.environ.get("EQA_HABITAT_RECORD"))
 MODE = "real" if REAL else "recorded"  # part of the names of the tests, so that a log says which it was
 TAPE = Path(__file__).with_name("contract") / "data" / "habitat.tape.xz"
 REPLAYER = Path(__file__).with_name("habitat_replayer.py")
-SCENE = "habitat:hm3d/00001-TwoRooms"
+SCENE = "habitat:hm3d/00001-TwoRooms"  # of `scans`
 _sessions: Counter[str] = Counter()
 
 
-def open_habitat() -> HabitatSimulator:
-    """Return a simulator over a folder with one small house, laid out as HM3D is."""
-    folder = scans()
+def open_habitat(folder: Path | None = None) -> HabitatSimulator:
+    """Return a simulator over a folder of scans, at first that of `scans`."""
+    folder = folder or scans()
     if REAL and not RECORD:
         return HabitatSimulator(folder)
     section = _section()
@@ -47,22 +46,6 @@ def open_habitat() -> HabitatSimulator:
         return HabitatSimulator(folder, partial(_Recording, section, number, str(folder)))
     command = (sys.executable, str(REPLAYER), str(TAPE), section, str(number), str(folder))
     return HabitatSimulator(folder, partial(Process, command=command))
-
-
-@cache
-def scans() -> Path:
-    """Return a folder of scans with the house of `two_rooms`, which has textures and a description but no labels."""
-    from sim_bridge.house.export import export_glb
-
-    kept = tempfile.TemporaryDirectory()
-    atexit.register(kept.cleanup)
-    home = Path(kept.name) / "hm3d" / "val" / "00001-TwoRooms"
-    home.mkdir(parents=True)
-    export_glb(two_rooms(), home / "TwoRooms.basis.glb")
-    stages = {"default_attributes": {"shader_type": "flat", "up": [0, 1, 0], "front": [0, 0, -1]},
-              "paths": {".glb": ["val/*/*.basis.glb"]}}
-    (home.parents[1] / "hm3d_basis.scene_dataset_config.json").write_text(json.dumps({"stages": stages}))
-    return Path(kept.name)
 
 
 def _section() -> str:
@@ -115,9 +98,9 @@ class _Tape:
 
 
 def _bytes(views: Views) -> bytes:
-    """Return the images, bytes of equal weight together, and each with its difference to the left: they pack better."""
+    """Return the images, the bytes of depth by their weight: they pack better."""
     depth = np.ascontiguousarray(views.depth_m).view(np.uint8).reshape(-1, 4).T
-    return depth.tobytes() + views.rgb.tobytes()
+    return depth.tobytes() + views.rgb.tobytes() + views.labels.tobytes()
 
 
 def normal(request: dict[str, Any], folder: str) -> Any:

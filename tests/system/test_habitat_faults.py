@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
@@ -24,7 +25,7 @@ from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
 from sim_bridge.habitat_echo import frame_seconds
 from sim_bridge.habitat_session import Process
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
-from tests import habitat_tape
+from tests import habitat_scans, habitat_tape
 
 SMALL = Robot(camera=Camera(width=40, height=30))
 ACTIONS = (Action.MOVE_FORWARD, Action.TURN_LEFT, Action.MOVE_FORWARD, Action.LOOK_DOWN, Action.MOVE_FORWARD,
@@ -181,7 +182,7 @@ def test_a_python_without_habitat_is_named(scene: str, monkeypatch: pytest.Monke
     monkeypatch.setenv(PYTHON, "/no/such/python")
     with pytest.raises(SimulatorError, match="/no/such/python"):
         HabitatSimulator().reset(Episode(scene))
-    if habitat_tape.importlib.util.find_spec("habitat_sim") is not None:
+    if importlib.util.find_spec("habitat_sim") is not None:
         pytest.skip("this Python has habitat_sim")
     monkeypatch.setenv(PYTHON, sys.executable)
     with pytest.raises(SimulatorError, match=r"habitat_sim.*--habitat-python"):
@@ -268,7 +269,7 @@ def test_what_a_frame_costs_can_be_measured_without_habitat() -> None:
 def test_the_real_worker_killed_changes_nothing() -> None:
     frames = []
     for kills in ((), (1, 4)):
-        sim = HabitatSimulator(habitat_tape.scans())
+        sim = HabitatSimulator(habitat_scans.scans())
 
         def kill(step: int, sim: HabitatSimulator = sim, kills: tuple[int, ...] = kills) -> None:
             if step in kills:
@@ -290,7 +291,7 @@ def test_the_real_worker_killed_changes_nothing() -> None:
 def test_real_files_that_are_odd_are_named(tmp_path: Path) -> None:
     import trimesh
 
-    whole = next(habitat_tape.scans().glob("hm3d/val/*/*.glb")).read_bytes()
+    whole = next(habitat_scans.scans().glob("hm3d/val/*/*.glb")).read_bytes()
     (tmp_path / "garbled.glb").write_bytes(whole[:2000] + bytes(60_000) + whole[62_000:])
     trimesh.Scene(trimesh.creation.box((4, 3, 0.01))).export(tmp_path / "wall.glb")
     (tmp_path / "house.glb").write_bytes(whole)
