@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_bridge import habitat_wire as wire
@@ -25,7 +25,7 @@ ALLOWED = {"contextlib", "fcntl", "importlib", "json", "math", "mmap", "numpy", 
            "socket", "struct", "sys", "time", "typing", "collections", "habitat_sim", "__future__"}
 leaves = (st.none() | st.booleans() | st.integers(-2**53, 2**53) | st.text()
           | st.floats(allow_nan=False, allow_infinity=False))
-values = st.recursive(leaves, lambda v: st.lists(v) | st.dictionaries(st.text(), v))
+values = st.recursive(leaves, lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=5)
 
 
 @pytest.fixture
@@ -36,6 +36,7 @@ def ends() -> Iterator[tuple[wire.Line, wire.Line, socket.socket]]:
     b.close()
 
 
+@settings(max_examples=30)
 @given(message=st.dictionaries(st.text(), values))
 def test_a_message_arrives_as_it_was_sent(message: wire.Message) -> None:
     a, b = socket.socketpair()
