@@ -9,6 +9,12 @@ from eqa_nodes.core.errors import UnknownScene
 from sim_bridge.simulator import Simulator
 
 
+def _habitat() -> Simulator:
+    from sim_bridge.habitat import HabitatSimulator
+
+    return HabitatSimulator()
+
+
 def _house() -> Simulator:
     from sim_bridge.house.simulator import HouseSimulator
 
@@ -27,7 +33,7 @@ def _toy() -> Simulator:
     return GridWorld()
 
 
-SIMULATORS: dict[str, Callable[[], Simulator]] = {"house": _house, "mesh": _mesh, "toy": _toy}
+SIMULATORS: dict[str, Callable[[], Simulator]] = {"habitat": _habitat, "house": _house, "mesh": _mesh, "toy": _toy}
 
 
 def open_simulator(scene: str) -> Simulator:

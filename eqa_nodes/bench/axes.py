@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.geometry import Pose2, Transform, quat_multiply, wrap
+
+_HABITAT_FROM_MAP_XYZW = (-0.5, 0.5, 0.5, 0.5)
+_OPTICAL_FROM_HABITAT_XYZW = (1.0, 0.0, 0.0, 0.0)  # of a camera: half a turn about x
 
 
 def position_from_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
@@ -46,3 +49,13 @@ def position_to_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
 def rotation_to_habitat(yaw: float) -> tuple[float, float, float, float]:
     """Return the Habitat rotation (w, x, y, z) of a map heading: the way back of yaw_from_habitat."""
     return (math.cos(yaw / 2), 0.0, math.sin(yaw / 2), 0.0)
+
+
+def camera_to_habitat(
+        map_from_camera: Transform) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
+    """Return the Habitat position and rotation (x, y, z, w) of a camera with optical axes in the map.
+
+    Habitat's cameras look along -z with y up.
+    """
+    turned = quat_multiply(quat_multiply(_HABITAT_FROM_MAP_XYZW, map_from_camera.xyzw), _OPTICAL_FROM_HABITAT_XYZW)
+    return position_to_habitat(map_from_camera.xyz), turned

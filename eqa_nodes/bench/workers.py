@@ -97,6 +97,7 @@ def one_thread_each() -> Iterator[None]:
 def _work(pipe: Connection, opening: Opening, asking: Asking, number: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and closes the pipe
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ["EQA_WORKER"] = str(number)  # simulators with processes of their own take turns with the GPUs by it
     with suppress(EOFError, BrokenPipeError):  # the parent has no more tasks, or no more use for answers
         _serve(pipe, opening, asking, number)
 

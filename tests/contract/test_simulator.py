@@ -26,6 +26,7 @@ from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Camera, Driving, Episode, Robot, Simulator
 from sim_bridge.toy import GridWorld
+from tests import habitat_tape
 from tests.unit.house_fixture import two_rooms
 
 SMALL = Robot(camera=Camera(width=80, height=60))
@@ -55,6 +56,8 @@ BENCHES = {"house": Bench(lambda: HouseSimulator({"test": HouseWorld(two_rooms()
                           Pose2(1.6, 1.5, 0.0), Pose2(0.5, 2.6, 0.0)),
            "mesh": Bench(lambda: MeshSimulator(scans()), "mesh:rooms.glb",
                          Pose2(2.0, -2.5, 0.0), Pose2(2.6, -0.5, 0.0)),
+           f"habitat-{habitat_tape.MODE}": Bench(habitat_tape.open_habitat, habitat_tape.SCENE,
+                                                 Pose2(1.0, -2.6, 0.0), Pose2(2.6, -0.5, 0.0)),
            "toy": Bench(GridWorld, "toy:room", Pose2(1.25, 2.75, 0.0), Pose2(3.75, 2.25, 0.0))}
 
 

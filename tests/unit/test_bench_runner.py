@@ -189,7 +189,7 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_scenes_that_nothing_opens_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
     asked, runner = plain(1)
-    with pytest.raises(ConfigError, match="no simulator opens: there are house, toy") as caught:
+    with pytest.raises(ConfigError, match="no simulator opens: there are .*house, .*toy") as caught:
         run_benchmark([replace(asked[0], scene="attic:7")], runner, tmp_path / "run")
     assert "\n" not in str(caught.value)
     assert runner.asked == []

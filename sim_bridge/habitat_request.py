@@ -1,0 +1,62 @@
+"""What the worker is asked to open, from a scene's name, its files and a robot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from sim_bridge.scans import Scan, fault_of, find_scan
+from sim_bridge.simulator import Camera, Robot
+
+PREFIX = "habitat:"
+
+
+def scan_of(scene: str, folder: Path | None) -> Scan:
+    """Return the files of a scene. Raises UnknownScene, and SimulatorError for a file that is cut off."""
+    if not scene.startswith(PREFIX) or scene == PREFIX:
+        raise UnknownScene(f"unknown scene {scene!r}: Habitat's are {PREFIX}DATASET/ID and {PREFIX}FILE")
+    scan = find_scan(scene[len(PREFIX):], folder)
+    for file in (scan.basis_glb or scan.glb, scan.semantic_glb):
+        if file is not None and (fault := fault_of(file)):
+            raise SimulatorError(f"the scene {scene!r} cannot be opened: {fault}")
+    return scan
+
+
+def files_of(scan: Scan) -> dict[str, Any]:
+    """Return the files as the worker wants them.
+
+    up: Habitat takes a GLB's z for up, as published scans have it, unless their data set's description says
+    otherwise; a single file has glTF's own y up.
+    """
+    file = scan.instance or scan.basis_glb or scan.glb
+    assert file is not None
+    single = os.sep in scan.place and file.name == Path(scan.place).name
+    described = scan.dataset_config is not None
+    return {"file": str(file.resolve()), "dataset": str(scan.dataset_config.resolve()) if scan.dataset_config else None,
+            "up": None if described else "y" if single or file.suffix != ".glb" else "z",
+            "navmesh": str(scan.navmesh.resolve()) if scan.navmesh else None,
+            "labelled": scan.labelled and described}
+
+
+def missing_labels(scan: Scan) -> str:
+    """Return why a scene has no labels although its data set has some, "" where none are promised."""
+    if scan.labelled and scan.dataset_config is None:
+        return "the data set's scene_dataset_config.json, which says where they are, is missing"
+    if scan.labelled:
+        return "Habitat cannot read them from the semantic files"
+    if scan.dataset_config is not None and ("annotated" in scan.dataset_config.name or scan.semantic_glb
+                                            or scan.semantic_txt):
+        return "not all of its semantic files are there"
+    return ""
+
+
+def camera_of(camera: Camera) -> dict[str, Any]:
+    """Return a camera as the worker wants it."""
+    return {"width": camera.width, "height": camera.height, "hfov_deg": float(camera.hfov_deg), "color": camera.color}
+
+
+def body_of(robot: Robot) -> dict[str, float]:
+    return {"radius_m": float(robot.radius_m), "height_m": float(robot.height_m), "climb_m": float(robot.climb_m),
+            "slope_deg": float(robot.slope_deg)}

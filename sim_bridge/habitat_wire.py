@@ -1,0 +1,182 @@
+"""How the Habitat client and its worker talk: JSON over a local socket, images in memory that both have mapped.
+
+Imported by both sides, and so by a Python in which this project is not installed: only the standard library and numpy,
+and nothing newer than Python 3.9. A message is its length (4 bytes, big endian) and JSON. A request names its `op` and
+has a number that its reply repeats; a reply has `ok`, or `error` (the kind of failure) and `message`. The first request
+is `hello`. Nothing that is shared has a name: it is gone with the last process that has it open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+PROTOCOL = 1
+LIMIT = 64 << 20  # bytes of a message: more is no message of ours
+_LENGTH = struct.Struct(">I")
+
+Message = dict[str, Any]
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Late(Exception):
+    """Nothing came before the deadline."""
+
+
+class Refused(Exception):
+    """The worker says what is wrong: `kind` for programs, the text for people."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Views(NamedTuple):
+    """The images in shared memory.
+
+    rgb (H, W, 3) uint8; depth_m (H, W) float32, metres along the optical axis, 0 = no hit; labels (H, W) uint16.
+    """
+
+    rgb: np.ndarray
+    depth_m: np.ndarray
+    labels: np.ndarray
+
+
+class Images:
+    """Memory without a name, as large as the images that are exchanged; each side maps it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._map: mmap.mmap | None = None
+
+    def views(self, width: int, height: int) -> Views:
+        """Return the images of this size as they are now in memory, which grows where it is too small."""
+        pixels = width * height
+        size = 9 * pixels
+        if self._map is None or len(self._map) < size:
+            if os.fstat(self.descriptor).st_size < size:
+                os.ftruncate(self.descriptor, size)
+            self._map = mmap.mmap(self.descriptor, size)
+        depth = np.frombuffer(self._map, np.float32, pixels).reshape(height, width)
+        labels = np.frombuffer(self._map, np.uint16, pixels, 4 * pixels).reshape(height, width)
+        rgb = np.frombuffer(self._map, np.uint8, 3 * pixels, 6 * pixels).reshape(height, width, 3)
+        return Views(rgb, depth, labels)
+
+    def close(self) -> None:
+        """Let go of the memory; views that somebody still holds keep it."""
+        os.close(self.descriptor)
+        with contextlib.suppress(BufferError):
+            if self._map is not None:
+                self._map.close()
+
+
+def show(views: Views, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
+    """Write habitat_sim's observations, those that are there, into shared memory: RGBA as RGB, labels by `ids`.
+
+    ids: (n,) uint16, what stands for each of Habitat's label ids, the last also for all above.
+    """
+    views.depth_m[:] = seen["depth"]
+    if "rgb" in seen:
+        for channel in range(3):  # a third of the time that all three at once take
+            views.rgb[:, :, channel] = seen["rgb"][:, :, channel]
+    if "labels" in seen:
+        np.take(ids, seen["labels"], mode="clip", out=views.labels)
+
+
+class Line:
+    """One end of the socket. Raises Closed and Late."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def send(self, message: Message, seconds: float | None = None) -> None:
+        """Send one message, within so long. NaN and infinity are refused with ValueError: JSON has none."""
+        data = json.dumps(message, allow_nan=False, separators=(",", ":")).encode()
+        try:
+            self._end.settimeout(seconds)
+            self._end.sendall(_LENGTH.pack(len(data)) + data)
+        except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
+            raise Late("nobody takes what is sent") from error
+        except OSError as error:
+            raise Closed(str(error)) from error
+
+    def receive(self, seconds: float | None = None) -> Message:
+        """Wait for one message, at most so long. Raises ValueError for what is no message."""
+        end = None if seconds is None else time.monotonic() + seconds
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, end))
+        if length > LIMIT:
+            raise ValueError(f"a message of {length} bytes is longer than {LIMIT}")
+        message = json.loads(self._read(length, end))
+        if not isinstance(message, dict):
+            raise ValueError(f"a message must be an object, got {message!r:.60}")
+        return message
+
+    def close(self) -> None:
+        """Close the socket; a second call does nothing."""
+        self._end.close()
+
+    def _read(self, count: int, end: float | None) -> bytes:
+        parts = []
+        while count:
+            self._end.settimeout(None if end is None else max(1e-3, end - time.monotonic()))
+            try:
+                part = self._end.recv(min(count, 1 << 20))
+            except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
+                raise Late("nothing came in time") from error
+            except OSError as error:
+                raise Closed(str(error)) from error
+            if not part:
+                raise Closed("the other side has closed the socket")
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+
+def serve(line: Line, answer: Callable[[str, Message], Message]) -> None:
+    """Answer requests until the other side is gone. `answer` raises Refused for what it cannot do."""
+    while True:
+        try:
+            request = line.receive()
+            reply = {"id": request.get("id")}  # type: Message
+            try:
+                reply["ok"] = answer(str(request.pop("op", "")), request)
+            except Refused as error:
+                reply.update(error=error.kind, message=str(error))
+            except Exception as error:  # a fault of the simulator or of the worker: the client names it
+                reply.update(error=type(error).__name__, message=str(error))
+            line.send(reply)
+        except Closed:
+            return
+
+
+def end_with(life: int) -> None:
+    """End this process at once when the writing end of the pipe `life` is closed, whatever it is doing then.
+
+    The kernel sends a signal that ends the process: a thread could not, while a call into the simulator holds
+    Python's lock.
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([life], [], [], 0)[0]:  # it was closed before the signal was asked for
+        os._exit(1)
+
+
+def line_of(descriptor: int) -> Line:
+    """Return the worker's end of the socket, inherited under this number."""
+    return Line(socket.socket(fileno=descriptor))
