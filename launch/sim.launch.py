@@ -23,7 +23,7 @@ from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
-from eqa_nodes.settings import detecting
+from eqa_nodes.settings import ATOMIC, NAV2, detecting, navigator_of
 
 ARGUMENTS = {
     "params_file": (str(Path(__file__).parent / "params" / "sim.yaml"),
@@ -31,11 +31,13 @@ ARGUMENTS = {
     "policy": (DEFAULT, "exploration policy"),
     "answerer": ("label", "label: rules over the simulator's labels, privileged, no model; vlm: an OpenAI-compatible "
                           "endpoint (EQA_VLM_BASE_URL, EQA_VLM_MODEL, EQA_VLM_API_KEY)"),
+    "navigator": (ATOMIC, "atomic: our own, in lock-step; nav2: a Nav2 that you bring up (docs/nav2.md) drives by "
+                          "cmd_vel"),
     "image": ("640x480", "camera image, WIDTHxHEIGHT in pixels"),
     "folder": ("runs/launch", "where memory, bags and the parameters of this run go"),
     "namespace": ("", "namespace of all nodes"),
 }
-CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS)}
+CHOICES = {"policy": policy_names(), "answerer": sorted(ANSWERERS), "navigator": [ATOMIC, NAV2]}
 STOP_S = "20"  # from SIGINT to SIGTERM: the recorder has a bag to end
 
 
@@ -52,7 +54,7 @@ def graph(context: LaunchContext) -> list[Node]:
     return [Node(package="eqa_nodes", executable=name, name=name, namespace=chosen.namespace, output="screen",
                  parameters=[str(folder / "params.yaml")], respawn=True, respawn_delay=1.0,
                  respawn_max_retries=RESTARTS, sigterm_timeout=STOP_S)
-            for name in nodes_of("sim", detecting=detecting(parameters))]
+            for name in nodes_of("sim", detecting=detecting(parameters), navigator=navigator_of(parameters))]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -1,4 +1,4 @@
-"""What a robot's base makes of the velocities it is sent: limits, acceleration, and a stop when nobody sends any more."""
+"""What a robot's base makes of velocities that it is sent: limits, acceleration, and a stop when nobody sends any."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
+from eqa_nodes.core.geometry import Pose2, wrap
 
 
 @dataclass(frozen=True)
 class BaseConfig:
-    """Limits of a differential base, metres, radians and seconds; timeout_s: a command older than this no longer counts."""
+    """Limits of a differential base, metres, radians, seconds; timeout_s: a command older than this does not count."""
 
     forward_m_s: float = 0.5
     backward_m_s: float = 0.25
@@ -41,6 +42,14 @@ def towards(config: BaseConfig, present: Velocity, wanted: Velocity, seconds: fl
     turn = min(config.turn_rad_s, max(-config.turn_rad_s, wanted.turn_rad_s))
     return Velocity(_step(present.forward_m_s, forward, config.accelerate_m_s2 * seconds),
                     _step(present.turn_rad_s, turn, config.accelerate_rad_s2 * seconds))
+
+
+def velocity_between(before: Pose2, after: Pose2, seconds: float) -> Velocity:
+    """Return the velocity that led from one pose to the other along an arc: what odometry measures."""
+    turned = wrap(after.yaw - before.yaw)
+    heading = before.yaw + turned / 2
+    ahead = (after.x - before.x) * math.cos(heading) + (after.y - before.y) * math.sin(heading)
+    return Velocity(ahead / seconds, turned / seconds)
 
 
 def _step(present: float, wanted: float, most: float) -> float:

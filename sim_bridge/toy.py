@@ -158,7 +158,7 @@ class GridWorld:
         """Go forward in small steps. Return whether something was there."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
-        return any([self._shift(dx, dy, robot.radius_m) for _ in range(n)])
+        return sum(self._shift(dx, dy, robot.radius_m) for _ in range(n)) > 0
 
     def _shift(self, dx: float, dy: float, radius_m: float) -> bool:
         """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""

@@ -113,9 +113,9 @@ class ScanConfig:
     max_range_m: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.low_m or not (self.high_m == 0 or self.low_m < self.high_m):
+        if not self.low_m >= 0 or not (self.high_m == 0 or self.low_m < self.high_m):
             raise ConfigError(f"scan heights must rise: 0 <= low_m {self.low_m} < high_m {self.high_m}")
-        if not 0 <= self.min_range_m or not (self.max_range_m == 0 or self.min_range_m < self.max_range_m):
+        if not self.min_range_m >= 0 or not (self.max_range_m == 0 or self.min_range_m < self.max_range_m):
             raise ConfigError(f"scan ranges must rise: 0 <= min_range_m {self.min_range_m} < max_range_m "
                               f"{self.max_range_m}")
 

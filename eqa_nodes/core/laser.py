@@ -1,4 +1,4 @@
-"""A depth image -> the laser scan that a planar scanner on the robot would give: what stands in its way, by direction."""
+"""A depth image -> the scan that a planar scanner on the robot would give: what stands in its way, by direction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIXELS = 2.0  # of the image's middle that one beam is wide: none falls between 
 
 
 def base_from_scan(base_from_camera: Transform, frame_m: float) -> Transform:
-    """Return where the scan's frame is: upright at `frame_m` metres over the floor, under the camera, looking its way."""
+    """Return where the scan's frame is: upright, `frame_m` metres over the floor, looking where the camera looks."""
     yaw = _heading(base_from_camera.matrix())
     return Transform((*base_from_camera.xyz[:2], frame_m), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
 
@@ -28,8 +28,8 @@ def _heading(base_from_camera: np.ndarray) -> float:
 def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, band: ScanConfig) -> Scan:
     """Return the nearest point within the band for each direction that the camera sees at its own height.
 
-    depth_m: (H, W) float32, metres along the optical axis, 0 = no return. band: as ScanConfig.of returns it. The frame is
-    that of base_from_scan.
+    depth_m: (H, W) float32, metres along the optical axis, 0 = no return. band: as ScanConfig.of returns it.
+    The frame is that of base_from_scan.
     """
     pose = base_from_camera.matrix()
     yaw = _heading(pose)
@@ -50,7 +50,7 @@ def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, ban
 @numba.njit(cache=True)
 def _nearest(depth: np.ndarray, fx: float, fy: float, cx: float, cy: float, turn: np.ndarray, height: float,
              low: float, high: float, first: float, step: float, beams: int) -> np.ndarray:
-    """Return the least horizontal range of the points at heights low..high, metres, by beam; inf where there is none."""
+    """Return the least horizontal range of points at heights low..high, metres, by beam; inf where there is none."""
     ranges = np.full(beams, np.inf, np.float32)
     for v in range(depth.shape[0]):
         for u in range(depth.shape[1]):
