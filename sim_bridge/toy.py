@@ -89,7 +89,7 @@ class GridWorld:
         for _ in range(pieces):
             heading = self._pose.yaw + turn / pieces / 2
             collided |= metres != 0 and self._shift(metres / pieces * math.cos(heading),
-                                                    metres / pieces * math.sin(heading), robot.radius_m)
+                                                    metres / pieces * math.sin(heading), robot)
             self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn / pieces))
         self._clock_ns += round(seconds * 1e9)
         return Driven(self._clock_ns, self._base(), collided, self._metres)
@@ -158,14 +158,14 @@ class GridWorld:
         """Go forward in small steps. Return whether something was there."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
-        return sum(self._shift(dx, dy, robot.radius_m) for _ in range(n)) > 0
+        return sum(self._shift(dx, dy, robot) for _ in range(n)) > 0
 
-    def _shift(self, dx: float, dy: float, radius_m: float) -> bool:
+    def _shift(self, dx: float, dy: float, robot: Robot) -> bool:
         """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""
         collided = False
         x, y, yaw = self._pose
-        for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)):
-            if self._fits(x + sx, y + sy, radius_m):
+        for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)) if robot.slide else ((dx, dy),):
+            if self._fits(x + sx, y + sy, robot.radius_m):
                 self._pose = Pose2(x + sx, y + sy, yaw)
                 self._storey, _ = self._level(x + sx, y + sy)
                 self._metres += math.hypot(sx, sy)
