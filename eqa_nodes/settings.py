@@ -159,7 +159,7 @@ class BridgeSettings(LockstepSettings):
     stamped: bool = True  # cmd_vel is a TwistStamped (Nav2 from Kilted on), else a Twist (Nav2 up to Jazzy)
     physics_hz: float = 30.0  # of odometry and transforms, in simulated time
     camera_hz: float = 5.0  # of images and scans, in simulated time; rounded to a whole number of steps
-    real_time_factor: float = 1.0  # simulated seconds a second, at most; 0 = as many as can be
+    real_time_factor: float = 1.0  # simulated seconds a second, at most
 
     def __post_init__(self) -> None:
         if self.drive not in (ACTIONS, VELOCITIES):
@@ -167,9 +167,9 @@ class BridgeSettings(LockstepSettings):
         if not 0 < self.camera_hz <= self.physics_hz <= 1000:
             raise ConfigError(f"bridge: rates must be 0 < camera_hz {self.camera_hz} <= physics_hz {self.physics_hz} "
                               "<= 1000")
-        if not 0 <= self.real_time_factor < math.inf:
+        if not 0 < self.real_time_factor < math.inf:
             raise ConfigError(f"bridge: real_time_factor is {self.real_time_factor}: expected a positive number, such "
-                              "as 1.0, or 0 for as fast as can be")
+                              "as 1.0")
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,8 @@ class VelocityDrive:
         period_s, pictures = 1.0 / config.physics_hz, max(1, round(config.physics_hz / config.camera_hz))
         due = time.monotonic()
         for tick in count(1):
-            if config.real_time_factor:
-                due = max(due + period_s / config.real_time_factor, time.monotonic())
-                stop.wait(due - time.monotonic())
+            due = max(due + period_s / config.real_time_factor, time.monotonic())
+            stop.wait(due - time.monotonic())
             if stop.is_set() or not self._node.context.ok():
                 return
             self._advance(world, period_s)

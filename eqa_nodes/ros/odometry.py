@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from geometry_msgs.msg import PoseStamped
@@ -85,7 +86,7 @@ class TopicOdometry:
         node.hear("odom", self._on_odom)
         node.hear("taken", self._on_taken)
         for key in TRANSFORMS:
-            node.hear(key, lambda message, static=key == "tf_static": self._on_transforms(message, static))
+            node.hear(key, partial(self._on_transforms, static=key == "tf_static"))
 
     def begin(self, starts_ns: int) -> None:
         """Raises NodeLost naming the observers that have not taken in an observation before the deadline."""
@@ -138,7 +139,7 @@ class TopicOdometry:
             self._taken[header.frame_id] = messages.ns_of(header.stamp)
             self._heard.notify_all()
 
-    def _on_transforms(self, message: Any, static: bool) -> None:
+    def _on_transforms(self, message: Any, *, static: bool) -> None:
         with self._heard:
             for t in message.transforms:
                 stamp = messages.ns_of(t.header.stamp)

@@ -63,7 +63,8 @@ def test_who_does_not_drive_is_named(tmp_path: Path) -> None:
     with Graph(tmp_path, driven(tmp_path)) as graph, GraphClient(graph.environment) as client:
         client.reset("toy:flat", "alone", None, 3)
         answer = client.ask(PLANT.as_question(Limits(), False))
-        assert answer.error == ErrorCode.NODE_LOST and "spin" in answer.message
+        assert answer.error == ErrorCode.NODE_LOST
+        assert "nobody serves spin: does navigator or Nav2 run?" in answer.message
         act = client.services["act"]
         with pytest.raises(RemoteError, match="takes velocities") as refused:
             act.call(60.0, action=act.Request.MOVE_FORWARD)
