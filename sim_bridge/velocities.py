@@ -13,7 +13,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import EqaError, SimulatorError
+from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.laser import base_from_scan, scan_of
 from eqa_nodes.core.types import Action, Frame, Label
@@ -66,16 +66,16 @@ class VelocityDrive:
         self.newest = Driven(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
-        world = _World(taking(simulator), offset_ns, first.frame.base_from_camera,
-                       base_from_scan(first.frame.base_from_camera, self._config.scan.frame_m))
-        stop = self._stop
-        self._world = self._thread(lambda: self._run(world, stop))
+        mount = first.frame.base_from_camera
+        world = _World(taking(simulator), offset_ns, self._stop, {
+            convert.CAMERA: mount, convert.SCAN: base_from_scan(mount, self._config.scan.frame_m)})
+        self._world = self._thread(lambda: self._run(world))
 
     def end(self, deadline_s: float | None = None) -> None:
         """Let time stand still until the next episode begins; a second call does nothing."""
         self._stop.set()
         self._failure = self._failure or IDLE
-        for thread in (self._world, self._showing):
+        for thread in (self._world, self._showing):  # the first may wait for the second
             if thread is not None:
                 thread.join(deadline_s)
 
@@ -121,19 +121,22 @@ class VelocityDrive:
         thread.start()
         return thread
 
-    def _run(self, world: _World, stop: threading.Event) -> None:
+    def _run(self, world: _World) -> None:
         """Advance the world, never faster than real time times its factor; what is late is not caught up with."""
         config = self._config
         period_s, pictures = 1.0 / config.physics_hz, max(1, round(config.physics_hz / config.camera_hz))
         due = time.monotonic()
         for tick in count(1):
             due = max(due + period_s / config.real_time_factor, time.monotonic())
-            stop.wait(due - time.monotonic())
-            if stop.is_set() or not self._node.context.ok():
+            world.stop.wait(due - time.monotonic())
+            if self._over(world):
                 return
             self._advance(world, period_s)
             if tick % pictures == 0 and self._announced.is_set():
                 self._look(world)
+
+    def _over(self, world: _World) -> bool:
+        return world.stop.is_set() or not self._node.context.ok()
 
     def _advance(self, world: _World, seconds: float) -> None:
         """Drive for one step, and publish where that led."""
@@ -156,13 +159,15 @@ class VelocityDrive:
         if self._showing is not None and self._showing.is_alive():
             self._node.count("time waited for those who take in what was shown")
             self._showing.join()
+            if self._over(world):
+                return
         frame = world.simulator.act(Action.OBSERVE).frame
         frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns)
         labels = world.simulator.labels() if frame.labels is not None else {}
         first, world.shown = not world.shown, True
-        self._showing = self._thread(lambda: self._show(frame, labels, world.mounts, first))
+        self._showing = self._thread(lambda: self._show(world, frame, labels, first))
 
-    def _show(self, frame: Frame, labels: Mapping[int, Label], mounts: Mapping[str, Transform], first: bool) -> None:
+    def _show(self, world: _World, frame: Frame, labels: Mapping[int, Label], first: bool) -> None:
         """Publish images and scan, and return when all observers have them, or when that takes too long."""
         robot = self._config.robot
         self._observations.show(frame, labels, again=first)
@@ -171,23 +176,27 @@ class VelocityDrive:
         self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
 
         def repeat() -> None:  # without the clock, which is later by now
-            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, mounts)
+            if self._over(world):
+                raise Canceled("the episode is over")
+            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, world.mounts)
             self._observations.show(frame, labels, again=True)
 
         try:
             self._observations.await_observers(frame, labels, repeat)
-        except EqaError as error:  # as on a robot, life goes on without them
+        except Canceled:
+            return
+        except NodeLost as error:  # as on a robot, life goes on without them
             self._node.count("observation that was not taken in by all observers")
             self._node.get_logger().warning(str(error))
 
 
 class _World:
-    """A simulator and what does not change in an episode. mounts: base_from_x of what is on the robot, by frame."""
+    """A simulator in one episode. mounts: base_from_x of what is on the robot, by frame; stop: ends it."""
 
-    def __init__(self, simulator: Driving, offset_ns: int, base_from_camera: Transform,
-                 base_from_scan: Transform) -> None:
-        self.simulator, self.offset_ns, self.shown = simulator, offset_ns, False
-        self.mounts = {convert.CAMERA: base_from_camera, convert.SCAN: base_from_scan}
+    def __init__(self, simulator: Driving, offset_ns: int, stop: threading.Event,
+                 mounts: Mapping[str, Transform]) -> None:
+        self.simulator, self.offset_ns, self.stop, self.mounts = simulator, offset_ns, stop, mounts
+        self.shown = False
 
 
 def taking(simulator: Simulator) -> Driving:

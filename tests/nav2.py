@@ -32,7 +32,7 @@ from eqa_nodes.ros.tf_buffer import TfBuffer
 
 RADIUS_M, NEAR_M, AHEAD_M, YAW_RAD = 0.18, 0.25, 0.4, 0.15
 LOST_S = 60.0  # without a transform of the robot the drive ends; wall clock
-REPLAN_S, PATIENCE_S = 1.0, 90.0  # simulated
+REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated
 NO_PATH, TF_ERROR, TIMEOUT = 308, 9002, 9003  # as Nav2's planner and navigator number them
 
 

@@ -45,7 +45,8 @@ class Driver:
     """Sends cmd_vel with each odometry that it hears, and keeps what the bridge tells."""
 
     def __init__(self, ros: Any, stamped: bool = True, **parameters: Any) -> None:
-        settings = {"drive": "velocities", "observers": [], "real_time_factor": 2.0, "stamped": stamped, **SMALL}
+        settings = {"drive": "velocities", "observers": [], "real_time_factor": 2.0, "stamped": stamped,
+                    "base__timeout_s": 2.0, **SMALL}  # commands of a slow machine count too
         self.bridge = ros.add(BridgeNode, **{**settings, **parameters})
         self.node = ros.plain("driver")
         self.wanted: tuple[float, float] | None = None
@@ -266,3 +267,12 @@ def test_a_simulator_without_velocities_is_named(ros: Any, monkeypatch: pytest.M
 def test_wrong_parameters_are_named_errors(ros: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         ros.add(BridgeNode, **wrong)
+
+
+def test_a_reset_does_not_wait_for_who_is_gone(ros: Any) -> None:
+    driver = Driver(ros, observers=["watcher"], taken_deadline_s=10 * WAIT_S, repeat_s=0.2)
+    driver.reset()
+    driver.until(lambda: driver.bridge.counts["time waited for those who take in what was shown"] > 0)
+    there = Pose2(2.75, 1.75, 1.0)
+    assert driver.reset(there).error_code == 0
+    driver.until(lambda: driver.pose() == pytest.approx(there))

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 
 def driven(folder: Path) -> Parameters:
     chosen = driven_by(NAV2)
-    chosen["bridge"] |= {"real_time_factor": 4.0}
+    chosen["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}  # commands of a slow machine count too
     return parameters(folder, chosen)
 
 
