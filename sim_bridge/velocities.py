@@ -93,7 +93,8 @@ class VelocityDrive:
         twist = message.twist if self._config.stamped else message
         stamp_ns = messages.stamp_of(message) if self._config.stamped else 0
         now_ns = self.now_ns
-        if info["source_timestamp"] < self._begun_wall_ns or 0 < stamp_ns < self._begun_ns:
+        sent_ns, begun_ns = (stamp_ns, self._begun_ns) if stamp_ns else (info["source_timestamp"], self._begun_wall_ns)
+        if 0 < sent_ns < begun_ns:
             self._node.count("command from before the episode")
         elif stamp_ns and now_ns - stamp_ns > self._config.base.timeout_s * 1e9:
             self._node.count("command that came too late")

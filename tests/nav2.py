@@ -55,10 +55,11 @@ class StandIn:
         for key, take in (("tf", self._on_tf), ("map", self._on_map)):
             self._node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
                                            callback_group=group)
-        for key, kind, drive in (("navigate_to_pose", NavigateToPose, self._go), ("spin", Spin, self._turn)):
+        self._servers = [
             ActionServer(self._node, kind, ACTIONS[key].name,
                          lambda handle, kind=kind, drive=drive: self._execute(handle, kind.Result(), drive),
                          cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group)
+            for key, kind, drive in (("navigate_to_pose", NavigateToPose, self._go), ("spin", Spin, self._turn))]
         self._executor = MultiThreadedExecutor(4, context=self._context)
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
@@ -70,6 +71,9 @@ class StandIn:
     def __exit__(self, *_: object) -> None:
         rclpy.try_shutdown(context=self._context)
         self._thread.join(5.0)
+        for server in self._servers:
+            server.destroy()
+        self._node.destroy_node()  # one that is only stopped is still discovered
 
     def _on_tf(self, message: Any) -> None:
         with self._changed:

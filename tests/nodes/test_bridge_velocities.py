@@ -192,6 +192,9 @@ def test_a_twist_without_stamp_does_too(ros: Any) -> None:
     driver.wanted = (0.0, 1.0)
     driver.until(lambda: driver.pose().yaw > 0.5)
     assert driver.pose()[:2] == pytest.approx(START[:2])
+    driver.wanted = None
+    driver.bridge._velocities._on_command(Twist(), {"source_timestamp": 1})  # sent long before, heard now
+    assert driver.bridge.counts["command from before the episode"] == 1
 
 
 def test_a_reset_places_it_and_forgets_what_was_sent(driver: Driver) -> None:
