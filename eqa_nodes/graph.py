@@ -33,6 +33,9 @@ class Topic(NamedTuple):
     qos: str
 
 
+UNSTAMPED = "geometry_msgs/msg/Twist"  # type of cmd_vel where Nav2 is older than Kilted
+
+
 class Port(NamedTuple):
     """A service or an action on the wire."""
 
@@ -50,6 +53,8 @@ TOPICS: dict[str, Topic] = {
     "detected_table": Topic("detections/table", "eqa_interfaces/msg/LabelArray", "frame"),
     "detections": Topic("detections", "vision_msgs/msg/Detection3DArray", "event"),
     "odom": Topic("odom", "nav_msgs/msg/Odometry", "state"),
+    "scan": Topic("scan", "sensor_msgs/msg/LaserScan", "frame"),
+    "cmd_vel": Topic("cmd_vel", "geometry_msgs/msg/TwistStamped", "event"),  # or UNSTAMPED; Nav2's
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
     "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
     "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
@@ -116,8 +121,8 @@ class NodeSpec(NamedTuple):
 NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
-        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock"),
-        subscribes=("taken",), serves=("act", "reset_simulator"), worlds=("sim",)),
+        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "scan"),
+        subscribes=("taken", "episode", "cmd_vel"), serves=("act", "reset_simulator"), worlds=("sim",)),
     "replay": NodeSpec(
         "eqa_nodes.nodes.replay:ReplayNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "replay_status"),
@@ -151,7 +156,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
-        serves=("ask", "reset_episode"),
+        subscribes=("odom", "tf", "tf_static", "taken"), serves=("ask", "reset_episode"),  # where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",
                "navigate_to_pose", "spin"),
@@ -165,10 +170,11 @@ LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "dete
 TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
-def nodes_of(world: str, recording: bool = False, detecting: bool = False) -> list[str]:
+def nodes_of(world: str, recording: bool = False, detecting: bool = False, navigator: str = "atomic") -> list[str]:
     """Return the names of the nodes that run in a world: sim | robot | replay.
 
-    recording: also where it is optional; detecting: with perception.
+    recording: also where it is optional; detecting: with perception; navigator nav2: without ours, it is not of the
+    graph.
     """
     return [name for name, spec in NODES.items() if (world in spec.worlds or (recording and name == "recorder"))
-            and (detecting or name != PERCEPTION)]
+            and (detecting or name != PERCEPTION) and (navigator != "nav2" or name != "navigator")]

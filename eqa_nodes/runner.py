@@ -23,7 +23,7 @@ from eqa_nodes.core.errors import ConfigError, NodeLost
 from eqa_nodes.graph import NODES, nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import ensure_ros, free_domain, ros_environment
-from eqa_nodes.settings import detecting, merged
+from eqa_nodes.settings import detecting, merged, navigator_of
 
 READY = "eqa: ready"
 START_DEADLINE_S = 60.0
@@ -96,7 +96,8 @@ class Graph:
         ensure_ros()
         self.folder, self.restart = folder, restart
         self._parameters = merged(None, parameters or {})
-        self.nodes = list(nodes or nodes_of(world, detecting=detecting(self._parameters)))
+        self.nodes = list(nodes or nodes_of(world, detecting=detecting(self._parameters),
+                                            navigator=navigator_of(self._parameters)))
         self._isolate = isolate
         self._exit = contextlib.ExitStack()
         self._watching = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
-from eqa_nodes.core.config import MapperConfig, NavigatorConfig
+from eqa_nodes.core.config import MapperConfig, NavigatorConfig, ScanConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
@@ -20,7 +21,12 @@ from eqa_nodes.graph import LABELS, OBSERVERS, PERCEPTION
 from eqa_nodes.parameters import build, read_file
 from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
 from eqa_nodes.vlm.config import ModelConfig
+from sim_bridge.base import BaseConfig
 from sim_bridge.simulator import Robot
+
+ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
+ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, which is not ours
+ODOMETRY = ("simulator", "topics")  # where the agent's counts and pose come from
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,11 @@ class AgentSettings:
     model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
     observe_deadline_s: float = 60.0  # for the first observation of an episode, until every observer has it
     observers: tuple[str, ...] = OBSERVERS  # who is told that an episode begins
+    odometry: str = "simulator"  # simulator: counts and pose from the service act | topics: odom and tf, as on a robot
+
+    def __post_init__(self) -> None:
+        if self.odometry not in ODOMETRY:
+            raise ConfigError("agent: " + unknown("odometry", self.odometry, ODOMETRY))
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,23 @@ class BridgeSettings(LockstepSettings):
     """Parameters of the bridge node."""
 
     robot: Robot = field(default_factory=Robot)
+    drive: str = ACTIONS  # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel
+    base: BaseConfig = BaseConfig()  # of velocities, as all below
+    scan: ScanConfig = ScanConfig()
+    stamped: bool = True  # cmd_vel is a TwistStamped (Nav2 from Kilted on), else a Twist (Nav2 up to Jazzy)
+    physics_hz: float = 30.0  # of odometry and transforms, in simulated time
+    camera_hz: float = 5.0  # of images and scans, in simulated time; rounded to a whole number of steps
+    real_time_factor: float = 1.0  # simulated seconds a second, at most
+
+    def __post_init__(self) -> None:
+        if self.drive not in (ACTIONS, VELOCITIES):
+            raise ConfigError("bridge: " + unknown("drive", self.drive, (ACTIONS, VELOCITIES)))
+        if not 0 < self.camera_hz <= self.physics_hz <= 1000:
+            raise ConfigError(f"bridge: rates must be 0 < camera_hz {self.camera_hz} <= physics_hz {self.physics_hz} "
+                              "<= 1000")
+        if not 0 < self.real_time_factor < math.inf:
+            raise ConfigError(f"bridge: real_time_factor is {self.real_time_factor}: expected a positive number, such "
+                              "as 1.0")
 
 
 @dataclass(frozen=True)
@@ -170,7 +198,8 @@ Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    So is that memory and recorder hide the same. With a detector, perception is an observer.
+    So is that memory and recorder hide the same. With a detector, perception is an observer. With a simulated robot
+    that takes velocities, the agent's odometry is that of topics.
     """
     result: Parameters = read_file(path, SETTINGS) if path is not None else {}
     for override in overrides:
@@ -180,7 +209,21 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Pa
         settings(node, result)
     _check_privacy(result)
     _with_perception(result)
+    if navigator_of(result) == NAV2:
+        result.setdefault("agent", {})["odometry"] = "topics"
     return result
+
+
+def driven_by(navigator: str) -> Parameters:
+    """Return the parameters with which a navigator drives the simulated robot: atomic | nav2. Raises ConfigError."""
+    if navigator not in (ATOMIC, NAV2):
+        raise ConfigError(unknown("navigator", navigator, (ATOMIC, NAV2)))
+    return {"bridge": {"drive": VELOCITIES}} if navigator == NAV2 else {}
+
+
+def navigator_of(parameters: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say who drives the simulated robot under these parameters."""
+    return NAV2 if settings("bridge", parameters).drive == VELOCITIES else ATOMIC
 
 
 def detecting(parameters: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -1,6 +1,7 @@
 """A simulator on ROS topics. It advances only by atomic actions; each waits until every observer has taken in its view.
 
 That wait is all of lock-step: when `act` returns, nothing in the graph is older than the observation it returned.
+Where it takes velocities instead, time goes on by itself (velocities.py).
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from typing import Any
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.geometry import pose2_of
+from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.types import Action
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode, run_node
 from eqa_nodes.ros.observation import Observations, offset_after
+from eqa_nodes.settings import VELOCITIES
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
+from sim_bridge.velocities import END_S, VelocityDrive, taking
 
 
 class BridgeNode(EqaNode):
-    """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock."""
+    """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock.
+
+    With velocities (parameter drive) it hears cmd_vel instead of act, and publishes scan too.
+    """
 
     _simulator: Simulator  # there from the first reset on
 
@@ -33,6 +39,7 @@ class BridgeNode(EqaNode):
         self._offset_ns = 0
         self._one_at_a_time = threading.Lock()
         self._observations = Observations(self)
+        self._velocities = VelocityDrive(self, self._observations) if self.config.drive == VELOCITIES else None
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
 
@@ -40,21 +47,34 @@ class BridgeNode(EqaNode):
         """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""
         with self._one_at_a_time:
             asked = request.episode
-            self._simulator = self._pool.get(asked.scene)
+            simulator = self._pool.get(asked.scene)
+            if self._velocities is not None:
+                taking(simulator)
+                self._velocities.end()
+            self._simulator = simulator
             base = messages.pose_of(asked.start) if asked.use_start else None
             start, height = (pose2_of(base), base.xyz[2]) if base is not None else (None, 0.0)
             first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot,
                                                   height))
-            newest = max(messages.ns_of(asked.header.stamp), self._step.frame.stamp_ns if self._step is not None else 0)
+            newest = max(messages.ns_of(asked.header.stamp), self._newest_ns())
             self._offset_ns = offset_after(newest, first.frame.stamp_ns)
             self._step = self._stamped(first)
             self._max_steps = asked.max_steps
             asked.header = convert.header(self._step.frame.stamp_ns)
             asked.map_name = asked.map_name or asked.scene  # poses of one scene are all in its own frame
+            if self._velocities is not None:
+                self._velocities.begin(simulator, self._step, self._offset_ns)
         response.episode = asked
         return response
 
+    def _newest_ns(self) -> int:
+        """Return the newest stamp that was shown, 0 before the first."""
+        shown = self._step.frame.stamp_ns if self._step is not None else 0
+        return max(shown, self._velocities.now_ns if self._velocities is not None else 0)
+
     def _act(self, request: Any, response: Any) -> Any:
+        if self._velocities is not None:
+            return self._tell(self._velocities, request, response)
         if request.action == request.STATUS:
             return self._fill(response, self._current())
         with self._one_at_a_time:
@@ -80,11 +100,26 @@ class BridgeNode(EqaNode):
             raise SimulatorError("no episode has begun: call reset_episode first")
         return self._step
 
+    def _tell(self, velocities: VelocityDrive, request: Any, response: Any) -> Any:
+        if request.action != request.STATUS:
+            raise SimulatorError("this robot takes velocities, not atomic actions (bridge.drive is velocities): "
+                                 "publish cmd_vel, or let Nav2 drive by navigate_to_pose and spin")
+        now = velocities.status()
+        return _filled(response, now.stamp_ns, now.map_from_base, now.collided, 0, now.metres)
+
     def _fill(self, response: Any, step: Step) -> Any:
-        response.stamp, response.collided = convert.time_of(step.frame.stamp_ns), step.collided
-        response.steps, response.metres = step.steps, step.metres
-        response.pose = convert.pose_msg(step.frame.map_from_base)
-        return response
+        return _filled(response, step.frame.stamp_ns, step.frame.map_from_base, step.collided, step.steps, step.metres)
+
+    def destroy_node(self) -> None:
+        if self._velocities is not None:
+            self._velocities.end(END_S)
+        super().destroy_node()
+
+
+def _filled(response: Any, stamp_ns: int, map_from_base: Transform, collided: bool, steps: int, metres: float) -> Any:
+    response.stamp, response.pose = convert.time_of(stamp_ns), convert.pose_msg(map_from_base)
+    response.collided, response.steps, response.metres = collided, steps, metres
+    return response
 
 
 def main() -> int:

@@ -12,19 +12,20 @@ import numba
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
-from eqa_nodes.core.geometry import Pose2, camera_mount, wrap
+from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.planning import centre_of, index_of, walks
 from eqa_nodes.core.shortest import Field
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Episode, Point, Robot, Step, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, height_of
 from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
 _FINE_M = 0.1  # cells that geodesic distances are measured on
+_PIECE_M, _PIECE_RAD = 0.025, 0.05  # motion is tried in pieces no longer than this
 
 
 class GridWorld:
-    """Implements the Simulator protocol over `scenes` (name -> rows of characters, cells of CELL_M)."""
+    """Implements the Simulator and Driving protocols over `scenes` (name -> rows of characters, cells of CELL_M)."""
 
     def __init__(self, scenes: Mapping[str, Sequence[str]] | None = None) -> None:
         self._scenes = scenes if scenes is not None else SCENES
@@ -72,6 +73,26 @@ class GridWorld:
         self._steps += 1
         self._tick()
         return self._observe(collided)
+
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+        """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
+
+        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        """
+        robot = self._require_robot()
+        if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
+            raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
+                                 "finite velocities, and a time that does not go back")
+        metres, turn = forward_m_s * seconds, turn_rad_s * seconds
+        pieces = max(1, math.ceil(abs(metres) / _PIECE_M), math.ceil(abs(turn) / _PIECE_RAD))
+        collided = False
+        for _ in range(pieces):
+            heading = self._pose.yaw + turn / pieces / 2
+            collided |= metres != 0 and self._shift(metres / pieces * math.cos(heading),
+                                                    metres / pieces * math.sin(heading), robot)
+            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn / pieces))
+        self._clock_ns += round(seconds * 1e9)
+        return Driven(self._clock_ns, self._base(), collided, self._metres)
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are."""
@@ -134,19 +155,22 @@ class GridWorld:
         self._clock_ns += round(self._require_robot().step_s * 1e9)
 
     def _move(self, robot: Robot) -> bool:
-        """Go forward in small steps; where one is blocked, slide along x or y. Return whether something was there."""
+        """Go forward in small steps. Return whether something was there."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
-        x, y, collided = self._pose.x, self._pose.y, False
-        for _ in range(n):
-            for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)):
-                if self._fits(x + sx, y + sy, robot.radius_m):
-                    x, y = x + sx, y + sy
-                    self._storey, _ = self._level(x, y)
-                    self._metres += math.hypot(sx, sy)
-                    break
-                collided = True
-        self._pose = Pose2(x, y, self._pose.yaw)
+        return sum(self._shift(dx, dy, robot) for _ in range(n)) > 0
+
+    def _shift(self, dx: float, dy: float, robot: Robot) -> bool:
+        """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""
+        collided = False
+        x, y, yaw = self._pose
+        for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)) if robot.slide else ((dx, dy),):
+            if self._fits(x + sx, y + sy, robot.radius_m):
+                self._pose = Pose2(x + sx, y + sy, yaw)
+                self._storey, _ = self._level(x + sx, y + sy)
+                self._metres += math.hypot(sx, sy)
+                break
+            collided = True
         return collided
 
     def _fits(self, x: float, y: float, radius: float) -> bool:
@@ -176,12 +200,16 @@ class GridWorld:
         middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(~self._solid[0])]
         return Pose2(*min(middles, key=lambda middle: math.dist(middle, pose[:2])), 0.0)
 
+    def _base(self) -> Transform:
+        """Return where the base stands, map frame."""
+        return self._pose.transform(self._level(self._pose.x, self._pose.y)[1])
+
     def _observe(self, collided: bool) -> Step:
         robot = self._require_robot()
         camera = robot.camera
         k = intrinsics(camera)
         base_from_camera = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
-        map_from_base = self._pose.transform(self._level(self._pose.x, self._pose.y)[1])
+        map_from_base = self._base()
         pose = map_from_base.matrix() @ base_from_camera.matrix()
         shown = min(max(math.floor((pose[2, 3] + RISE_M - WALL_M) / RISE_M), 0), len(self._plans) - 1)
         pose[2, 3] -= shown * RISE_M

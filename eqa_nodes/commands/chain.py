@@ -18,7 +18,7 @@ from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types import Limits
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import Parameters, detecting, merged, settings
+from eqa_nodes.settings import ATOMIC, Parameters, detecting, driven_by, merged, settings
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.robots import map_settings, robot_of
 from sim_bridge.simulator import Robot
@@ -58,7 +58,8 @@ def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
         "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
         "memory": {"labels": labels, "folder": str((folder / "memory").resolve())},
         "perception": detector_of(arguments),
-        "recorder": {"folder": str((folder / "bags").resolve())}}
+        "recorder": {"folder": str((folder / "bags").resolve())},
+        **driven_by(getattr(arguments, "navigator", ATOMIC))}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
     return merged(None, robot_parameters(chosen_robot(arguments)), stopping, own, from_file, chosen,

@@ -1,8 +1,11 @@
-"""Settings of mapper and navigator, apart from their code: every node reads them, few need what that code imports."""
+"""Settings of mapper, navigator and laser scan, apart from their code.
+
+Every node reads them, few need what that code imports.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eqa_nodes.core.errors import ConfigError
 
@@ -92,3 +95,30 @@ class NavigatorConfig:
                 raise ConfigError(f"navigator.{name} is {getattr(self, name)}: it must be positive")
         if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
             raise ConfigError(f"navigator.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
+
+
+@dataclass(frozen=True)
+class ScanConfig:
+    """What a scan takes in, and where its frame is.
+
+    low_m, high_m: heights over the floor that would hit the robot, metres; high_m 0 = the robot's own height.
+    frame_m: height of the scan's frame over the floor, metres. min_range_m, max_range_m: what it measures, metres;
+    max_range_m 0 = as far as the camera.
+    """
+
+    low_m: float = 0.15
+    high_m: float = 0.0
+    frame_m: float = 0.3
+    min_range_m: float = 0.05
+    max_range_m: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.low_m >= 0 or not (self.high_m == 0 or self.low_m < self.high_m):
+            raise ConfigError(f"scan heights must rise: 0 <= low_m {self.low_m} < high_m {self.high_m}")
+        if not self.min_range_m >= 0 or not (self.max_range_m == 0 or self.min_range_m < self.max_range_m):
+            raise ConfigError(f"scan ranges must rise: 0 <= min_range_m {self.min_range_m} < max_range_m "
+                              f"{self.max_range_m}")
+
+    def of(self, robot_height_m: float, camera_range_m: float) -> ScanConfig:
+        """Return it for a robot and its camera, both metres, where it leaves a height or range to them."""
+        return replace(self, high_m=self.high_m or robot_height_m, max_range_m=self.max_range_m or camera_range_m)

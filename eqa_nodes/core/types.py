@@ -54,6 +54,20 @@ class Frame:
         return self.map_from_base.matrix() @ self.base_from_camera.matrix()
 
 
+class Scan(NamedTuple):
+    """What a planar scanner sees: ranges in its frame (x forward, z up), one of each direction counter-clockwise.
+
+    ranges_m: (n,) float32, metres; by REP 117 inf = nothing within the range, -inf = nearer than it can measure.
+    first_rad, step_rad: direction of the first, and from one to the next, radians.
+    """
+
+    ranges_m: np.ndarray
+    first_rad: float
+    step_rad: float
+    min_range_m: float
+    max_range_m: float
+
+
 class Action(IntEnum):
     """Atomic actions; the numbers stand in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
 

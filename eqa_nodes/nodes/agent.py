@@ -19,7 +19,8 @@ from eqa_nodes.messages import stamp_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, run_node
-from eqa_nodes.ros.ports import BridgeOdometry, connect
+from eqa_nodes.ros.odometry import ODOMETRIES
+from eqa_nodes.ros.ports import connect
 
 
 class AgentNode(EqaNode):
@@ -27,12 +28,12 @@ class AgentNode(EqaNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("agent", **kwargs)
-        self.odometry = BridgeOdometry(self)
+        self.odometry = ODOMETRIES[self.config.odometry](self)
         self.ports = connect(self, self.odometry)
         self._busy = threading.Lock()
         self._running: Agent | None = None
         self._resets = [f"reset_{observer}" for observer in self.config.observers]
-        self._remote = {key: self.remote(key) for key in ("act", "reset_simulator", *self._resets)}
+        self._remote = {key: self.remote(key) for key in ("reset_simulator", *self._resets)}
         for key in self.spec.publishes:
             self.out(key)
         self.serve("reset_episode", self._reset)
@@ -88,8 +89,7 @@ class AgentNode(EqaNode):
             request.episode.header = convert.header(self.odometry.newest_ns)
             response.episode = self._begun(request.episode, deadline)
             self.send("episode", response.episode)
-            act = self._remote["act"]
-            act.call(self.config.observe_deadline_s, action=act.Request.OBSERVE)
+            self.odometry.begin(stamp_of(response.episode))
         return response
 
     def _begun(self, asked: Any, deadline_s: float) -> Any:

@@ -33,6 +33,7 @@ class RecorderNode(EpisodeNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("recorder", **kwargs)
         self._recording: Recording | None = None
+        self._over = False  # the episode was ended, and none has begun
         self._progress = _Progress(self)
         privacy, source = self.config.privacy, self.config.labels_from
         detected = source == "detector"
@@ -46,7 +47,8 @@ class RecorderNode(EpisodeNode):
 
     def begin(self, episode: Any, late: bool) -> None:
         self._end()
-        if not episode.episode_id:
+        self._over = not episode.episode_id
+        if self._over:
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
         folder = free_name(Path(self.config.folder) / episode.episode_id)
@@ -81,6 +83,8 @@ class RecorderNode(EpisodeNode):
             for reason in self._masking.put_transforms(data, static=key == "tf_static"):
                 self.count(reason)
         if self._recording is None:
+            if self._over and key == "depth":  # a robot goes on: nobody is to wait for what is not kept
+                self.taken(messages.stamp_in(data))
             return
         stamp = messages.stamp_in(data) if key in OBSERVATION else self.last_ns
         if key in OBSERVATION and stamp < self.starts_ns:

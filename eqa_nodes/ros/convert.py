@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from eqa_interfaces import msg as eqa
 from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped, Quaternion, TransformStamped, Vector3
 from nav_msgs.msg import OccupancyGrid
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
 from std_msgs.msg import Header
 from vision_msgs.msg import (
     BoundingBox3D,
@@ -32,7 +32,7 @@ from eqa_nodes.messages import DETECTED
 NAV_ERRORS = {core.NavCode.BLOCKED: 9901, core.NavCode.UNREACHABLE: 9902, core.NavCode.TIMEOUT: 9903,
               core.NavCode.FAILED: 9904, core.NavCode.CANCELED: 9905}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
-MAP, ODOM, BASE, CAMERA = "map", "odom", "base_link", "camera_color_optical_frame"
+MAP, ODOM, BASE, CAMERA, SCAN = "map", "odom", "base_link", "camera_color_optical_frame", "base_scan"
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
 
 
@@ -82,6 +82,13 @@ def camera_info_msg(k: core.Intrinsics, stamp_ns: int) -> CameraInfo:
                       d=[0.0] * 5, k=[k.fx, 0.0, cx, 0.0, k.fy, cy, 0.0, 0.0, 1.0],
                       r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
                       p=[k.fx, 0.0, cx, 0.0, 0.0, k.fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0])
+
+
+def scan_msg(scan: core.Scan, stamp_ns: int) -> LaserScan:
+    """Scan -> LaserScan. All beams are of one moment."""
+    return LaserScan(header=header(stamp_ns, SCAN), angle_min=scan.first_rad, angle_increment=scan.step_rad,
+                     angle_max=scan.first_rad + scan.step_rad * (len(scan.ranges_m) - 1),
+                     range_min=scan.min_range_m, range_max=scan.max_range_m, ranges=array("f", scan.ranges_m.tobytes()))
 
 
 def transform_msg(parent: str, child: str, stamp_ns: int, t: Transform) -> TransformStamped:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
@@ -61,14 +61,23 @@ class Observations:
             self._heard.notify_all()
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
-        """Show an observation; the table of labels only when it has changed, or when somebody may not have it."""
+        """Tell an observation's time and place, and show it."""
+        self._node.send("clock", Clock(clock=convert.time_of(frame.stamp_ns)))
+        self.tell_place(frame.stamp_ns, frame.map_from_base, {convert.CAMERA: frame.base_from_camera})
+        self.show(frame, labels, again)
+
+    def tell_place(self, stamp_ns: int, map_from_base: Transform, mounts: Mapping[str, Transform],
+                   velocity: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Publish tf and odom: where the base is, what is mounted on it by frame, and metres and radians a second."""
+        links = [(convert.MAP, convert.ODOM, Transform.identity()), (convert.ODOM, convert.BASE, map_from_base),
+                 *((convert.BASE, frame, mount) for frame, mount in mounts.items())]
+        self._node.send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
+            convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))
+        self._node.send("odom", _odometry(stamp_ns, map_from_base, velocity))
+
+    def show(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
+        """Publish the images; the table of labels only when it has changed, or when somebody may not have it."""
         stamp, send = frame.stamp_ns, self._node.send
-        send("clock", Clock(clock=convert.time_of(stamp)))
-        send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
-            convert.transform_msg(convert.MAP, convert.ODOM, stamp, Transform.identity()),
-            convert.transform_msg(convert.ODOM, convert.BASE, stamp, frame.map_from_base),
-            convert.transform_msg(convert.BASE, convert.CAMERA, stamp, frame.base_from_camera)]))
-        send("odom", _odometry(frame))
         send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
             if again or labels != self._told:
@@ -78,8 +87,12 @@ class Observations:
         send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
         send("depth", convert.image_msg(frame.depth_m, "32FC1", stamp))
 
-    def await_observers(self, frame: Frame, labels: Mapping[int, Label]) -> None:
-        """Return when all observers have taken in the observation. Raises NodeLost naming those that have not."""
+    def await_observers(self, frame: Frame, labels: Mapping[int, Label],
+                        repeat: Callable[[], None] | None = None) -> None:
+        """Return when all observers have taken in the observation. Raises NodeLost naming those that have not.
+
+        repeat: publishes it again for those that missed a part of it; by itself all of it is.
+        """
         stamp, config = frame.stamp_ns, self._node.config
         end = time.monotonic() + config.taken_deadline_s
         with self._heard:
@@ -88,7 +101,10 @@ class Observations:
                     raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
                                    f"{stamp / 1e9:.3f} s within {config.taken_deadline_s:g} s")
                 self._node.count("observation published again")
-                self.publish(frame, labels, again=True)
+                if repeat is None:
+                    self.publish(frame, labels, again=True)
+                else:
+                    repeat()
 
     def _behind(self, stamp_ns: int) -> list[str]:
         return [name for name in self._node.config.observers if self._taken.get(name, -1) < stamp_ns]
@@ -103,8 +119,9 @@ def offset_after(newest_ns: int, first_ns: int) -> int:
     return max(0, newest_ns + 1 - first_ns)
 
 
-def _odometry(frame: Frame) -> Any:
-    message = interface("nav_msgs/msg/Odometry")(header=convert.header(frame.stamp_ns, convert.ODOM),
+def _odometry(stamp_ns: int, odom_from_base: Transform, velocity: tuple[float, float]) -> Any:
+    message = interface("nav_msgs/msg/Odometry")(header=convert.header(stamp_ns, convert.ODOM),
                                                  child_frame_id=convert.BASE)
-    message.pose.pose = convert.pose_msg(frame.map_from_base)
+    message.pose.pose = convert.pose_msg(odom_from_base)
+    message.twist.twist.linear.x, message.twist.twist.angular.z = velocity
     return message

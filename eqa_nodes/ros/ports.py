@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import Point, PoseStamped
-from std_msgs.msg import Header
+from geometry_msgs.msg import Point
 
 from eqa_nodes import messages
 from eqa_nodes.core.agent import Ports
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2, pose2_of
+from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import (
     Answer,
     Decision,
@@ -27,41 +26,14 @@ from eqa_nodes.core.types import (
     RecallQuery,
     Receipt,
     Recollection,
-    Travelled,
     ViewAssessment,
 )
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.odometry import RosOdometry
 
 ASK_AGAIN_S = 0.005  # the map is on its way
 DRIVE_WALL_S = 600.0  # a drive that has not ended after this is called off: its node is stuck
-
-
-class BridgeOdometry:
-    """Counts and pose as the simulator's bridge reports them."""
-
-    def __init__(self, node: EqaNode) -> None:
-        self._client, self._deadline = node.remote("act"), node.config.node.call_deadline_s
-        self.newest_ns = 0
-
-    def status(self) -> Any:
-        """Return the Act response of the last action."""
-        status = self._client.call(self._deadline, action=self._client.Request.STATUS)
-        self.newest_ns = messages.ns_of(status.stamp)
-        return status
-
-    def travelled(self) -> Travelled:
-        status = self.status()
-        return Travelled(status.steps, status.metres)
-
-    def robot(self) -> PoseStamped:
-        """Return where the robot was at the last observation, map frame."""
-        status = self.status()
-        return PoseStamped(header=Header(stamp=status.stamp, frame_id=convert.MAP), pose=status.pose)
-
-    def last(self) -> tuple[int, Pose2]:
-        status = self.status()
-        return messages.ns_of(status.stamp), pose2_of(messages.pose_of(status.pose))
 
 
 class RosMemory:
@@ -97,7 +69,7 @@ class RosMemory:
 class RosExplorer:
     """Decisions of the explorer node on the map of the newest observation."""
 
-    def __init__(self, node: EqaNode, odometry: BridgeOdometry) -> None:
+    def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
         self._client, self._deadline = node.remote("choose_goal"), node.config.node.call_deadline_s
         self._odometry, self._map_deadline = odometry, node.config.map_deadline_s
         self._asked: object = None
@@ -177,7 +149,7 @@ class RosAnswerer:
 class RosNavigator:
     """Drives through the actions navigate_to_pose and spin, whoever serves them."""
 
-    def __init__(self, node: EqaNode, odometry: BridgeOdometry) -> None:
+    def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
         self._to_pose, self._spin = node.remote("navigate_to_pose"), node.remote("spin")
         self._odometry = odometry
 
@@ -203,7 +175,7 @@ def _result(response: Any) -> NavResult:
     return NavResult(convert.NAV_CODES.get(code, NavCode.BLOCKED), message or f"navigation failed with code {code}")
 
 
-def connect(node: EqaNode, odometry: BridgeOdometry) -> Ports:
+def connect(node: EqaNode, odometry: RosOdometry) -> Ports:
     """Return the ports of the agent over this node's clients."""
     navigator = RosNavigator(node, odometry)
     return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry)

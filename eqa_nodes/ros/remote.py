@@ -23,6 +23,7 @@ DISCOVERY_S = 10.0  # nodes that run find each other well within this
 # Of a simulated and of a replayed world there is one only: whoever of them runs is the server.
 SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
            for key in (*SERVICES, *ACTIONS)}
+NAV2 = ("navigate_to_pose", "spin")  # may be served by what is not ours
 AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
 ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
@@ -78,7 +79,7 @@ class Remotes:
 class _Remote:
     def __init__(self, key: str, births: Births) -> None:
         self._servers = SERVERS[key]
-        self.server = " or ".join(self._servers)
+        self.server = " or ".join((*self._servers, *(("Nav2",) if key in NAV2 else ())))
         self._key, self._births = key, births
 
     def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,

@@ -117,6 +117,16 @@ def test_what_is_acknowledged_is_on_the_disk(ros: Any, tmp_path: Path, parameter
     assert not camera.recorder.counts
 
 
+def test_between_episodes_nobody_waits_for_what_is_not_kept(ros: Any, tmp_path: Path) -> None:
+    camera = Camera(ros, tmp_path)
+    assert camera.show(SECOND)
+    camera.begin("")
+    assert camera.show(2 * SECOND, "odom")
+    camera.begin("f")
+    assert not camera.show(3 * SECOND, "odom", within_s=1.0) and camera.show(3 * SECOND)
+    assert 2 * SECOND not in _on_disk(tmp_path / "e") | _on_disk(tmp_path / "f")
+
+
 def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: Path) -> None:
     camera = Camera(ros, tmp_path)
     assert camera.show(SECOND)

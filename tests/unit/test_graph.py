@@ -13,10 +13,11 @@ import yaml
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, PERCEPTION, SERVICES, TOPICS, TRANSFORMS, nodes_of
 from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import SETTINGS, detecting, merged, settings
+from eqa_nodes.settings import ATOMIC, NAV2, SETTINGS, detecting, driven_by, merged, navigator_of, settings
 
 ROOT = Path(__file__).resolve().parents[2]
-LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static"}  # the base classes' or ROS's own
+# the base classes', ROS's own, or Nav2's
+LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static", "cmd_vel"}
 
 
 def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
@@ -68,6 +69,17 @@ def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
     assert detecting(result) and settings("bridge", result).observers == ()
     assert settings("agent", result).observers == settings("replay", result).observers == (*OBSERVERS, PERCEPTION)
     assert merged(None, result) == result
+
+
+def test_nav2_takes_the_place_of_our_navigator() -> None:
+    assert set(nodes_of("sim")) - set(nodes_of("sim", navigator=NAV2)) == {"navigator"}
+    robot = {*nodes_of("robot", detecting=True), "bridge"}
+    assert set(nodes_of("sim", navigator=NAV2, detecting=True)) == robot
+    result = merged(None, driven_by(NAV2))
+    assert navigator_of(result) == NAV2 and settings("agent", result).odometry == "topics"
+    assert navigator_of(merged(None, driven_by(ATOMIC))) == ATOMIC and merged(None, result) == result
+    with pytest.raises(ConfigError, match="'nav3'.*atomic, nav2"):
+        driven_by("nav3")
 
 
 @pytest.mark.parametrize(("wrong", "complaint"), [

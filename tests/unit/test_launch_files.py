@@ -6,6 +6,8 @@ tests/launch runs them for real.
 from __future__ import annotations
 
 import ast
+import copy
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -20,7 +22,8 @@ from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.parameters import defaults_of, read_file
 from eqa_nodes.ros import environment
-from eqa_nodes.settings import SETTINGS
+from eqa_nodes.settings import SETTINGS, BridgeSettings
+from sim_bridge.nav2 import fitted
 from tests.unit.history_fixture import walk
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +103,31 @@ def test_sim_starts_the_graph_with_checked_parameters(sim: dict[str, Any], tmp_p
     written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
     assert written["explorer"]["policy"] == "random" and written["memory"]["labels"] is True
     assert written["bridge"]["robot.camera.width"] == 64 and written["bridge"]["use_sim_time"] is True
+
+
+def test_sim_leaves_driving_to_nav2_and_writes_its_parameters(sim: dict[str, Any], tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("/**/bridge:\n  ros__parameters: {base.forward_m_s: 0.8, robot.radius_m: 0.2}\n")
+    nodes = sim["graph"](context_of(sim, tmp_path / "run", navigator="nav2", params_file=str(own)))
+    assert [node.executable for node in nodes] == [name for name in nodes_of("sim") if name != "navigator"]
+    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    assert written["bridge"]["drive"] == "velocities" and written["agent"]["odometry"] == "topics"
+    nav2 = yaml.safe_load((tmp_path / "run" / "nav2.yaml").read_text())
+    assert nav2["velocity_smoother"]["ros__parameters"]["max_velocity"][0] == 0.8
+    assert nav2["local_costmap"]["local_costmap"]["ros__parameters"]["robot_radius"] == 0.2
+    sim["graph"](context_of(sim, tmp_path / "atomic"))
+    assert not (tmp_path / "atomic" / "nav2.yaml").exists()
+
+
+def test_the_parameters_of_nav2_fit_the_robot_as_it_is(sim: dict[str, Any]) -> None:
+    """As they are shipped, for whoever takes them as they are: what is written for the default robot is the same."""
+    template = yaml.safe_load((ROOT / "launch" / "nav2" / "nav2.yaml").read_text())
+    assert fitted(copy.deepcopy(template), BridgeSettings()) == template
+    text = yaml.safe_dump(template)
+    used = set(re.findall(r"(?:topic|map_topic|odom_topic): ([\w/]+)", text)) - {"cmd_vel_smoothed"}
+    assert {name for name in used if "/" not in name and "monitor" not in name} <= {t.name for t in TOPICS.values()}
+    assert set(re.findall(r"(?:frame|frame_id): (\w+)", text)) == {"map", "odom", "base_link"}  # REP 105
+    assert "&" not in text and "*" not in text.replace("/**", "")  # aliases, which rcl does not read
 
 
 @pytest.mark.parametrize("wrong", [{"params_file": "absent.yaml"}, {"image": "large"}])

@@ -1,0 +1,208 @@
+"""The world of a robot that takes velocities: simulated time goes on by itself, and odometry and camera follow it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from rosgraph_msgs.msg import Clock
+
+from eqa_nodes import messages
+from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
+from eqa_nodes.core.geometry import Transform, pose2_of
+from eqa_nodes.core.laser import base_from_scan, scan_of
+from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.graph import TOPICS, UNSTAMPED
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.observation import Observations
+from sim_bridge.base import BaseController, Velocity, velocity_between
+from sim_bridge.simulator import Driven, Driving, Simulator, Step
+
+END_S = 2.0  # for threads to end with the node
+IDLE = "no episode is running: call reset_episode first"
+
+
+class VelocityDrive:
+    """Runs the world of one episode after the other, beside the executor.
+
+    Clock, odometry and transforms come with each step of the physics. Images and scans begin when the episode is
+    announced to its observers, and time waits for both: for the simulator to render, and for those who take in what
+    was shown before. So no view is lost on a slow machine; there time is slower.
+    """
+
+    def __init__(self, node: EqaNode, observations: Observations) -> None:
+        self._node, self._config, self._observations = node, node.config, observations
+        self._base, self._one_at_a_time = BaseController(self._config.base), threading.Lock()
+        self._announced, self._stop = threading.Event(), threading.Event()
+        self._world: threading.Thread | None = None
+        self._showing: threading.Thread | None = None
+        self._failure = IDLE
+        self._begun_wall_ns = self._begun_ns = 0
+        self.newest: Driven | None = None  # stamps as on the wire
+        node.out("scan")
+        node.hear("episode", self._on_episode)
+        kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
+        node.create_subscription(interface(kind), TOPICS["cmd_vel"].name, self._on_command, qos(TOPICS["cmd_vel"].qos),
+                                 callback_group=node.data_group)
+
+    @property
+    def now_ns(self) -> int:
+        """Return the newest stamp that was published, 0 before the first."""
+        return self.newest.stamp_ns if self.newest is not None else 0
+
+    def begin(self, simulator: Simulator, first: Step, offset_ns: int) -> None:
+        """Let time go on from the first observation (stamp as on the wire) of an episode; the robot stands.
+
+        Commands that were sent before do not count. Raises SimulatorError for a simulator without velocities.
+        """
+        self._base = BaseController(self._config.base)
+        self.newest = Driven(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
+        self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
+        self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
+        mount = first.frame.base_from_camera
+        world = _World(taking(simulator), offset_ns, self._stop, {
+            convert.CAMERA: mount, convert.SCAN: base_from_scan(mount, self._config.scan.frame_m)})
+        self._world = self._thread(lambda: self._run(world))
+
+    def end(self, deadline_s: float | None = None) -> None:
+        """Let time stand still until the next episode begins; a second call does nothing."""
+        self._stop.set()
+        self._failure = self._failure or IDLE
+        for thread in (self._world, self._showing):  # the first may wait for the second
+            if thread is not None:
+                thread.join(deadline_s)
+
+    def status(self) -> Driven:
+        """Return where the robot is now. Raises SimulatorError while no episode runs, or saying what ended it."""
+        if self._failure or self.newest is None:
+            raise SimulatorError(self._failure)
+        return self.newest
+
+    def _on_episode(self, episode: Any) -> None:
+        if self.newest is not None and messages.stamp_of(episode) >= self._begun_ns:
+            self._announced.set()
+
+    def _on_command(self, message: Any, info: Mapping[str, Any]) -> None:
+        twist = message.twist if self._config.stamped else message
+        stamp_ns = messages.stamp_of(message) if self._config.stamped else 0
+        now_ns = self.now_ns
+        sent_ns, begun_ns = (stamp_ns, self._begun_ns) if stamp_ns else (info["source_timestamp"], self._begun_wall_ns)
+        if 0 < sent_ns < begun_ns:
+            self._node.count("command from before the episode")
+        elif stamp_ns and now_ns - stamp_ns > self._config.base.timeout_s * 1e9:
+            self._node.count("command that came too late")
+        else:
+            if twist.linear.y:
+                self._node.count("sideways velocity, which this base does not take")
+            try:
+                with self._one_at_a_time:  # a clock of its own, such as the wall's, counts as now
+                    self._base.command(min(stamp_ns or now_ns, now_ns), Velocity(twist.linear.x, twist.angular.z))
+            except SimulatorError as error:
+                self._node.count(str(error))
+
+    def _thread(self, work: Callable[[], None]) -> threading.Thread:
+        """Run something beside the executor; what it fails of ends the world, and whoever asks is told."""
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:
+                if self._node.context.ok():  # else that took the publishers away
+                    self._failure = str(error) if isinstance(error, EqaError) else repr(error)
+                    self._node.get_logger().error(traceback.format_exc())
+                    self._stop.set()
+
+        thread = threading.Thread(target=guarded, daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self, world: _World) -> None:
+        """Advance the world, never faster than real time times its factor; what is late is not caught up with."""
+        config = self._config
+        period_s, pictures = 1.0 / config.physics_hz, max(1, round(config.physics_hz / config.camera_hz))
+        due = time.monotonic()
+        for tick in count(1):
+            due = max(due + period_s / config.real_time_factor, time.monotonic())
+            world.stop.wait(due - time.monotonic())
+            if self._over(world):
+                return
+            self._advance(world, period_s)
+            if tick % pictures == 0 and self._announced.is_set():
+                self._look(world)
+
+    def _over(self, world: _World) -> bool:
+        return world.stop.is_set() or not self._node.context.ok()
+
+    def _advance(self, world: _World, seconds: float) -> None:
+        """Drive for one step, and publish where that led."""
+        before = self.newest
+        assert before is not None  # begin has put the robot somewhere
+        with self._one_at_a_time:
+            velocity = self._base.step(before.stamp_ns, seconds)
+        driven = world.simulator.drive(*velocity, seconds)
+        driven = driven._replace(stamp_ns=driven.stamp_ns + world.offset_ns)
+        measured = velocity_between(pose2_of(before.map_from_base), pose2_of(driven.map_from_base), seconds)
+        if driven.collided:
+            with self._one_at_a_time:
+                self._base.held_up(measured)
+        self.newest = driven
+        self._observations.tell_place(driven.stamp_ns, driven.map_from_base, world.mounts, measured)
+        self._node.send("clock", Clock(clock=convert.time_of(driven.stamp_ns)))
+
+    def _look(self, world: _World) -> None:
+        """Render, and show that in a thread of its own, so that odometry goes on meanwhile."""
+        if self._showing is not None and self._showing.is_alive():
+            self._node.count("time waited for those who take in what was shown")
+            self._showing.join()
+            if self._over(world):
+                return
+        frame = world.simulator.act(Action.OBSERVE).frame
+        frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns)
+        labels = world.simulator.labels() if frame.labels is not None else {}
+        first, world.shown = not world.shown, True
+        self._showing = self._thread(lambda: self._show(world, frame, labels, first))
+
+    def _show(self, world: _World, frame: Frame, labels: Mapping[int, Label], first: bool) -> None:
+        """Publish images and scan, and return when all observers have them, or when that takes too long."""
+        robot = self._config.robot
+        self._observations.show(frame, labels, again=first)
+        band = self._config.scan.of(robot.height_m, robot.camera.max_range_m)
+        scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
+        self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
+
+        def repeat() -> None:  # without the clock, which is later by now
+            if self._over(world):
+                raise Canceled("the episode is over")
+            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, world.mounts)
+            self._observations.show(frame, labels, again=True)
+
+        try:
+            self._observations.await_observers(frame, labels, repeat)
+        except Canceled:
+            return
+        except NodeLost as error:  # as on a robot, life goes on without them
+            self._node.count("observation that was not taken in by all observers")
+            self._node.get_logger().warning(str(error))
+
+
+class _World:
+    """A simulator in one episode. mounts: base_from_x of what is on the robot, by frame; stop: ends it."""
+
+    def __init__(self, simulator: Driving, offset_ns: int, stop: threading.Event,
+                 mounts: Mapping[str, Transform]) -> None:
+        self.simulator, self.offset_ns, self.stop, self.mounts = simulator, offset_ns, stop, mounts
+        self.shown = False
+
+
+def taking(simulator: Simulator) -> Driving:
+    """Return a simulator as one that takes velocities. Raises SimulatorError."""
+    if not isinstance(simulator, Driving):
+        raise SimulatorError(f"{type(simulator).__name__} takes no velocities: drive it with navigator atomic "
+                             "(bridge.drive actions)")
+    return simulator

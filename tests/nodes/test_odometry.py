@@ -1,0 +1,115 @@
+"""The agent's odometry on a robot: metres from odom, the place from the transforms, no service to ask."""
+
+from __future__ import annotations
+
+from tests.ros import need_ros
+
+need_ros()
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from std_msgs.msg import Header
+
+from eqa_nodes.core.errors import ConfigError, NodeLost, StaleData
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.nodes.agent import AgentNode
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+
+WAIT_S = 30.0
+SECOND = 1_000_000_000
+CORRECTION = Pose2(10.0, 0.0, math.pi / 2)  # of odom in the map, as a localisation gives it
+
+
+class Robot:
+    """Publishes odometry and transforms, and the agent that hears them."""
+
+    def __init__(self, ros: Any, **parameters: Any) -> None:
+        self.agent = ros.add(AgentNode, odometry="topics", observers=["mapper"], **parameters)
+        self.odometry = self.agent.odometry
+        node = ros.plain("robot")
+        self._out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
+                     for key in ("odom", "tf", "tf_static", "taken")}
+        self.until(lambda: all(out.get_subscription_count() for out in self._out.values()))
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Wait until the agent has heard; it tells nobody, so it is asked again and again."""
+        waited = threading.Event()
+        for _ in range(round(WAIT_S / 0.02)):
+            if done():
+                return
+            waited.wait(0.02)
+        raise AssertionError("the agent did not hear it")
+
+    def localise(self) -> None:
+        link = convert.transform_msg(convert.MAP, convert.ODOM, SECOND, CORRECTION.transform())
+        self._out["tf_static"].publish(interface("tf2_msgs/msg/TFMessage")(transforms=[link]))
+
+    def drive(self, x: float, seconds: int) -> None:
+        """Be at x in odom at a time, and wait until that was heard."""
+        stamp, pose = seconds * SECOND, Pose2(x, 0.0, 0.0).transform()
+        link = convert.transform_msg(convert.ODOM, convert.BASE, stamp, pose)
+        self._out["tf"].publish(interface("tf2_msgs/msg/TFMessage")(transforms=[link]))
+        odom = interface("nav_msgs/msg/Odometry")(header=convert.header(stamp, convert.ODOM))
+        odom.pose.pose = convert.pose_msg(pose)
+        self._out["odom"].publish(odom)
+        self.until(lambda: self.odometry.newest_ns >= stamp)
+
+    def take(self, name: str, seconds: int) -> None:
+        self._out["taken"].publish(Header(stamp=convert.time_of(seconds * SECOND), frame_id=name))
+
+
+def test_it_counts_metres_and_knows_the_place_in_the_map(ros: Any) -> None:
+    robot = Robot(ros)
+    robot.localise()
+    for seconds, x in ((1, 0.0), (2, 0.5), (3, 0.2)):
+        robot.drive(x, seconds)
+    robot.until(lambda: robot.odometry.last()[0] == 3 * SECOND)
+    assert robot.odometry.travelled() == (0, pytest.approx(0.8))
+    assert robot.odometry.last()[1] == pytest.approx(Pose2(10.0, 0.2, math.pi / 2))
+    assert robot.odometry.robot().header.frame_id == convert.MAP
+    robot.drive(5.0, 2)  # late, or shown again
+    robot.drive(0.2, 4)
+    assert robot.odometry.travelled() == (0, pytest.approx(0.8))
+
+
+def test_an_episode_begins_when_its_observers_have_seen_it(ros: Any) -> None:
+    robot = Robot(ros, observe_deadline_s=WAIT_S)
+    robot.drive(0.0, 1)
+    robot.drive(3.0, 2)  # placed there: not driven
+    begun = threading.Event()
+
+    def begin() -> None:
+        robot.odometry.begin(2 * SECOND)
+        begun.set()
+
+    thread = threading.Thread(target=begin, daemon=True)
+    thread.start()
+    robot.until(lambda: robot.odometry.travelled().metres == 0.0)
+    robot.take("mapper", 1)
+    robot.take("memory", 2)  # nobody waits for it
+    robot.drive(3.5, 3)
+    robot.drive(4.0, 4)
+    assert not begun.is_set()
+    robot.take("mapper", 3)
+    thread.join(WAIT_S)
+    assert begun.is_set() and robot.odometry.travelled() == (0, pytest.approx(0.5))
+
+
+def test_what_does_not_come_is_named(ros: Any) -> None:
+    robot = Robot(ros, observe_deadline_s=0.2, node__call_deadline_s=0.2)
+    robot.drive(0.0, 1)  # nothing says where odom is in the map
+    with pytest.raises(StaleData, match="from map to base_link.*localised"):
+        robot.odometry.last()
+    with pytest.raises(NodeLost, match="mapper did not take in.*camera"):
+        robot.odometry.begin(SECOND)
+
+
+def test_an_unknown_odometry_is_named(ros: Any) -> None:
+    with pytest.raises(ConfigError, match="'wheels'.*simulator"):
+        ros.add(AgentNode, odometry="wheels")
