@@ -6,9 +6,12 @@ import argparse
 import os
 from pathlib import Path
 
+from sim_bridge.habitat_devices import PYTHON
+from sim_bridge.scans import SCENES_VARIABLE
+
 PLACES = ("house:7; habitat:PLACE or mesh:PLACE, a scan: DATASET/ID of the folder of scans (hm3d/00800-TEEsavR23oF) or "
           "the path of a file (docs/scenes.md)")
-_VARIABLES = {"scans": "EQA_SCENES", "habitat_python": "EQA_HABITAT_PYTHON"}
+_VARIABLES = {"scans": SCENES_VARIABLE, "habitat_python": PYTHON}
 
 
 def scene_options(p: argparse.ArgumentParser, simulator: str = "") -> None:

@@ -23,7 +23,8 @@ from eqa_nodes.graph import nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import launch_variables
 from eqa_nodes.runner import RESTARTS
-from eqa_nodes.settings import ATOMIC, NAV2, detecting, navigator_of
+from eqa_nodes.settings import ATOMIC, NAV2, detecting, navigator_of, settings
+from sim_bridge.nav2 import write_nav2
 from sim_bridge.robots import ROBOTS
 
 ARGUMENTS = {

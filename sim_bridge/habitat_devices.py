@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from eqa_nodes.core.errors import ConfigError, SimulatorError
 
 PYTHON, GPU, WORKER = "EQA_HABITAT_PYTHON", "EQA_HABITAT_GPU", "EQA_WORKER"
 CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer where there is no other
+_LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
+_LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold
 _MESA = Path("/usr/share/glvnd/egl_vendor.d/50_mesa.json")
 # Another Python must see neither our packages nor our libraries (the ROS wheels put theirs in front).
 _OURS = ("PYTHON", "LD_", "_ROS", "ROS_", "AMENT_", "COLCON_", "RMW_", "VIRTUAL_ENV", "__PYVENV")
@@ -87,6 +90,22 @@ def python_with_habitat() -> str:
         raise SimulatorError("no Python with habitat_sim is known: install it in an environment of its own "
                              f"(docs/habitat.md) and name that Python with --habitat-python or {PYTHON}")
     return sys.executable
+
+
+def check_python() -> None:
+    """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
+    python = python_with_habitat()
+    how = (f"name one that has it: --habitat-python or {PYTHON} (docs/habitat.md), or open scans without Habitat: "
+           "--simulator mesh")
+    try:
+        code = subprocess.run([python, "-c", _LOOK], stdin=subprocess.DEVNULL, capture_output=True,
+                              env=environment(CPU), timeout=_LOOK_DEADLINE_S, check=False).returncode
+    except subprocess.TimeoutExpired as error:
+        raise SimulatorError(f"the Python {python} gave no answer within {_LOOK_DEADLINE_S:g} s: {how}") from error
+    except (OSError, ValueError) as error:
+        raise SimulatorError(f"the Python {python} cannot be started ({error}): {how}") from error
+    if code:
+        raise SimulatorError(f"the Python {python} has no habitat_sim: {how}")
 
 
 def remedy(said: str) -> str:

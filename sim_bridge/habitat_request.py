@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from sim_bridge.mesh.upright import map_from_file, stage_config_of
 from sim_bridge.scans import Scan, fault_of, find_scan
 from sim_bridge.simulator import Camera, Robot
 
@@ -25,17 +25,13 @@ def scan_of(scene: str, folder: Path | None) -> Scan:
 
 
 def files_of(scan: Scan) -> dict[str, Any]:
-    """Return the files as the worker wants them.
-
-    up: Habitat takes a GLB's z for up, as published scans have it, unless their data set's description says
-    otherwise; a single file has glTF's own y up.
-    """
+    """Return the files as the worker wants them. up: None where a config says it that Habitat reads too."""
     file = scan.instance or scan.basis_glb or scan.glb
     assert file is not None
-    single = os.sep in scan.place and file.name == Path(scan.place).name
     described = scan.dataset_config is not None
+    up = "y" if map_from_file(scan)[2, 1] > 0.5 else "z"
     return {"file": str(file.resolve()), "dataset": str(scan.dataset_config.resolve()) if scan.dataset_config else None,
-            "up": None if described else "y" if single or file.suffix != ".glb" else "z",
+            "up": None if described or stage_config_of(file).is_file() else up,
             "navmesh": str(scan.navmesh.resolve()) if scan.navmesh else None,
             "labelled": scan.labelled and described}
 

@@ -5,22 +5,15 @@ Only scans lie in files; scenes that are generated are always there.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.bench.preflight import Problem
 from eqa_nodes.bench.samples import SCANNED, Sample
-from eqa_nodes.core.errors import ConfigError, EqaError, SimulatorError, UnknownScene
+from eqa_nodes.core.errors import ConfigError, EqaError, UnknownScene
 from sim_bridge.registry import simulator_of
-from sim_bridge.scans import Scan, fault_of, find_scan
-
-PYTHON_VARIABLE = "EQA_HABITAT_PYTHON"
-_LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
-_LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold
+from sim_bridge.scans import FILES, Scan, fault_of, find_scan
 
 
 class SceneState(NamedTuple):
@@ -103,27 +96,11 @@ class ScenePreflight:
         file = scan.glb if simulator == "mesh" or scan.basis_glb is None else scan.basis_glb
         if file is not None and (fault := _fault(file)):
             raise UnknownScene(fault)
-        known = scan.labelled if simulator == "habitat" else scan.semantic_glb and scan.semantic_txt
+        known = scan.labelled if simulator == "habitat" else (  # a file by itself may name its parts
+            (scan.semantic_glb and scan.semantic_txt) or scan.place.endswith(FILES))
         if self._labels and not known:
             raise ConfigError(f"the scene {scan.place!r} has no labels, and answers are to be made from them: take "
                               "--answerer vlm, label what is seen with --detector, or obtain its semantic files")
-
-
-def habitat_there() -> None:
-    """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
-    python = os.path.expanduser(os.environ.get(PYTHON_VARIABLE) or sys.executable)
-    own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-    how = (f"name one that has it: --habitat-python PATH or {PYTHON_VARIABLE} (docs/habitat.md), or open scans without "
-           "Habitat: --simulator mesh")
-    try:
-        code = subprocess.run([python, "-c", _LOOK], stdin=subprocess.DEVNULL, capture_output=True,
-                              env=own, timeout=_LOOK_DEADLINE_S, check=False).returncode
-    except subprocess.TimeoutExpired as error:
-        raise SimulatorError(f"the Python {python} gave no answer within {_LOOK_DEADLINE_S:g} s: {how}") from error
-    except (OSError, ValueError) as error:
-        raise SimulatorError(f"the Python {python} cannot be started ({error}): {how}") from error
-    if code:
-        raise SimulatorError(f"the Python {python} has no habitat_sim: {how}")
 
 
 def _fault(file: Path) -> str:

@@ -24,7 +24,7 @@ from eqa_nodes.bench.preflight import (
 )
 from eqa_nodes.bench.runner import Engine, EpisodeRunner, InLine, run_with
 from eqa_nodes.bench.samples import EM, Sample, opened_by
-from eqa_nodes.bench.scene_files import ScenePreflight, habitat_there
+from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.commands.em import benchmark_sources, open_history_runner
@@ -33,6 +33,7 @@ from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.from_history import Source
 from eqa_nodes.settings import settings
+from sim_bridge.habitat_devices import check_python
 from sim_bridge.registry import simulator_of
 
 SourceOf = Callable[[Sample], Source]
@@ -118,7 +119,7 @@ def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]
         checks.append(("answerer", lambda: make_answerer(answerer.answerer, answerer.model)))
     if arguments.task != EM:
         if simulator_of(scene) == "habitat":
-            checks.append(("Habitat", habitat_there))
+            checks.append(("Habitat", check_python))
         if scene:
             checks.append(("simulator", lambda: _open_simulator(scene)))
         if arguments.through != "process":

@@ -58,7 +58,7 @@ BENCHES = {"house": Bench(lambda: HouseSimulator({"test": HouseWorld(two_rooms()
                          Pose2(2.0, -2.5, 0.0), Pose2(2.6, -0.5, 0.0)),
            f"habitat-{habitat_tape.MODE}": Bench(habitat_tape.open_habitat, habitat_tape.SCENE,
                                                  Pose2(1.0, -2.6, 0.0), Pose2(2.6, -0.5, 0.0)),
-           "toy": Bench(GridWorld, "toy:room", Pose2(1.25, 2.75, 0.0), Pose2(3.75, 2.25, 0.0))}
+           "toy": Bench(GridWorld, "toy:room", Pose2(1.25, 1.75, 0.0), Pose2(3.75, 2.25, 0.0))}
 
 
 @pytest.fixture(params=sorted(BENCHES))

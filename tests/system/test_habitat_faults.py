@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.habitat_echo import frame_seconds
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action, Frame
 from sim_bridge import habitat_session
 from sim_bridge.habitat import HabitatSimulator
 from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
-from sim_bridge.habitat_echo import frame_seconds
 from sim_bridge.habitat_session import Process
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_scans, habitat_tape

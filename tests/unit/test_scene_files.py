@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench import scene_files
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.predictions import read_predictions
 from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import Sample, opened_by
-from eqa_nodes.bench.scene_files import ScenePreflight, habitat_there
+from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Answer
-from sim_bridge import registry
+from sim_bridge import habitat_devices, registry
+from sim_bridge.habitat_devices import check_python
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 from tests.data import shared_data
@@ -90,7 +90,8 @@ def test_answers_from_labels_need_labels(folder: Path, simulator: str) -> None:
 
 
 @pytest.mark.parametrize(("script", "complaint"), [
-    ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"), (None, "cannot be")])
+    ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"),
+    (None, "is no program")])
 def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None,
                                                   complaint: str) -> None:
     python = tmp_path / "python"
@@ -98,13 +99,13 @@ def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: p
         python.write_text(f"#!/bin/sh\n{script}\n")
         python.chmod(0o755)
     monkeypatch.setenv("EQA_HABITAT_PYTHON", str(python))
-    monkeypatch.setattr(scene_files, "_LOOK_DEADLINE_S", 0.5 if script == "sleep 30" else 60.0)
-    with pytest.raises(SimulatorError, match=f"{complaint}.*--habitat-python PATH"):
-        habitat_there()
+    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 0.5 if script == "sleep 30" else 60.0)
+    with pytest.raises(SimulatorError, match=complaint):
+        check_python()
     python.write_text("#!/bin/sh\nexit 0\n")
     python.chmod(0o755)
-    monkeypatch.setattr(scene_files, "_LOOK_DEADLINE_S", 60.0)
-    habitat_there()
+    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 60.0)
+    check_python()
 
 
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [

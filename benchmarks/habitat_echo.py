@@ -35,7 +35,7 @@ def frame_seconds(frames: int = 50, width: int = 640, height: int = 480, labelle
 
 
 def _echo() -> None:
-    spec = util.spec_from_file_location("habitat_wire", Path(__file__).with_name("habitat_wire.py"))
+    spec = util.spec_from_file_location("habitat_wire", Path(__file__).parents[1] / "sim_bridge" / "habitat_wire.py")
     assert spec is not None and spec.loader is not None
     wire = util.module_from_spec(spec)
     spec.loader.exec_module(wire)
