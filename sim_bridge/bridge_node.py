@@ -18,9 +18,9 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode, run_node
 from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.settings import VELOCITIES
+from sim_bridge.bridge_velocities import END_S, VelocityDrive, taking
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
-from sim_bridge.velocities import END_S, VelocityDrive, taking
 
 
 class BridgeNode(EqaNode):
