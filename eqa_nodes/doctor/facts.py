@@ -55,6 +55,11 @@ class Clock:
         """Whether it is /clock."""
         return bool(self.heard_ns)
 
+    @property
+    def step_s(self) -> float:
+        """How far /clock goes on from one message to the next: stamps may be ahead of it by as much."""
+        return float(np.median(np.diff(self.values_ns))) / 1e9 if len(self.values_ns) > 1 else 0.0
+
     def at(self, heard_ns: np.ndarray) -> np.ndarray:
         """Return what it showed at these times of arrival: (N,) int64, the last value until then."""
         if not self.simulated:

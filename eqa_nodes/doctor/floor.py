@@ -46,12 +46,16 @@ class Plane(NamedTuple):
     @property
     def tilt_deg(self) -> float:
         """How far down the camera looks."""
-        return math.degrees(math.asin(-self.normal[2]))
+        return _asin_deg(-self.normal[2])
 
     @property
     def roll_deg(self) -> float:
         """How far the image's right side is raised."""
-        return math.degrees(math.asin(self.normal[0]))
+        return _asin_deg(self.normal[0])
+
+
+def _asin_deg(value: float) -> float:
+    return math.degrees(math.asin(min(1.0, max(-1.0, value))))  # rounding may lead a little beyond
 
 
 def told(mount: Transform) -> Plane:

@@ -109,7 +109,7 @@ def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
 
 def _loose(parents: Mapping[str, Sequence[str]], chain: Sequence[str]) -> list[str]:
     """Return the roots of other trees, with a few of their frames."""
-    if not chain:
+    if not chain or chain[-1] in parents:  # no camera, or a loop
         return []
     trees: dict[str, list[str]] = {}
     for child in sorted(parents):

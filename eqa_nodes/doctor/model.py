@@ -11,7 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, EqaError, ModelError
 from eqa_nodes.core.keyframes import jpeg_of_pixels
-from eqa_nodes.core.model import Backend, Message
+from eqa_nodes.core.model import WRONG_FORM, Backend, Message
 from eqa_nodes.findings import Finding
 from eqa_nodes.vlm import open_model
 from eqa_nodes.vlm.cassette import recorded_calls
@@ -74,7 +74,9 @@ def _choosing(backend: Backend) -> Finding:
     """See whether the model gives out probabilities of its own."""
     try:
         how = backend.choose([_picture(_SIZES[-1])], ("red", "blue")).how
-    except BudgetSpent:
+    except ModelError as error:
+        if not isinstance(error, BudgetSpent) and not str(error).startswith(WRONG_FORM):
+            return Finding("choices", "error", str(error), _remedy(error))
         how = ""  # it was asked to state them, again and again
     if how in ("logits", "logprobs"):
         return Finding("choices", "ok", f"by {how}")

@@ -27,18 +27,19 @@ def judge_times(facts: Facts, live: bool) -> Iterator[Finding]:
     if streams:
         ages = {name: float(np.median(s.age_s(facts.clock))) for name, s in streams.items()}
         yield _ages(ages, "/clock" if facts.clock.simulated else "this machine's clock" if live else
-                    "the recorder's clock", live)
-    back = np.diff(np.array(facts.clock.values_ns, np.int64)) < 0
-    if back.any():
-        yield Finding("clock", "error", f"/clock went back {int(back.sum())} times", "a simulation began anew, or two "
+                    "the recorder's clock", live, _FUTURE_S + max(facts.clock.step_s, 0.0))
+    anew = int((np.diff(np.array(facts.clock.values_ns, np.int64)) < 0).sum())
+    if anew:
+        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation began anew, or two "
                       "publish /clock: end one, and start the graph again")
     jumps = [said for name, s in streams.items() if (said := _jumps(name, s, facts.clock.simulated))]
-    yield Finding("time jumps", "error" if live and jumps else "warning" if jumps else "ok",
+    back = any(" back " in said for said in jumps)
+    yield Finding("time jumps", "error" if live and back else "warning" if jumps else "ok",
                   "; ".join(jumps) or f"none in {len(streams)} streams", "set clocks before the drivers start, and let "
                   "NTP or PTP slew them (chrony): what was mapped before a jump is lost" if jumps else "")
 
 
-def _ages(ages: Mapping[str, float], clock: str, live: bool) -> Finding:
+def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> Finding:
     told = ", ".join(f"{name} {_said(age)}" for name, age in ages.items())
     found = f"age on arrival by {clock}: {told}"
     worst = max(ages.values(), key=abs)
@@ -47,8 +48,8 @@ def _ages(ages: Mapping[str, float], clock: str, live: bool) -> Finding:
         return Finding("time sync", bad, found, "these are different clocks: with a simulator publish /clock and set "
                        "use_sim_time everywhere; else set the robot's clock (chrony), and stamps when images are taken")
     early = min((age for name, age in ages.items() if not name.startswith(f"{FIXED[0]} >")), default=0.0)
-    if early < -_FUTURE_S:  # localisation post-dates what it publishes, by design
-        return Finding("time sync", bad if early < -_APART_S else "warning", found, "stamps lie in the future: "
+    if early < -slack_s:  # localisation post-dates what it publishes, by design
+        return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found, "stamps lie in the future: "
                        "synchronise the clocks of the robot and this machine (chrony, PTP)")
     if max(ages.values()) > _WRONG_S:
         return Finding("time sync", bad, found, "what comes is too old to drive by: synchronise the clocks, or look at "
