@@ -30,25 +30,39 @@ def look_at_navigation(tap: Tap, namespace: str, map_topic: str) -> Navigation:
                       {names[key]: ACTIONS[key].type for key in DRIVEN}, states, costmaps, map_topic)
 
 
-def observe(node: Node, namespace: str) -> Any | None:
-    """Ask a simulator to publish its observation again; return the call's future, None where there is none.
+class Showing:
+    """Asks a simulator once to publish its observation again, which moves nothing and counts nothing.
 
-    It moves nothing and counts nothing. A simulator in lock-step publishes only when it is driven.
+    In lock-step it publishes only when it is driven.
     """
-    port = SERVICES["act"]
-    name = absolute(port.name, namespace)
-    if name not in dict(node.get_service_names_and_types()):
-        return None
-    kind = interface(port.type)
-    return node.create_client(kind, name).call_async(kind.Request(action=kind.Request.OBSERVE))
+
+    def __init__(self, node: Node, namespace: str) -> None:
+        port = SERVICES["act"]
+        self._request = interface(port.type).Request(action=interface(port.type).Request.OBSERVE)
+        self._client = node.create_client(interface(port.type), absolute(port.name, namespace))
+        self._call: Any = None
+
+    def ask(self) -> None:
+        """Ask, if there is a simulator and it was not asked yet."""
+        if self._call is None and self._client.service_is_ready():
+            self._call = self._client.call_async(self._request)
+
+    @property
+    def said(self) -> str:
+        """What it said where it could not."""
+        return str(self._call.result().error_message) if self._call is not None and self._call.done() else ""
 
 
 def _states(tap: Tap) -> dict[str, str]:
     """Ask every managed node for its state; those that do not answer in time have none."""
     names = sorted(name for name, types in tap.node.get_service_names_and_types() if _GET_STATE in types)
     kind = interface(_GET_STATE)
-    calls = {name.rpartition("/")[0]: tap.node.create_client(kind, name).call_async(kind.Request()) for name in names}
+    clients = {name.rpartition("/")[0]: tap.node.create_client(kind, name) for name in names}
+    calls: dict[str, Any] = {}
     end = time.monotonic() + _ANSWER_S
-    while not all(call.done() for call in calls.values()) and time.monotonic() < end:
+    while sum(call.done() for call in calls.values()) < len(clients) and time.monotonic() < end:
+        calls |= {node: client.call_async(kind.Request()) for node, client in clients.items()
+                  if node not in calls and client.service_is_ready()}  # what is sent before is lost
         tap.spin(_STEP_S)
-    return {node: call.result().current_state.label if call.done() else "" for node, call in calls.items()}
+    return {node: calls[node].result().current_state.label if node in calls and calls[node].done() else ""
+            for node in clients}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eqa_nodes.bags.check import WHOLE, judged
 from eqa_nodes.bags.history import BagOptions
@@ -16,7 +16,7 @@ from eqa_nodes.bags.poses import KEYS
 from eqa_nodes.bags.reader import Bag
 from eqa_nodes.bags.roles import ROLES
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.doctor.drive import look_at_navigation, observe
+from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, Facts
 from eqa_nodes.doctor.heard import Heard
 from eqa_nodes.doctor.judge import judge
@@ -54,7 +54,7 @@ class Listening(NamedTuple):
 class _Ear:
     """What was heard. offers: role -> type and quality; refused: role -> why it cannot be heard.
 
-    asked: the call that made a simulator in lock-step show something, None where images came by themselves.
+    simulator_said: why it could not show anything.
     """
 
     heard: Heard
@@ -62,7 +62,7 @@ class _Ear:
     offers: dict[str, Offer] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     publishers: dict[str, int] = field(default_factory=dict)
-    asked: Any = None
+    simulator_said: str = ""
 
 
 def robot_findings(how: Listening) -> list[Finding]:
@@ -126,13 +126,14 @@ def _listen(tap: Tap, ear: _Ear, how: Listening) -> None:
     tap.hear({ear.bag.topics[role]: ear.offers[role] for role in _TF if role in ear.offers}, take)
     tap.spin(_TF_FIRST_S)
     tap.hear({ear.bag.topics[role]: offer for role, offer in ear.offers.items() if role not in _TF}, take)
-    begin = time.monotonic()
+    showing, begin = Showing(tap.node, how.namespace), time.monotonic()
     while (spent := time.monotonic() - begin) < how.seconds and ear.heard.size < _MOST:
-        if ear.asked is None and spent > how.seconds / 4 and not ear.heard.counts[ear.bag.topics.get("depth", "")]:
-            ear.asked = observe(tap.node, how.namespace)
+        if spent > how.seconds / 4 and not ear.heard.counts[ear.bag.topics.get("depth", "")]:
+            showing.ask()
         tap.spin(min(_STEP_S, how.seconds - spent))
     open_ = False
     tap.spin(_TF_LAST_S)
+    ear.simulator_said = showing.said
 
 
 def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
@@ -149,7 +150,8 @@ def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
     kind, count = ear.heard.types[topic], ear.heard.counts[topic]
     found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.reliability.replace('_', ' ')}"
     if not count:
-        return Finding(role, bad, found + _silence(ear), "is its driver alive, and does the network let it through? a "
+        said = f" (the simulator says: {ear.simulator_said})" if ear.simulator_said else ""
+        return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
                        "simulator in lock-step shows something only when it is driven")
     if role in ("color", "depth") and kind != _RAW:
         return Finding(role, bad, found, "the graph hears raw images: ros2 run image_transport republish compressed "
@@ -167,14 +169,6 @@ def _named(role: str, topic: str, found: str, how: Listening, ear: _Ear) -> Find
     if TOPICS[role].qos == "frame" and ear.offers[role].qos.reliability == "best_effort":
         found += " (of the graph's nodes: node.reliable_camera: false)"
     return Finding(role, "ok", found)
-
-
-def _silence(ear: _Ear) -> str:
-    """Return what a simulator said when it was asked to show something."""
-    if ear.asked is None or not ear.asked.done():
-        return ""
-    said = ear.asked.result().error_message
-    return f" (the simulator says: {said})" if said else ""
 
 
 def _lost(lost: int, came: int) -> Finding:

@@ -30,8 +30,8 @@ def judge_times(facts: Facts, live: bool) -> Iterator[Finding]:
                     "the recorder's clock", live, _FUTURE_S + max(facts.clock.step_s, 0.0))
     anew = int((np.diff(np.array(facts.clock.values_ns, np.int64)) < 0).sum())
     if anew:
-        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation began anew, or two "
-                      "publish /clock: end one, and start the graph again")
+        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation began "
+                      "anew, or two publish /clock: end one, and start the graph again")
     jumps = [said for name, s in streams.items() if (said := _jumps(name, s, facts.clock.simulated))]
     back = any(" back " in said for said in jumps)
     yield Finding("time jumps", "error" if live and back else "warning" if jumps else "ok",
@@ -49,8 +49,8 @@ def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> 
                        "use_sim_time everywhere; else set the robot's clock (chrony), and stamps when images are taken")
     early = min((age for name, age in ages.items() if not name.startswith(f"{FIXED[0]} >")), default=0.0)
     if early < -slack_s:  # localisation post-dates what it publishes, by design
-        return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found, "stamps lie in the future: "
-                       "synchronise the clocks of the robot and this machine (chrony, PTP)")
+        return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found,
+                       "stamps lie in the future: synchronise the clocks of the robot and this machine (chrony, PTP)")
     if max(ages.values()) > _WRONG_S:
         return Finding("time sync", bad, found, "what comes is too old to drive by: synchronise the clocks, or look at "
                        "the load and the network")

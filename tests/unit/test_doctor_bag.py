@@ -1,4 +1,4 @@
-"""`eqa doctor --bag`: a bag recorded in the house is sound; each fault that is put into one is named with its remedy."""
+"""`eqa doctor --bag`: a bag recorded in the house is sound; each fault that is put into one is named."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def _no_static(scene: Scene) -> list[Row]:
 def _jumped(scene: Scene) -> list[Row]:
     """The transforms go back by an hour, for two messages."""
     rows = scene.rows()
-    return rows + [Row("/tf", TF, scene.stamp(8) + at, scene.moving(scene.stamp(8) - 3600 * 10 * STEP)) for at in (1, 2)]
+    before = scene.moving(scene.stamp(8) - 3600 * 10 * STEP)
+    return rows + [Row("/tf", TF, scene.stamp(8) + at, before) for at in (1, 2)]
 
 
 def _loose(scene: Scene) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What is said of made-up facts: frames, clocks, maps, camera matrices, navigation; each fault is named, and no other."""
+"""Made-up facts of frames, clocks, maps, camera matrices and navigation: each fault is named, and no other."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def test_by_a_simulated_clock_any_pace_is_right() -> None:
     facts = sound()
     slow = [BEGIN + 3 * i * SECOND for i in range(50)]  # arrivals: a thirtieth of real time
     shown = Stream([10 * SECOND + i * SECOND // 10 for i in range(50)], slow)
-    simulated = replace(facts, streams={"color": shown, "depth": shown}, links={ODOM: shown, BASE: shown, MOUNT: Stream(),
-                        OPTICAL: Stream()}, clock=Clock([t - 1 for t in slow], shown.stamps_ns))
+    simulated = replace(facts, streams={"color": shown, "depth": shown}, clock=Clock([t - 1 for t in slow],
+                        shown.stamps_ns), links={ODOM: shown, BASE: shown, MOUNT: Stream(), OPTICAL: Stream()})
     assert not troubles(of(simulated))
     anew = replace(simulated, clock=Clock(simulated.clock.heard_ns, shown.stamps_ns[25:] + shown.stamps_ns[:25]))
     assert troubles(list(judge_times(anew, live=True)))["clock"] == "error"

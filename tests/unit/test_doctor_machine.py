@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,15 @@ def script(path: Path, text: str) -> str:
 @pytest.mark.parametrize(("check", "environment", "state", "words"), [
     ("_scans", {}, "ok", "no folder"), ("_scans", {"EQA_SCENES": "{tmp}/scans"}, "ok", "hm3d, mp3d"),
     ("_scans", {"EQA_SCENES": "{tmp}/nowhere"}, "error", "no such folder"),
-    ("_habitat", {}, "ok", "not asked for"), ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/good"}, "ok", "habitat_sim 0.3.3"),
+    ("_habitat", {}, "ok", "not asked for"),
+    ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/good"}, "ok", "habitat_sim 0.3.3"),
     ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/bad"}, "error", "No module named 'habitat_sim'"),
     ("_discovery", {}, "ok", "SUBNET"), ("_discovery", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "warning", "OFF"),
     ("_discovery", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "far"}, "error", "far"),
     ("_discovery", {"ROS_LOCALHOST_ONLY": "1"}, "warning", "ROS_LOCALHOST_ONLY"),
     ("_ros_domain", {"ROS_DOMAIN_ID": "7"}, "ok", "ROS_DOMAIN_ID 7"),
-    ("_ros_domain", {"ROS_DOMAIN_ID": "150"}, "warning", "150"), ("_ros_domain", {"ROS_DOMAIN_ID": "x"}, "error", "'x'"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "150"}, "warning", "150"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "x"}, "error", "'x'"),
     ("_ros_domain", {"ROS_DOMAIN_ID": "233"}, "error", "'233'")])
 def test_what_is_around(check: str, environment: Mapping[str, str], state: str, words: str, tmp_path: Path,
                         monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +75,7 @@ def test_a_python_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyte
 
 
 def test_disk_is_told_in_hours(tmp_path: Path) -> None:
-    assert machine.disk(tmp_path, 1.0).state in ("ok", "warning") and "hours of 0.0 MB/s" in machine.disk(tmp_path).found \
-        or "hours of 23.0 MB/s" in machine.disk(tmp_path).found
+    assert "hours of 23.0 MB/s" in machine.disk(tmp_path).found
     full = machine.disk(tmp_path, 1e15)
     assert full.state == "warning" and "0.0 hours" in full.found and full.remedy
 
@@ -147,9 +149,9 @@ def test_scripts_and_cassettes_are_read_and_not_asked(tmp_path: Path) -> None:
     (empty,) = judge_model(config)
     assert empty.state == "ok" and "0 calls" in empty.found and not tape.exists()
     make_backend("scripted", model=str(replies), cassette=str(tape)).generate([Message("user", ("Hello",))])
-    for mode, state in (("auto", "ok"), ("replay", "ok")):
-        (found,) = judge_model(ModelConfig(backend="scripted", model=str(replies), cassette=str(tape), cassette_mode=mode))
-        assert found.state == state and "1 calls" in found.found
+    for mode in ("auto", "replay"):
+        (found,) = judge_model(replace(config, cassette_mode=mode))
+        assert found.state == "ok" and "1 calls" in found.found
     (lost,) = judge_model(ModelConfig(cassette=str(tmp_path / "none.jsonl"), cassette_mode="replay"))
     assert lost.state == "error" and "cassette_mode record" in lost.found
 
@@ -160,7 +162,8 @@ def test_a_local_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_lines_and_exit_codes(strict: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_and_exit_codes(strict: bool, monkeypatch: pytest.MonkeyPatch,
+                              capsys: pytest.CaptureFixture[str]) -> None:
     def line(state: str) -> Callable[[], Finding]:
         return lambda: Finding("made up", state, f"[{state}]", "" if state == "ok" else "mend it")
 
