@@ -93,9 +93,7 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics) -> Iterator[Finding]:
         yield Finding("floor", "warning", f"no floor in the lower half of {len(views)} depth images",
                       "turn the robot to where the camera sees the floor, and check again")
         return
-    pairs.sort(key=lambda pair: _ratio(*pair))
-    middle = len(pairs) // 2
-    yield _judged(*pairs[middle], f"in {len(pairs)} of {len(views)} images")
+    yield _judged(pairs, len(views))
 
 
 def _axes(tf: Plane) -> Finding:
@@ -113,29 +111,30 @@ def _axes(tf: Plane) -> Finding:
     return Finding("optical frame", "ok", found)
 
 
-def _judged(tf: Plane, floor: Plane, where: str) -> Finding:
-    ratio, tilt, roll = _ratio(tf, floor), floor.tilt_deg - tf.tilt_deg, floor.roll_deg - tf.roll_deg
+def _judged(pairs: Sequence[tuple[Plane, Plane]], images: int) -> Finding:
+    """Judge planes by TF with those that were seen: by medians, as one image may show another plane."""
+    by_tf_m, height_m, by_tf_deg, tilt, roll = (float(np.median(values)) for values in zip(*(
+        (tf.height_m, floor.height_m, tf.tilt_deg, floor.tilt_deg - tf.tilt_deg, floor.roll_deg - tf.roll_deg)
+        for tf, floor in pairs), strict=True))
     turned = math.radians(math.hypot(tilt, roll))
-    found = (f"TF says the camera is {tf.height_m:.2f} m up and {tf.tilt_deg:.1f} deg down, the floor says "
-             f"{floor.height_m:.2f} m and {floor.tilt_deg:.1f} deg (rolled by {roll:+.1f} deg), {where}")
-    if tf.height_m <= 0:
+    found = (f"TF says the camera is {by_tf_m:.2f} m up and {round(by_tf_deg, 1) + 0.0} deg down, the floor says "
+             f"{height_m:.2f} m and {by_tf_deg + tilt:.1f} deg (rolled by {roll:+.1f} deg), in {len(pairs)} of "
+             f"{images} images")
+    if by_tf_m <= 0:
         return Finding("floor", "error", found, "by TF the camera is not above the base: correct its mount")
+    ratio = height_m / by_tf_m
     for factor, remedy in _FACTORS.items():
         exact = abs(math.log(ratio / factor)) < _FACTOR_SLACK and math.degrees(turned) < _FACTOR_DEG
         if exact or (factor in (1000.0, 0.001) and abs(math.log10(ratio / factor)) < 0.5):
             times = f"{factor:g} times too large" if factor > 1 else f"{1 / factor:g} times too small"
             return Finding("floor", "error", f"{found}: depths are {times}", remedy)
-    off_m = abs(floor.height_m - tf.height_m) + _REACH_M * math.tan(turned)
+    off_m = abs(height_m - by_tf_m) + _REACH_M * math.tan(turned)
     if off_m <= _LITTLE_M:
         return Finding("floor", "ok", found)
     return Finding("floor", "error" if off_m > _STEP_M else "warning",
                    f"{found}: {_REACH_M:g} m ahead it is off by {off_m:.2f} m",
                    "correct the camera's mount (the transform from base_link to the camera), or let base_link stand on "
                    "the floor")
-
-
-def _ratio(tf: Plane, floor: Plane) -> float:
-    return floor.height_m / max(tf.height_m, 1e-6)
 
 
 def _lower(view: DepthView, k: Intrinsics) -> np.ndarray:

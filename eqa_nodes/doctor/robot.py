@@ -18,14 +18,13 @@ from eqa_nodes.bags.roles import ROLES
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, Facts
-from eqa_nodes.doctor.heard import Heard
+from eqa_nodes.doctor.heard import HeardMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
 from eqa_nodes.findings import Finding
 from eqa_nodes.graph import TOPICS, absolute
-from eqa_nodes.ros.tap import TRANSFORMS, Tap
-from eqa_nodes.ros.tap import Heard as Offer
+from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
@@ -57,9 +56,9 @@ class _Ear:
     simulator_said: why it could not show anything.
     """
 
-    heard: Heard
+    heard: HeardMessages
     bag: Bag
-    offers: dict[str, Offer] = field(default_factory=dict)
+    offers: dict[str, Heard] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     publishers: dict[str, int] = field(default_factory=dict)
     simulator_said: str = ""
@@ -103,14 +102,14 @@ def _found(tap: Tap, how: Listening) -> _Ear:
             if ear.publishers[role]:
                 ear.offers[role] = tap.offer(topic)
             elif topic in TRANSFORMS:  # may come later
-                ear.offers[role] = Offer(ROLES[role][0], TRANSFORMS[topic])
+                ear.offers[role] = Heard(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
             ear.refused[role] = str(error)
     return ear
 
 
 def _now(tap: Tap, how: Listening) -> _Ear:
-    heard = Heard({name: types[0] for name, types in tap.published().items()})
+    heard = HeardMessages({name: types[0] for name, types in tap.published().items()})
     return _Ear(heard, heard.bag(how.namespace, _there(how, heard.types)))
 
 
