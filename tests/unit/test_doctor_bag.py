@@ -97,6 +97,11 @@ def _jumped(scene: Scene) -> list[Row]:
     return rows + [Row("/tf", TF, scene.stamp(8) + at, before) for at in (1, 2)]
 
 
+def _uncalibrated(scene: Scene) -> list[Row]:
+    scene.info_fields = {"k": np.zeros(9)}
+    return scene.rows()
+
+
 def _loose(scene: Scene) -> list[Row]:
     link = scene.cdr.tf("arm_base", "hand", BEGIN, Transform.identity())
     return [*scene.rows(), Row("/tf_static", TF, BEGIN, scene.cdr(TF, transforms=[link]))]
@@ -112,8 +117,9 @@ def _two_parents(scene: Scene) -> list[Row]:
     (_no_static, {"transforms": "error", "tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
      f"nobody says where '{OPTICAL}' is"),
     (_jumped, {**NO_FLOOR, "time jumps": "warning"}, "back by up to 36"),
+    (_uncalibrated, {"intrinsics": "error"}, "the camera is not calibrated"),
     (_loose, {**NO_FLOOR, "loose frames": "warning"}, "arm_base (hand)"),
-], ids=["sound", "no mount", "time jumps", "loose"])
+], ids=["sound", "no mount", "time jumps", "uncalibrated", "loose"])
 def test_faults_of_another_robots_bag(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                       rows: Callable[[Scene], list[Row]], wanted: dict[str, str], words: str) -> None:
     code, lines = findings(capsys, scene.cdr.write(tmp_path / "bag", rows(scene)))

@@ -88,7 +88,9 @@ def test_a_camera_that_is_mounted_otherwise_is_measured(by_tf: Transform, state:
 
 def test_a_table_is_no_floor_and_a_wall_is_none() -> None:
     where = mount(1.2, 20.0)
-    assert floor_line(room(where, table=0.45), where).state == "ok"
+    assert floor_line(room(where, table=0.6), where).state == "ok"
+    level = mount(1.2, 10.0)
+    assert floor_line(room(level, wall_m=1.6), level).state == "ok"  # most of what it sees is the wall
     close = floor_line(room(where, wall_m=0.3), where)
     assert close.state == "warning" and "no floor" in close.found
     assert floor_line(np.zeros((72, 96), np.float32), where).state == "warning"

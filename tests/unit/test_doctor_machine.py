@@ -115,8 +115,9 @@ def test_a_server_that_wants_larger_pictures_gets_one() -> None:
     assert (model.state, choices.state) == ("ok", "ok") and "64x64 pixels" in model.found
 
 
-def test_a_server_without_logprobs_is_a_warning_and_costs_little() -> None:
-    with VlmServer(lambda request: _server(request, logprobs=False)) as server:
+@pytest.mark.parametrize("tiny", [True, False])
+def test_a_server_without_logprobs_is_a_warning_and_costs_little(tiny: bool) -> None:
+    with VlmServer(lambda request: _server(request, logprobs=False, tiny=tiny)) as server:
         model, choices = asked(server)
     assert (model.state, choices.state) == ("ok", "warning") and len(server.requests) <= 4
     assert "no logprobs" in choices.found and choices.remedy
