@@ -70,7 +70,7 @@ def _moving(link: Link, stream: Stream, images: Stream) -> Finding:
     steps = np.diff(stamps) / 1e9
     rate = 1 / float(np.median(steps)) if len(steps) else 0.0
     late = _late_s(stream, images)
-    found = f"{rate:.1f} Hz, {len(stream.stamps_ns)} messages" + (
+    found = (f"{rate:.1f} Hz" if len(steps) else "once") + f", {len(stream.stamps_ns)} messages" + (
         f"; {late * 1e3:.0f} ms behind the images" if late is not None else "")
     name = f"tf {link.parent} > {link.child}"
     if late is not None and late > _OLD_S:

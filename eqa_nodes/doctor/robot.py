@@ -28,6 +28,7 @@ from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
+_LATCHED = ("tf_static", "map")
 _SETTLE_S = 1.0  # between the first topics of a robot and all of them
 _TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # transforms are heard before and after the images that need them
 _STEP_S = 0.2
@@ -100,12 +101,17 @@ def _found(tap: Tap, how: Listening) -> _Ear:
         try:
             ear.publishers[role] = tap.node.count_publishers(topic) if topic else 0
             if ear.publishers[role]:
-                ear.offers[role] = tap.offer(topic)
+                ear.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
             elif topic in TRANSFORMS:  # may come later
                 ear.offers[role] = Heard(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
             ear.refused[role] = str(error)
     return ear
+
+
+def _now_on(offer: Heard) -> Heard:
+    """Ask for no messages of the past: they would look late."""
+    return offer._replace(qos=offer.qos._replace(durability="volatile"))
 
 
 def _now(tap: Tap, how: Listening) -> _Ear:

@@ -152,6 +152,8 @@ class Simulated:
         remotes = Remotes(node)
         self._act, reset = remotes.service("act"), remotes.service("reset_simulator")
         assert not reset.exchange(60.0, episode=Episode(scene="toy:room", episode_id="e")).error_code
+        for _ in range(8):  # whose odometry is latched: it is not taken for late
+            self._act.exchange(60.0, action=Act.Request.TURN_LEFT)
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._turn, daemon=True)
         if driven:
