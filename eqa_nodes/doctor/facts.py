@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes import messages
-from eqa_nodes.bags.poses import KEYS
 from eqa_nodes.bags.reader import Recorded
 
 ALSO = ("map", "clock")  # read besides images and poses
@@ -82,13 +81,12 @@ class Grid(NamedTuple):
 class Facts:
     """streams: of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
 
-    links: moving ones have their stream, static ones an empty one. base_frame: of the odometry.
+    links: moving ones have their stream, static ones an empty one.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
     links: dict[Link, Stream] = field(default_factory=dict)
     cameras: dict[str, str] = field(default_factory=dict)
-    base_frame: str = ""
     clock: Clock = field(default_factory=Clock)
     grid: Grid | None = None
 
@@ -110,8 +108,6 @@ class Facts:
             self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), heard_ns)
             if key in ("color", "depth"):
                 self.cameras[key] = message.header.frame_id.lstrip("/")
-            elif key in KEYS:
-                self.base_frame = message.child_frame_id.lstrip("/")
 
     def parents(self) -> Mapping[str, list[str]]:
         """Return child -> the frames that it is said to hang from, in the order they were told."""

@@ -32,7 +32,7 @@ def sound() -> Facts:
     """A robot without fault."""
     return Facts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
                  {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: Stream(), OPTICAL: Stream()},
-                 {"color": "optical", "depth": "optical"}, "base_link")
+                 {"color": "optical", "depth": "optical"})
 
 
 def linked(**links: Stream) -> Facts:
