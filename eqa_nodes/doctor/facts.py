@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes import messages
+from eqa_nodes.bags.poses import BASES
 from eqa_nodes.bags.reader import Recorded
 
 ALSO = ("map", "clock")  # read besides images and poses
@@ -81,12 +82,13 @@ class Grid(NamedTuple):
 class Facts:
     """streams: of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
 
-    links: moving ones have their stream, static ones an empty one.
+    links: moving ones have their stream, static ones an empty one. odometry: its frame and the one that it moves.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
     links: dict[Link, Stream] = field(default_factory=dict)
     cameras: dict[str, str] = field(default_factory=dict)
+    odometry: tuple[str, str] = ("", "")
     clock: Clock = field(default_factory=Clock)
     grid: Grid | None = None
 
@@ -108,6 +110,16 @@ class Facts:
             self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), heard_ns)
             if key in ("color", "depth"):
                 self.cameras[key] = message.header.frame_id.lstrip("/")
+            elif key == "odom":
+                self.odometry = message.header.frame_id.lstrip("/"), message.child_frame_id.lstrip("/")
+
+    def move_by_odometry(self) -> None:
+        """Let odometry move the base where no transform does, as histories of bags do (the graph does not)."""
+        parents = self.parents()
+        frames = {*parents, *(parent for above in parents.values() for parent in above)}
+        base = next((name for name in BASES if name in frames), self.odometry[1] or BASES[0])
+        if self.odometry[0] and base not in parents:
+            self.links[Link(self.odometry[0], base, False)] = self.streams["odom"]
 
     def parents(self) -> Mapping[str, list[str]]:
         """Return child -> the frames that it is said to hang from, in the order they were told."""

@@ -26,6 +26,7 @@ def bag_findings(path: Path, namespace: str, options: BagOptions) -> list[Findin
     """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
     facts = Facts()
     report = check_bag(path, namespace, options, facts.take, ALSO)
+    facts.move_by_odometry()
     return [*report.findings, *judge(facts, report.measured, options, live=False)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bags.export import write_bag
+from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
 from eqa_nodes.core.geometry import Transform, camera_mount
 from eqa_nodes.core.types import Action, Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Camera, Episode, Robot
-from tests.unit.bag_fixture import needs_messages
+from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.foreign_fixture import BEGIN, OPTICAL, STEP, Row, Scene, StandardCdr
 from tests.unit.frame_fixture import MOUNT
 
@@ -130,6 +132,14 @@ def test_faults_of_another_robots_bag(scene: Scene, tmp_path: Path, capsys: pyte
 def test_two_parents_are_named(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = findings(capsys, scene.cdr.write(tmp_path / "bag", _two_parents(scene)))
     assert code == 1 and "tripod and from base_link" in lines[f"tf of {OPTICAL}"]["found"]
+
+
+def test_odometry_moves_the_base_of_a_bag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))) as writer:
+        record_frames(Cdr(), writer, 12, base="odom")
+    code, lines = findings(capsys, tmp_path / "bag")
+    assert code == 0 and lines["tf to depth"]["found"] == (
+        "odom > base_link > camera_link > camera_color_optical_frame: nothing above 'odom'")
 
 
 def test_strict_makes_a_warning_a_failure(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
