@@ -11,6 +11,7 @@ from pathlib import Path
 from eqa_nodes import __version__
 from eqa_nodes.agents import AGENTS, fill_in
 from eqa_nodes.cli_bench import bench, report
+from eqa_nodes.cli_doctor import doctor
 from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
@@ -48,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     history(verbs.add_parser("history", help="look into an episode history, or export it"))
     memory(verbs.add_parser("memory", help="look into a memory file, ask it, or make it forget"))
     replay(verbs.add_parser("replay", help="show an episode history to the graph as a live robot would, and ask"))
-    _doctor(verbs.add_parser("doctor", help="check this machine"))
+    doctor(verbs.add_parser("doctor", help="check this machine, a robot that runs, or a bag"))
     record(verbs.add_parser("record", help="record topics of a robot that runs"))
     bag(verbs.add_parser("bag", help="check a recording"))
     serve(verbs.add_parser("serve", help="serve a model of transformers on this machine"))
@@ -106,11 +107,6 @@ def _ask(p: argparse.ArgumentParser) -> None:
     scene_options(p)
     _chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.ask:ask")
-
-
-def _doctor(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--json", action="store_true", help="print JSON")
-    p.set_defaults(run="eqa_nodes.commands.doctor:doctor")
 
 
 def _graph(p: argparse.ArgumentParser) -> None:

@@ -170,6 +170,11 @@ LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "dete
 TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
+def absolute(name: str, namespace: str = "") -> str:
+    """Return a name of the graph as it is on the wire, in a namespace."""
+    return name if name.startswith("/") else f"/{namespace.strip('/')}".rstrip("/") + f"/{name}"
+
+
 def nodes_of(world: str, recording: bool = False, detecting: bool = False, navigator: str = "atomic") -> list[str]:
     """Return the names of the nodes that run in a world: sim | robot | replay.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +12,17 @@ import numpy as np
 from eqa_nodes import messages
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.measure import STAMPED, Measured, measure
-from eqa_nodes.bags.reader import Bag, open_bag
+from eqa_nodes.bags.reader import Bag, Recorded, open_bag
 from eqa_nodes.bags.rectify import distortion_of
 from eqa_nodes.bags.roles import rectified
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.findings import Finding, failed
 
 _FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm
 _GAP_S = 1.0
 _SCALE_M = (0.02, 0.1, 15.0, 100.0)  # median of a room's depths: below and above the outer two the unit is wrong
 _VALID = 0.3
+WHOLE = Finding("readable", "ok", "to its end")
 # What must not be an error for a bag to be of use, by use.
 _FRAMES = ("readable", "color", "depth", "camera_info", "color images", "depth images", "intrinsics", "lens",
            "registered", "sync", "transforms")
@@ -32,39 +34,38 @@ USES: dict[str, tuple[str, ...]] = {
 }
 
 
-class Finding(NamedTuple):
-    """One line: state is ok | warning | error; found: with the measured figure; remedy: what to do."""
-
-    name: str
-    state: str
-    found: str
-    remedy: str = ""
-
-
 class BagReport(NamedTuple):
-    """uses: what the bag might be used for -> the errors in the way, none where it can be."""
+    """uses: what the bag might be used for -> the errors in the way, none where it can be.
+
+    measured: what the findings come from.
+    """
 
     bag: str
     findings: tuple[Finding, ...]
     uses: dict[str, tuple[str, ...]]
+    measured: Measured
 
     @property
     def usable(self) -> bool:
         """Whether no error was found."""
-        return not any(finding.state == "error" for finding in self.findings)
+        return not failed(self.findings)
 
 
-def check_bag(path: Path, namespace: str = "", options: BagOptions | None = None) -> BagReport:
-    """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
+def check_bag(path: Path, namespace: str = "", options: BagOptions | None = None,
+              watch: Callable[[Recorded], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
+    """Check a bag in one pass; watch and also: as of `measure`.
+
+    Raises StorageError when it cannot be opened, ConfigError for an unknown role.
+    """
     path, options = Path(path), options or BagOptions()
     findings = [_closed(path)]
     with open_bag(_storage(path), namespace, options.remap) as bag:
         findings += [_topic(bag, role) for role in STAMPED]
-        measured = measure(bag, options)
-        findings += _judged(bag, measured, options)
+        measured = measure(bag, options, watch, also)
+        findings += judged(bag, measured, options)
     errors = [finding.name for finding in findings if finding.state == "error"]
     return BagReport(str(path), tuple(findings),
-                     {use: tuple(name for name in errors if name in needed) for use, needed in USES.items()})
+                     {use: tuple(name for name in errors if name in needed) for use, needed in USES.items()}, measured)
 
 
 def _storage(path: Path) -> Path:
@@ -96,10 +97,10 @@ def _topic(bag: Bag, role: str) -> Finding:
     return Finding(role, "ok", found) if count > 0 else Finding(role, "error", found, f"record it, or {say}")
 
 
-def _judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
-    """Return what the measurements mean."""
+def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
+    """Return what the measurements of a bag, or of what was heard of a robot, mean."""
     findings = [Finding("readable", "error", m.broken, "recover it: `python -m eqa_nodes.bags.recover`, or sqlite3's "
-                        "`.recover`") if m.broken else Finding("readable", "ok", "to its end")]
+                        "`.recover`") if m.broken else WHOLE]
     for role in ("color", "depth"):
         if m.stamps_ns[role]:
             findings += _timing(role, m.stamps_ns[role], bag.count(role), bool(m.broken))
@@ -128,7 +129,8 @@ def _timing(role: str, stamps_ns: list[int], told: int, broken: bool) -> Iterato
         yield Finding(f"stamps of {role}", "ok", found)
     ahead = np.diff(np.unique(stamps)) / 1e9  # in order: one that came late leaves no gap
     if not len(ahead):
-        yield Finding(f"rate of {role}", "warning", f"{len(stamps_ns)} messages: too few for a rate", "record longer")
+        yield Finding(f"rate of {role}", "warning", f"{len(stamps_ns)} messages: too few for a rate",
+                      "record or listen longer")
         return
     period, longest = float(np.median(ahead)), float(ahead.max())
     missing = int((np.rint(ahead / period) - 1).clip(0).sum())
@@ -200,7 +202,7 @@ def _lens(bag: Bag, infos: list[object]) -> Finding:
     try:
         lenses = [distortion_of(info, rectified(bag.topics)) for info in infos]
     except BadFrame as error:
-        return Finding("lens", "error", str(error), "record rectified images (image_proc) and name their topics")
+        return Finding("lens", "error", str(error), "rectify images (image_proc) and name their topics")
     bent = sum(not lens.nothing for lens in lenses)
     return Finding("lens", "ok", f"{infos[0].distortion_model or 'a model'} is taken out on reading"  # type: ignore[attr-defined]
                    if bent else "images are rectified, or need not be")
@@ -208,7 +210,7 @@ def _lens(bag: Bag, infos: list[object]) -> Finding:
 
 def _registered(m: Measured) -> Finding:
     (color, depth) = (", ".join(f"{w}x{h}" for w, h in m.samples[role].sizes) for role in ("color", "depth"))
-    remedy = "record the depth that is registered to the colour camera (aligned_depth_to_color, depth_registered)"
+    remedy = "take the depth that is registered to the colour camera (aligned_depth_to_color, depth_registered)"
     if color != depth:
         return Finding("registered", "error", f"depth is {depth}, colour {color}", remedy)
     if m.unregistered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from eqa_nodes.bags.history import HOLD_NS, KEEP_NS, BagOptions
 from eqa_nodes.bags.poses import Poses
 from eqa_nodes.bags.reader import Bag, Recorded
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.geometry import Transform
 
 STAMPED = ("color", "depth", "camera_info")
 _SAMPLES = 40  # images of a kind that are decoded
+_THIN = 96  # columns that are kept of a depth image, at most
 _CAMERAS = 100  # different intrinsics that are told apart
 
 
@@ -33,12 +35,23 @@ class ImageSamples:
     median_m: list[float] = field(default_factory=list)  # of the pixels with a return, depth only
 
 
+class DepthView(NamedTuple):
+    """A depth image, thinned: every `stride`-th pixel of rows and columns, and where on the robot it was seen from.
+
+    depth_m: (h, w) float32, metres, 0 or not finite = no return.
+    """
+
+    depth_m: np.ndarray
+    stride: int
+    base_from_camera: Transform
+
+
 @dataclass
 class Measured:
     """stamps_ns: of the headers, in the order they were recorded, by role; resolved, unresolved: images by pose.
 
     cameras: different camera_info messages (without their headers) and how often each came; broken: where reading the
-    bag failed; no_poses: why there are none at all.
+    bag failed; no_poses: why there are none at all. views: some depth images whose pose is known.
     """
 
     stamps_ns: dict[str, list[int]] = field(default_factory=lambda: {role: [] for role in STAMPED})
@@ -47,15 +60,20 @@ class Measured:
     resolved: int = 0
     unresolved: Counter[str] = field(default_factory=Counter)
     unregistered: int = 0
+    views: list[DepthView] = field(default_factory=list)
     invalid: Counter[str] = field(default_factory=Counter)
     where: Poses | None = None
     no_poses: str = ""
     broken: str = ""
 
 
-def measure(bag: Bag, options: BagOptions) -> Measured:
-    """Read the bag once, in the order it was recorded; what is damaged ends the reading and is told."""
-    return _Measuring(bag, options).run()
+def measure(bag: Bag, options: BagOptions, watch: Callable[[Recorded], None] | None = None,
+            also: tuple[str, ...] = ()) -> Measured:
+    """Read the bag once, in the order it was recorded; what is damaged ends the reading and is told.
+
+    watch: is shown every message that is read; also: keys of more topics that it wants to see.
+    """
+    return _Measuring(bag, options).run(watch, also)
 
 
 class _Measuring:
@@ -64,18 +82,21 @@ class _Measuring:
         self._every = {key: max(1, bag.count(key) // _SAMPLES) for key in ("color", "depth")}
         self._asked = "depth" if "depth" in bag.keys else "color"  # whose frame is looked up
         self._waiting: deque[tuple[int, int, str]] = deque()  # log, stamp, frame
+        self._seen: dict[int, tuple[np.ndarray, int]] = {}  # by stamp: thinned depth, stride
         try:
             self._result.where = Poses(bag, KEEP_NS, options.map_frame, options.base_frame)
         except StorageError as error:
             self._result.no_poses = str(error)
 
-    def run(self) -> Measured:
+    def run(self, watch: Callable[[Recorded], None] | None, also: tuple[str, ...]) -> Measured:
         where = self._result.where
         try:
-            for recorded in self._bag.read((*STAMPED, *poses.KEYS)):
-                if recorded.key not in poses.KEYS:
+            for recorded in self._bag.read((*STAMPED, *poses.KEYS, *also)):
+                if watch is not None:
+                    watch(recorded)
+                if recorded.key in STAMPED:
                     self._take(recorded)
-                elif where is not None:
+                elif where is not None and recorded.key in poses.KEYS:
                     where.take(recorded)
                 self._look_up(recorded.log_ns)
         except StorageError as error:
@@ -112,6 +133,8 @@ class _Measuring:
             good = pixels[np.isfinite(pixels) & (pixels > 0)]
             samples.valid.append(good.size / pixels.size)
             samples.median_m += [float(np.median(good))] if good.size else []
+            stride = -(-pixels.shape[1] // _THIN)
+            self._seen[messages.stamp_of(message)] = pixels[::stride, ::stride].copy(), stride
 
     def _camera(self, info: Any) -> None:
         seen = (info.width, info.height, info.distortion_model, *map(float, (*info.k, *info.d)))
@@ -125,8 +148,10 @@ class _Measuring:
             log_ns, stamp_ns, frame = self._waiting[0]
             try:
                 where.map_from_base(stamp_ns, frame)
-                where.base_from_camera(stamp_ns, frame)
+                mount = where.base_from_camera(stamp_ns, frame)
                 result.resolved += 1
+                if stamp_ns in self._seen:
+                    result.views.append(DepthView(*self._seen.pop(stamp_ns), mount))
                 result.unregistered += not self._registered(where, stamp_ns, frame)
             except BadFrame as error:
                 if now_ns - log_ns <= HOLD_NS:

@@ -20,8 +20,8 @@ from eqa_nodes.ros.tf_buffer import TfBuffer
 KEYS = ("tf", "tf_static", "odom")
 _FOREVER_NS = 1 << 63
 _LEARN_NS = 60_000_000_000  # the first minute of them shows which frames there are
-_FIXED = ("map", "odom", "world")
-_BASES = ("base_link", "base_footprint", "base")
+FIXED = ("map", "odom", "world")
+BASES = ("base_link", "base_footprint", "base")
 
 
 class Poses:
@@ -85,18 +85,18 @@ class Poses:
                     self._parents[child] = _name(header.frame_id)
             if recorded.key == "odom" and not odometry:
                 odometry, told = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
-            if (self.fixed or _FIXED[0]) in self._above(self.base or _BASES[0]):
+            if (self.fixed or FIXED[0]) in self._above(self.base or BASES[0]):
                 break  # the first choices: nothing that comes later would change them, and a minute of images is long
         names = {*self._parents, *self._parents.values()}
-        self.base = self.base or next((name for name in _BASES if name in names), "")
+        self.base = self.base or next((name for name in BASES if name in names), "")
         if odometry and not self.base:
-            self.base = told or _BASES[0]
+            self.base = told or BASES[0]
         self._by_odometry = bool(odometry) and self.base not in self._parents
         if self._by_odometry:
             self._parents[self.base] = odometry
         parents = set(self._parents.values())
         above = self._above(self.base) if self.base else parents
-        self.fixed = self.fixed or next((name for name in _FIXED if name in above), "")
+        self.fixed = self.fixed or next((name for name in FIXED if name in above), "")
         if self.fixed not in parents:
             roots = ", ".join(sorted(parents - set(self._parents)))
             raise StorageError(f"bag {bag.path} does not say where the robot was: it has no transforms from "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
@@ -30,16 +30,40 @@ class Recorded(NamedTuple):
     message: Any
 
 
+class Source(Protocol):
+    """What holds serialized messages: an open reader of rosbags, or what was heard of a robot."""
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Topics with their types and counts."""
+
+    @property
+    def start_time(self) -> int:
+        """When the first message was recorded, ns."""
+
+    @property
+    def end_time(self) -> int:
+        """When the last one was."""
+
+    def messages(self, connections: Collection[Connection] = (),
+                 start: int | None = None) -> Iterable[tuple[Connection, int, bytes]]:
+        """Yield messages of some connections, with their times, in order."""
+
+
 class Bag:
     """An open bag; topics are found by their names in the graph, under any one namespace, or by name and type.
 
     topics: key -> topic; unclear: role -> topics of which none is more likely than the others.
     """
 
-    def __init__(self, path: Path, reader: Reader, namespace: str = "", remap: Mapping[str, str] | None = None) -> None:
-        """remap: role (one of ROLES) -> topic. Raises ConfigError for an unknown role, StorageError for no topic."""
+    def __init__(self, path: Path, reader: Source, namespace: str = "", remap: Mapping[str, str] | None = None,
+                 packed: bool = False) -> None:
+        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one.
+
+        Raises ConfigError for an unknown role, StorageError for no topic.
+        """
         self.path = path
-        self._reader, self._packed = reader, leave_packed(reader)
+        self._reader, self._packed = reader, packed
         self._store = _standard()
         self.types = {c.topic: c.msgtype for c in reader.connections}
         self._counts = Counter[str]()
@@ -144,7 +168,7 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
         reader.open()
     try:
         with _readable(path):
-            bag = Bag(path, reader, namespace, remap)
+            bag = Bag(path, reader, namespace, remap, leave_packed(reader))
         yield bag
     finally:
         reader.close()

@@ -7,13 +7,11 @@ import json
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
 from eqa_nodes.bags.check import BagReport, check_bag
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.core.errors import ConfigError
-
-_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+from eqa_nodes.findings import show
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -41,11 +39,7 @@ def remapping(words: Sequence[str]) -> dict[str, str]:
 
 def _print(report: BagReport) -> None:
     console = Console(highlight=False)
-    for finding in report.findings:
-        console.print(f"[{_COLOURS[finding.state]}]{finding.state:8}[/] {finding.name:16} {escape(finding.found)}",
-                      soft_wrap=True)
-        if finding.remedy:
-            console.print(f"{'':26}{escape(finding.remedy)}", style="dim", soft_wrap=True)
+    show(report.findings, console)
     console.print("\ncan be used for", soft_wrap=True)
     for use, errors in report.uses.items():
         console.print(f"[{'red' if errors else 'green'}]{'no' if errors else 'yes':8}[/] {use:24}"

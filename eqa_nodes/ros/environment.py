@@ -125,15 +125,20 @@ def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 1
 
     A living process holds a lock on its files; what is younger than `older_than_s` may not be locked yet and stays.
     """
-    removed = []
+    left = left_in_shared_memory(folder, older_than_s)
+    for victim in left:
+        victim.unlink(missing_ok=True)
+    return [victim.name for victim in left]
+
+
+def left_in_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0) -> list[Path]:
+    """Return the shared-memory files that dead Fast DDS processes left."""
+    left = []
     for lock_file in sorted(folder.iterdir()) if folder.is_dir() else []:
         if LOCK_FILE.fullmatch(lock_file.name) and _abandoned(lock_file, older_than_s):
             name = lock_file.name[:-3]
-            for victim in (folder / name, folder / f"sem.{name}_mutex", lock_file):
-                if victim.exists():
-                    victim.unlink(missing_ok=True)
-                    removed.append(victim.name)
-    return removed
+            left += [path for path in (folder / name, folder / f"sem.{name}_mutex", lock_file) if path.exists()]
+    return left
 
 
 def _abandoned(lock_file: Path, older_than_s: float) -> bool:

@@ -55,6 +55,16 @@ class Tap:
         self._node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
+    @property
+    def node(self) -> Node:
+        """The node that listens: spun by `spin` alone."""
+        return self._node
+
+    def published(self) -> dict[str, list[str]]:
+        """Return the topics that somebody publishes, with their types."""
+        return {name: sorted(types) for name, types in self._node.get_topic_names_and_types()
+                if self._node.count_publishers(name)}
+
     def find(self, names: Sequence[str], wait_s: float) -> dict[str, Heard]:
         """Return what is published under these names, and the transforms, which may come later.
 
@@ -68,7 +78,7 @@ class Tap:
             self.spin(0.1)
         offered = [name for name in TRANSFORMS if self._node.get_publishers_info_by_topic(name)]
         return {**{name: Heard(_TF_TYPE, qos) for name, qos in TRANSFORMS.items()},
-                **{name: self._heard(name) for name in (*offered, *names)}}
+                **{name: self.offer(name) for name in (*offered, *names)}}
 
     def hear(self, topics: Mapping[str, Heard], take: Callable[[str, bytes], None]) -> None:
         """Subscribe; `take` gets topic and serialized message in the thread that spins."""
@@ -91,7 +101,8 @@ class Tap:
             self._numbers[key] = number
         take(name, data)
 
-    def _heard(self, name: str) -> Heard:
+    def offer(self, name: str) -> Heard:
+        """Return type and quality of a topic that is published. Raises ConfigError as `find`."""
         infos = self._node.get_publishers_info_by_topic(name)
         types = sorted({info.topic_type for info in infos})
         if len(types) != 1:
@@ -110,8 +121,7 @@ class Tap:
                                    "transient_local" if latched else "volatile", depth))
 
     def _absent(self, missing: Sequence[str], wait_s: float) -> str:
-        there = sorted(name for name, _ in self._node.get_topic_names_and_types()
-                       if self._node.count_publishers(name))
+        there = sorted(self.published())
         lines = []
         for name in missing:
             near = difflib.get_close_matches(name, there, 3, 0.6)

@@ -179,6 +179,11 @@ class Cassette:
         self._meter.add(recording.usage.calls, recording.usage.tokens_in, recording.usage.tokens_out)
 
 
+def recorded_calls(path: Path) -> int:
+    """Return how many calls a cassette holds, 0 where there is none. Raises StorageError for a bad file."""
+    return len(_read(path, needed=False))
+
+
 def _last_words(call: Call) -> str:
     texts = [part for _, parts in call.messages for part in parts if not part.startswith("sha256:")]
     return texts[-1][-120:] if texts else ""

@@ -1,0 +1,136 @@
+"""What was observed of a robot: by collectors, live or from a bag, in one form; and made up, by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes import messages
+from eqa_nodes.bags.poses import BASES
+from eqa_nodes.bags.reader import Recorded
+
+ALSO = ("map", "clock")  # read besides images and poses
+
+
+@dataclass
+class Stream:
+    """Messages of one topic, or of one moving transform, in the order they came: stamps of headers, times of arrival.
+
+    Arrival is by the clock of who listened or recorded, ns.
+    """
+
+    stamps_ns: list[int] = field(default_factory=list)
+    heard_ns: list[int] = field(default_factory=list)
+
+    def add(self, stamp_ns: int, heard_ns: int) -> None:
+        """Take in one message."""
+        self.stamps_ns.append(stamp_ns)
+        self.heard_ns.append(heard_ns)
+
+    def age_s(self, clock: Clock) -> np.ndarray:
+        """Return how old each message was on arrival, seconds by `clock`; (N,) float64."""
+        return (clock.at(np.array(self.heard_ns, np.int64)) - np.array(self.stamps_ns, np.int64)) / 1e9
+
+
+class Link(NamedTuple):
+    """A transform from a frame to the one it hangs from."""
+
+    parent: str
+    child: str
+    static: bool
+
+
+@dataclass
+class Clock:
+    """What tells the time: /clock, by arrival and value, where it is published; else the listener's own clock."""
+
+    heard_ns: list[int] = field(default_factory=list)
+    values_ns: list[int] = field(default_factory=list)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is /clock."""
+        return bool(self.heard_ns)
+
+    @property
+    def step_s(self) -> float:
+        """How far /clock goes on from one message to the next: stamps may be ahead of it by as much."""
+        return float(np.median(np.diff(self.values_ns))) / 1e9 if len(self.values_ns) > 1 else 0.0
+
+    def at(self, heard_ns: np.ndarray) -> np.ndarray:
+        """Return what it showed at these times of arrival: (N,) int64, the last value until then."""
+        if not self.simulated:
+            return heard_ns
+        at = np.searchsorted(np.array(self.heard_ns, np.int64), heard_ns, "right") - 1
+        values: np.ndarray = np.array(self.values_ns, np.int64)[at.clip(0)]
+        return values
+
+
+class Grid(NamedTuple):
+    """A map: how many cells it has, and the share of them that is known."""
+
+    width: int
+    height: int
+    resolution_m: float
+    known: float
+
+
+@dataclass
+class Facts:
+    """streams: of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
+
+    links: moving ones have their stream, static ones an empty one. odometry: its frame and the one that it moves.
+    """
+
+    streams: dict[str, Stream] = field(default_factory=dict)
+    links: dict[Link, Stream] = field(default_factory=dict)
+    cameras: dict[str, str] = field(default_factory=dict)
+    odometry: tuple[str, str] = ("", "")
+    clock: Clock = field(default_factory=Clock)
+    grid: Grid | None = None
+
+    def take(self, recorded: Recorded) -> None:
+        """Take in a message of a role of bags, or of ALSO."""
+        key, heard_ns, message = recorded
+        if key in ("tf", "tf_static"):
+            for t in message.transforms:
+                link = Link(t.header.frame_id.lstrip("/"), t.child_frame_id.lstrip("/"), key == "tf_static")
+                stream = self.links.setdefault(link, Stream())
+                if not link.static:
+                    stream.add(messages.stamp_of(t), heard_ns)
+        elif key == "clock":
+            self.clock.heard_ns.append(heard_ns)
+            self.clock.values_ns.append(messages.ns_of(message.clock))
+        elif key == "map":
+            self.grid = _grid(message)
+        else:
+            self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), heard_ns)
+            if key in ("color", "depth"):
+                self.cameras[key] = message.header.frame_id.lstrip("/")
+            elif key == "odom":
+                self.odometry = message.header.frame_id.lstrip("/"), message.child_frame_id.lstrip("/")
+
+    def move_by_odometry(self) -> None:
+        """Let odometry move the base where no transform does, as histories of bags do (the graph does not)."""
+        parents = self.parents()
+        frames = {*parents, *(parent for above in parents.values() for parent in above)}
+        base = next((name for name in BASES if name in frames), self.odometry[1] or BASES[0])
+        if self.odometry[0] and base not in parents:
+            self.links[Link(self.odometry[0], base, False)] = self.streams["odom"]
+
+    def parents(self) -> Mapping[str, list[str]]:
+        """Return child -> the frames that it is said to hang from, in the order they were told."""
+        found: dict[str, list[str]] = {}
+        for link in self.links:
+            above = found.setdefault(link.child, [])
+            above += [link.parent] if link.parent not in above else []
+        return found
+
+
+def _grid(message: Any) -> Grid:
+    cells = np.asarray(message.data, np.int8)
+    known = float((cells >= 0).mean()) if cells.size else 0.0
+    return Grid(int(message.info.width), int(message.info.height), float(message.info.resolution), known)

@@ -1,0 +1,183 @@
+"""The floor plane in depth images against TF: it tells a wrong depth scale, and a camera that TF misplaces.
+
+A plane is fitted by RANSAC (Fischler and Bolles 1981). All tolerances are shares of the range, so a fit is the same
+whatever the unit of the depths is: heights scale with it, angles stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.bags.measure import DepthView
+from eqa_nodes.core.config import MapperConfig
+from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.findings import Finding
+
+_TRIALS = 300
+_NEAR = 0.012  # of its range a point of the floor lies so near to the plane; what lies below by more is not above it
+_CONE = math.cos(math.radians(40.0))  # TF may be wrong by so much; a wall is 90 degrees away
+_FEWEST, _SHARE = 100, 0.15  # points of a floor, and their share of the lower half's
+_FACTORS = {
+    1000.0: "millimetres are taken for metres: 32FC1 is in metres, 16UC1 in millimetres (REP 118)",
+    0.001: "metres are taken for millimetres: 16UC1 is in millimetres, 32FC1 in metres (REP 118)",
+    5.0: "raw values are 5000 a metre (as in TUM's recordings) and are taken for millimetres: divide them by 5",
+    0.2: "raw values are millimetres and are divided by 5000 (TUM's scale): divide by 1000",
+    2.0: "depth is doubled: correct the driver's depth scale or the stereo baseline; or TF says half the height",
+    0.5: "depth is halved: correct the driver's depth scale or the stereo baseline; or TF says double the height",
+}
+_FACTOR_SLACK, _FACTOR_DEG = 0.12, 4.0
+_STRAIGHT = 0.94  # of the optical axis, upwards or downwards: no camera that finds its way looks so
+_REACH_M = 3.0  # where the floor is compared: what is mapped lies there
+_STEP_M = MapperConfig().obstacle_min_m  # floor that seems higher by this becomes an obstacle
+_LITTLE_M = 0.06
+
+
+class Plane(NamedTuple):
+    """A plane in a camera's optical frame: unit normal, upwards, and how high the camera is above it, metres."""
+
+    normal: tuple[float, float, float]
+    height_m: float
+
+    @property
+    def tilt_deg(self) -> float:
+        """How far down the camera looks."""
+        return _asin_deg(-self.normal[2])
+
+    @property
+    def roll_deg(self) -> float:
+        """How far the image's right side is raised."""
+        return _asin_deg(self.normal[0])
+
+
+def _asin_deg(value: float) -> float:
+    return math.degrees(math.asin(min(1.0, max(-1.0, value))))  # rounding may lead a little beyond
+
+
+def told(mount: Transform) -> Plane:
+    """Return the plane z = 0 of the base as the camera should see it by TF."""
+    m = mount.matrix()
+    return Plane((float(m[2, 0]), float(m[2, 1]), float(m[2, 2])), float(m[2, 3]))
+
+
+def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
+    """Return the floor in the lower half of a depth image; None where no plane near TF's horizontal fills enough."""
+    points = _lower(view, k)
+    if len(points) < _FEWEST:
+        return None
+    expected = np.array(told(view.base_from_camera).normal)
+    best = _ransac(points, expected, np.random.default_rng(seed))
+    for _ in range(3):  # least squares over what is near, which the next round chooses anew
+        if best is None:
+            return None
+        near = points[abs(_off(points, *best)) < _NEAR]
+        if len(near) < max(_FEWEST, _SHARE * len(points)):
+            return None
+        best = _fitted(near, expected)
+    return None if best is None else Plane((float(best[0][0]), float(best[0][1]), float(best[0][2])), best[1])
+
+
+def judge_floor(views: Sequence[DepthView], k: Intrinsics) -> Iterator[Finding]:
+    """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named."""
+    if not views:
+        return
+    yield (axes := _axes(told(views[0].base_from_camera)))
+    if axes.state != "ok":
+        return
+    pairs = [(told(view.base_from_camera), plane) for view in views if (plane := seen(view, k))]
+    if not pairs:
+        yield Finding("floor", "warning", f"no floor in the lower half of {len(views)} depth images",
+                      "turn the robot to where the camera sees the floor, and check again")
+        return
+    yield _judged(pairs, len(views))
+
+
+def _axes(tf: Plane) -> Finding:
+    """Judge the axes of the camera's frame by TF: z forward, y down (REP 103)."""
+    down = -tf.normal[1]
+    found = f"by TF the camera looks {round(tf.tilt_deg)} deg down, its right side is {round(tf.roll_deg)} deg up"
+    if abs(tf.normal[2]) > _STRAIGHT:
+        return Finding("optical frame", "error", found, "images name a body frame (x forward), or the camera looks "
+                       "straight up or down: name the optical frame (z forward, y down) in their headers, and publish "
+                       "it turned by roll -90, pitch 0, yaw -90 deg from the camera's body")
+    if down < 0.3:
+        how = "stands on its head" if down < -0.3 else "lies on its side"
+        return Finding("optical frame", "error", f"{found}: the picture {how}",
+                       "correct the rotation of the optical frame (z forward, x right, y down), or turn the images")
+    return Finding("optical frame", "ok", found)
+
+
+def _judged(pairs: Sequence[tuple[Plane, Plane]], images: int) -> Finding:
+    """Judge planes by TF with those that were seen: by medians, as one image may show another plane."""
+    by_tf_m, height_m, by_tf_deg, tilt, roll = (float(np.median(values)) for values in zip(*(
+        (tf.height_m, floor.height_m, tf.tilt_deg, floor.tilt_deg - tf.tilt_deg, floor.roll_deg - tf.roll_deg)
+        for tf, floor in pairs), strict=True))
+    turned = math.radians(math.hypot(tilt, roll))
+    found = (f"TF says the camera is {by_tf_m:.2f} m up and {round(by_tf_deg, 1) + 0.0} deg down, the floor says "
+             f"{height_m:.2f} m and {by_tf_deg + tilt:.1f} deg (rolled by {roll:+.1f} deg), in {len(pairs)} of "
+             f"{images} images")
+    if by_tf_m <= 0:
+        return Finding("floor", "error", found, "by TF the camera is not above the base: correct its mount")
+    ratio = height_m / by_tf_m
+    for factor, remedy in _FACTORS.items():
+        exact = abs(math.log(ratio / factor)) < _FACTOR_SLACK and math.degrees(turned) < _FACTOR_DEG
+        if exact or (factor in (1000.0, 0.001) and abs(math.log10(ratio / factor)) < 0.5):
+            times = f"{factor:g} times too large" if factor > 1 else f"{1 / factor:g} times too small"
+            return Finding("floor", "error", f"{found}: depths are {times}", remedy)
+    off_m = abs(height_m - by_tf_m) + _REACH_M * math.tan(turned)
+    if off_m <= _LITTLE_M:
+        return Finding("floor", "ok", found)
+    return Finding("floor", "error" if off_m > _STEP_M else "warning",
+                   f"{found}: {_REACH_M:g} m ahead it is off by {off_m:.2f} m",
+                   "correct the camera's mount (the transform from base_link to the camera), or let base_link stand on "
+                   "the floor")
+
+
+def _lower(view: DepthView, k: Intrinsics) -> np.ndarray:
+    """Return (N, 3) float64 points, optical frame, of the lower half of the image."""
+    half = view.depth_m.shape[0] // 2
+    z = view.depth_m[half:].astype(np.float64)
+    v, u = np.nonzero(np.isfinite(z) & (z > 0))
+    z = z[v, u]
+    x = (u * view.stride + 0.5 - k.cx) / k.fx
+    y = ((v + half) * view.stride + 0.5 - k.cy) / k.fy
+    return np.stack([x * z, y * z, z], axis=1)
+
+
+def _ransac(points: np.ndarray, up: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float] | None:
+    """Return normal and height of the plane that most points are near to and fewest are below."""
+    a, b, c = (points[rng.integers(len(points), size=_TRIALS)] for _ in range(3))
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1)
+    good = lengths > 1e-6 * np.linalg.norm(b - a, axis=1) * np.linalg.norm(c - a, axis=1)
+    normals, a = normals[good] / lengths[good, None], a[good]
+    normals *= np.where(normals @ up < 0, -1.0, 1.0)[:, None]
+    heights = -np.einsum("ij,ij->i", normals, a)
+    good = (normals @ up > _CONE) & (heights > 0)
+    if not good.any():
+        return None
+    normals, heights = normals[good], heights[good]
+    off = (points @ normals.T + heights) / np.linalg.norm(points, axis=1)[:, None]
+    score = (abs(off) < _NEAR).sum(axis=0) - (off < -2 * _NEAR).sum(axis=0)  # nothing lies below a floor
+    best = int(score.argmax())
+    return normals[best], float(heights[best])
+
+
+def _off(points: np.ndarray, normal: np.ndarray, height: float) -> np.ndarray:
+    """Return how far points are above the plane, as a share of their range."""
+    off: np.ndarray = (points @ normal + height) / np.linalg.norm(points, axis=1)
+    return off
+
+
+def _fitted(points: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the plane of least squares; None where it has turned away from the horizontal, or is above the camera."""
+    weight = 1 / np.linalg.norm(points, axis=1)[:, None]  # errors of depth grow with the range
+    centre = (weight**2 * points).sum(axis=0) / (weight**2).sum()
+    normal = np.linalg.svd(weight * (points - centre), full_matrices=False)[2][2]
+    normal = normal if normal @ up > 0 else -normal
+    height = float(-normal @ centre)
+    return (normal, height) if height > 0 and normal @ up > _CONE else None

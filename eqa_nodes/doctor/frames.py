@@ -1,0 +1,120 @@
+"""The tree of frames: map -> odom -> base_link -> camera whole, moving links fresh, nothing loose (REP 105)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from eqa_nodes.bags.poses import BASES, FIXED
+from eqa_nodes.doctor.facts import Facts, Link, Stream
+from eqa_nodes.findings import Finding
+
+_OLD_S, _STALE_S = 0.3, 2.0  # a transform lags behind the images by so much
+_SLOW_HZ = 5.0
+
+
+def judge_frames(facts: Facts, map_frame: str = "", base_frame: str = "") -> Iterator[Finding]:
+    """Judge the chain from the map to the camera, its moving links, and what hangs loose."""
+    parents = facts.parents()
+    chain: list[str] = []
+    for role, camera in sorted(facts.cameras.items()):
+        found, chain = _chain(camera, parents, map_frame, base_frame)
+        yield found._replace(name=f"tf to {role}")
+    for link, stream in facts.links.items():
+        if link.child in chain and stream.stamps_ns:
+            yield _moving(link, stream, _images(facts))
+    yield from _twice(parents)
+    loose = _loose(parents, chain)
+    if loose:
+        yield Finding("loose frames", "warning", f"{'; '.join(loose)}: not joined to {chain[-1]}",
+                      "publish the transform that joins them; no harm is done where the graph needs none of them")
+
+
+def above(frame: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the frame and those that it hangs from, up to the root (or once round a loop)."""
+    found = [frame]
+    while (higher := parents.get(found[-1])) and higher[0] not in found:
+        found.append(higher[0])
+    return found
+
+
+def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
+           base_frame: str) -> tuple[Finding, list[str]]:
+    chain = above(camera, parents)
+    said = " > ".join(reversed(chain))
+    if chain[-1] in parents:
+        return Finding("", "error", f"{said}: the frames form a loop", "end who publishes one of these links"), chain
+    base = next((name for name in ((base_frame,) if base_frame else BASES) if name in chain), "")
+    fixed = next((name for name in ((map_frame,) if map_frame else FIXED) if name in chain), "")
+    if len(chain) == 1:
+        return Finding("", "error", f"nobody says where {camera!r} is: it hangs loose", "publish a static transform "
+                       "from base_link (robot_state_publisher, static_transform_publisher), or correct the frame_id in "
+                       "the camera's driver"), chain
+    if not fixed:
+        above_it = map_frame or "map, odom or world"
+        return Finding("", "error", f"{said}: {chain[-1]!r} hangs loose, no {above_it} above it", "publish odom > "
+                       "base_link (the robot's driver) and map > odom (localisation or SLAM)"), chain
+    if not base:
+        return Finding("", "warning", f"{said}: no {base_frame or 'base_link'} in it", "name it (--base-frame); "
+                       "without one the base is taken to be on the ground below the camera"), chain
+    if not map_frame and fixed != FIXED[0]:
+        return Finding("", "warning", f"{said}: nothing above {fixed!r}", "start localisation or SLAM (map > odom): "
+                       "without it the map drifts with the odometry"), chain
+    return Finding("", "ok", said), chain
+
+
+def _moving(link: Link, stream: Stream, images: Stream) -> Finding:
+    """Judge rate and lateness of a moving link of the chain, against the images that need it."""
+    stamps = np.unique(np.array(stream.stamps_ns, np.int64))
+    steps = np.diff(stamps) / 1e9
+    rate = 1 / float(np.median(steps)) if len(steps) else 0.0
+    late = _late_s(stream, images)
+    found = (f"{rate:.1f} Hz" if len(steps) else "once") + f", {len(stream.stamps_ns)} messages" + (
+        f"; {late * 1e3:.0f} ms behind the images" if late is not None else "")
+    name = f"tf {link.parent} > {link.child}"
+    if late is not None and late > _OLD_S:
+        once = "it was published once: a link that does not move belongs on /tf_static" if len(stamps) == 1 else (
+            "look at the load and the clock of who publishes it; every image waits for it")
+        return Finding(name, "error" if late > _STALE_S else "warning", found, once)
+    frames = np.diff(np.unique(np.array(images.stamps_ns, np.int64))) / 1e9
+    needed = min(_SLOW_HZ, 0.5 / float(np.median(frames))) if len(frames) else 0.0
+    if rate < needed:
+        return Finding(name, "warning", found, f"publish it at {_SLOW_HZ:g} Hz or more: poses between are guessed")
+    return Finding(name, "ok", found)
+
+
+def _late_s(stream: Stream, images: Stream) -> float | None:
+    """Return by how much the newest transform was older than the image when that came: the median over images."""
+    if not images.stamps_ns:
+        return None
+    order = np.argsort(np.array(stream.heard_ns, np.int64), kind="stable")
+    heard = np.array(stream.heard_ns, np.int64)[order]
+    newest = np.maximum.accumulate(np.array(stream.stamps_ns, np.int64)[order])
+    at = np.searchsorted(heard, np.array(images.heard_ns, np.int64), "right") - 1
+    late = (np.array(images.stamps_ns, np.int64) - newest[at.clip(0)])[at >= 0] / 1e9
+    return float(np.median(late)) if len(late) else None
+
+
+def _images(facts: Facts) -> Stream:
+    return facts.streams.get("depth") or facts.streams.get("color") or Stream()
+
+
+def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    for child, higher in sorted(parents.items()):
+        if len(higher) > 1:
+            yield Finding(f"tf of {child}", "error", f"{child!r} is said to hang from {' and from '.join(higher)}",
+                          "end one of the publishers: a frame has one parent")
+
+
+def _loose(parents: Mapping[str, Sequence[str]], chain: Sequence[str]) -> list[str]:
+    """Return the roots of other trees, with a few of their frames."""
+    if not chain or chain[-1] in parents:  # no camera, or a loop
+        return []
+    trees: dict[str, list[str]] = {}
+    for child in sorted(parents):
+        root = above(child, parents)[-1]
+        if root != chain[-1]:
+            trees.setdefault(root, []).append(child)
+    return [f"{root} ({', '.join(children[:3])}{' ...' if len(children) > 3 else ''})"
+            for root, children in sorted(trees.items())]

@@ -1,0 +1,72 @@
+"""All that facts say of a robot, live or in a bag: what `eqa bag check` finds, then frames, floor, time and map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from eqa_nodes import messages
+from eqa_nodes.bags.check import check_bag
+from eqa_nodes.bags.history import BagOptions
+from eqa_nodes.bags.measure import Measured
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.doctor.facts import ALSO, Facts, Grid
+from eqa_nodes.doctor.floor import judge_floor
+from eqa_nodes.doctor.frames import judge_frames
+from eqa_nodes.doctor.times import judge_times
+from eqa_nodes.findings import Finding
+
+_WIDE_DEG = (20.0, 130.0)
+_OF_ANOTHER = "is it the matrix of another resolution, or of the image before it was cropped? calibrate the camera"
+
+
+def bag_findings(path: Path, namespace: str, options: BagOptions) -> list[Finding]:
+    """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
+    facts = Facts()
+    report = check_bag(path, namespace, options, facts.take, ALSO)
+    facts.move_by_odometry()
+    return [*report.findings, *judge(facts, report.measured, options, live=False)]
+
+
+def judge(facts: Facts, measured: Measured, options: BagOptions, live: bool) -> Iterator[Finding]:
+    """Judge what `bags.check.judged` does not."""
+    yield from judge_frames(facts, options.map_frame, options.base_frame)
+    yield from _floor(measured)
+    yield from judge_times(facts, live)
+    if facts.grid is not None:
+        yield judge_map(facts.grid)
+
+
+def _floor(measured: Measured) -> Iterator[Finding]:
+    for info in list(measured.cameras.values())[:1]:
+        try:
+            intrinsics = messages.intrinsics_of(info)
+        except BadFrame:
+            return  # the line "intrinsics" says so
+        yield judge_matrix(intrinsics)
+        yield from judge_floor(measured.views, intrinsics)
+
+
+def judge_matrix(k: Intrinsics) -> Finding:
+    """Judge whether a camera matrix may be that of an image of this size."""
+    wide = 2 * math.degrees(math.atan(k.width / 2 / k.fx))
+    found = f"{k.width}x{k.height}, {wide:.0f} deg wide, centre at {k.cx:.0f}, {k.cy:.0f}"
+    if not (0 < k.cx < k.width and 0 < k.cy < k.height):
+        return Finding("camera matrix", "error", f"{found}: not in the image", _OF_ANOTHER)
+    odd = [said for wrong, said in (
+        (not _WIDE_DEG[0] <= wide <= _WIDE_DEG[1], "an unusual angle"),
+        (max(k.fx / k.fy, k.fy / k.fx) > 1.25, f"fx {k.fx:.0f} and fy {k.fy:.0f} differ"),
+        (abs(k.cx / k.width - 0.5) > 0.2 or abs(k.cy / k.height - 0.5) > 0.2, "far from the middle")) if wrong]
+    return Finding("camera matrix", "warning", f"{found}: {', '.join(odd)}", _OF_ANOTHER) if odd else Finding(
+        "camera matrix", "ok", found)
+
+
+def judge_map(grid: Grid) -> Finding:
+    """Judge a map: there is something in it."""
+    found = f"{grid.width}x{grid.height} cells of {grid.resolution_m:g} m, {grid.known:.0%} known"
+    if not (grid.width and grid.height and grid.resolution_m > 0):
+        return Finding("map", "error", found, "give map_server a map, or start SLAM")
+    return Finding("map", "ok" if grid.known else "warning", found, "" if grid.known else
+                   "nothing is known yet: drive a little, or load a map")

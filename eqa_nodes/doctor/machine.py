@@ -1,0 +1,175 @@
+"""Checks of this machine: Python, ROS 2 and its surroundings, simulators, disk."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.findings import Finding
+
+FREE_GB = 2.0
+SHM_MB = 256  # the graph's shared memory: one segment a process
+_RAW_RATE = 640 * 480 * (3 + 2) * 15.0  # bytes a second of a camera of that size, colour and 16-bit depth, at 15 Hz
+_HOURS = 0.25
+_IMPORT_S = 60.0
+_DOMAINS = range(233)  # RTPS: higher ones have no ports
+_EPHEMERAL = 101  # from the next one on, ports lie where Linux gives them out to anybody
+_RANGES = ("", "SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
+
+
+def machine_findings() -> list[Finding]:
+    """Check all; what fails unexpectedly is an error of its own line."""
+    return [_guarded(check) for check in CHECKS]
+
+
+def _guarded(check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except (EqaError, OSError, ImportError) as error:
+        return Finding(check.__name__.strip("_").replace("_", " "), "error", str(error),
+                       "see docs/install.md" if isinstance(error, ImportError) else "")
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
+                                   f"{os.cpu_count()} cores")
+
+
+def _ros() -> Finding:
+    from eqa_nodes.ros.environment import ensure_ros
+
+    ensure_ros()
+    import rclpy
+
+    source = os.environ.get("ROS_DISTRO", "wheels (kilted)")
+    return Finding("ros", "ok", f"rclpy of {source}, {Path(rclpy.__file__).parent}")
+
+
+def _rmw() -> Finding:
+    wanted = os.environ.get("RMW_IMPLEMENTATION", "")
+    import rclpy
+
+    try:
+        used = rclpy.get_rmw_implementation_identifier()
+    except RuntimeError as error:
+        return Finding("rmw", "error", f"RMW_IMPLEMENTATION is {wanted!r}: {str(error)[:200]}", "install that "
+                       "middleware, or unset RMW_IMPLEMENTATION; robot and this machine must use the same one")
+    return Finding("rmw", "ok", f"{used}" + ("" if wanted else ", as nothing else is asked for"))
+
+
+def _interfaces() -> Finding:
+    from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS
+    from eqa_nodes.ros.interfaces import interface
+
+    types = sorted({wire.type for table in (TOPICS, SERVICES, ACTIONS) for wire in table.values()})
+    for name in types:
+        interface(name)
+    return Finding("interfaces", "ok", f"all {len(types)} types of the graph")
+
+
+def _ros_domain() -> Finding:
+    from eqa_nodes.ros.environment import free_domain
+
+    said = os.environ.get("ROS_DOMAIN_ID", "0") or "0"
+    if not said.isdecimal() or int(said) not in _DOMAINS:
+        return Finding("ros domain", "error", f"ROS_DOMAIN_ID is {said!r}", f"set a number from 0 to {_EPHEMERAL}")
+    with free_domain() as domain:
+        found = f"ROS_DOMAIN_ID {said}; simulated graphs take a free one, now {domain}"
+    if int(said) > _EPHEMERAL:
+        return Finding("ros domain", "warning", found, f"above {_EPHEMERAL} its ports may be taken by others")
+    return Finding("ros domain", "ok", found)
+
+
+def _discovery() -> Finding:
+    said = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "")
+    peers = os.environ.get("ROS_STATIC_PEERS", "")
+    found = f"range {said or 'SUBNET, as nothing is set'}" + (f", peers {peers}" if peers else "")
+    if said.upper() not in _RANGES:
+        return Finding("discovery", "error", found, f"ROS_AUTOMATIC_DISCOVERY_RANGE is one of {', '.join(_RANGES[1:])}")
+    if said.upper() == "OFF":
+        return Finding("discovery", "warning", found, "nobody is found: set it to LOCALHOST or SUBNET")
+    if os.environ.get("ROS_LOCALHOST_ONLY", "0") == "1":
+        return Finding("discovery", "warning", f"{found}, ROS_LOCALHOST_ONLY=1", "it is deprecated and wins over the "
+                       "range: a robot beside this machine is not found; unset it")
+    return Finding("discovery", "ok", found)
+
+
+def _shared_memory() -> Finding:
+    from eqa_nodes.ros.environment import left_in_shared_memory
+
+    folder = Path("/dev/shm")
+    if not folder.is_dir():
+        return Finding("shared memory", "warning", "there is no /dev/shm",
+                       "images go over UDP: slower; mount a tmpfs there")
+    free, left = shutil.disk_usage(folder).free / 1e6, left_in_shared_memory(folder)
+    held = sum(path.stat().st_blocks * 512 for path in left if path.exists()) / 1e6
+    found = f"{free:.0f} MB free" + (f", {held:.0f} MB in {len(left)} files of dead processes" if left else "")
+    if free < SHM_MB:
+        return Finding("shared memory", "warning", found, "remove what dead processes left (eqa commands that start a "
+                       "graph do): ls /dev/shm/fastdds*; in a container: --shm-size=1g")
+    return Finding("shared memory", "ok", found)
+
+
+def _house() -> Finding:
+    missing = [name for name in ("embreex", "trimesh") if importlib.util.find_spec(name) is None]
+    if missing:
+        return Finding("house", "error", f"{' and '.join(missing)} not installed", "pip install 'eqa-nodes[house]'")
+    return Finding("house", "ok", "renders on the CPU; scenes house:0 to house:1999")
+
+
+def _scans() -> Finding:
+    said = os.environ.get("EQA_SCENES", "")
+    if not said:
+        return Finding("scans", "ok", "no folder of scanned scenes (EQA_SCENES)")
+    sets = sorted(path.name for path in Path(said).iterdir() if path.is_dir()) if Path(said).is_dir() else []
+    if not sets:
+        return Finding("scans", "error", f"EQA_SCENES is {said}: " + (
+            "it is empty" if Path(said).is_dir() else "no such folder"), "name the folder that holds hm3d, mp3d ...")
+    return Finding("scans", "ok", f"{said}: {', '.join(sets)}")
+
+
+def _habitat() -> Finding:
+    python = os.environ.get("EQA_HABITAT_PYTHON", "")
+    if not python:
+        return Finding("habitat", "ok", "not asked for (EQA_HABITAT_PYTHON)")
+    say = "name the Python of the environment that habitat-sim is installed in: conda install habitat-sim withbullet " \
+          "headless -c conda-forge -c aihabitat"
+    try:
+        done = subprocess.run([python, "-c", "import habitat_sim; print(habitat_sim.__version__)"], capture_output=True,
+                              text=True, timeout=_IMPORT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return Finding("habitat", "error", f"{python} did not import habitat_sim within {_IMPORT_S:g} s", say)
+    if done.returncode:
+        return Finding("habitat", "error", f"{python}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", say)
+    return Finding("habitat", "ok", f"habitat_sim {(done.stdout.strip().splitlines() or ['?'])[-1]} of {python}")
+
+
+def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:
+    """Judge the room for recordings at a rate."""
+    free = shutil.disk_usage(folder).free
+    hours = free / max(bytes_a_second, 1.0) / 3600
+    found = f"{free / 1e9:.1f} GB free here: {hours:.1f} hours of {bytes_a_second / 1e6:.1f} MB/s, uncompressed"
+    if free / 1e9 > FREE_GB and hours > _HOURS:
+        return Finding("disk", "ok", found)
+    return Finding("disk", "warning", found, "make room, or record to another disk (--out), compressed (--compress); "
+                   "an episode in a simulator takes about 0.1 GB")
+
+
+def _disk() -> Finding:
+    return disk(Path.cwd())
+
+
+def _temporary() -> Finding:
+    with tempfile.NamedTemporaryFile():
+        return Finding("temporary", "ok", tempfile.gettempdir())
+
+
+CHECKS = (_python, _ros, _rmw, _interfaces, _ros_domain, _discovery, _shared_memory, _house, _scans, _habitat, _disk,
+          _temporary)

@@ -1,0 +1,182 @@
+"""Checks of a live robot or simulator: listens to its topics for some seconds, and asks who drives it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from eqa_nodes.bags.check import WHOLE, judged
+from eqa_nodes.bags.history import BagOptions
+from eqa_nodes.bags.measure import STAMPED, measure
+from eqa_nodes.bags.poses import KEYS
+from eqa_nodes.bags.reader import Bag
+from eqa_nodes.bags.roles import ROLES
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.doctor.drive import Showing, look_at_navigation
+from eqa_nodes.doctor.facts import ALSO, Facts
+from eqa_nodes.doctor.heard import HeardMessages
+from eqa_nodes.doctor.judge import judge
+from eqa_nodes.doctor.machine import disk
+from eqa_nodes.doctor.navigation import judge_navigation
+from eqa_nodes.findings import Finding
+from eqa_nodes.graph import TOPICS, absolute
+from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
+
+_RAW = "sensor_msgs/msg/Image"
+_TF = ("tf", "tf_static")
+_LATCHED = ("tf_static", "map")
+_SETTLE_S = 1.0  # between the first topics of a robot and all of them
+_TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # transforms are heard before and after the images that need them
+_STEP_S = 0.2
+_MOST = 512 << 20  # bytes that are kept: of a fast camera fewer seconds are heard
+_LOST = 0.05
+
+
+class Listening(NamedTuple):
+    """remap: role -> topic; wait_s: for topics to appear; seconds: that images are heard for."""
+
+    namespace: str = ""
+    remap: Mapping[str, str] = MappingProxyType({})
+    seconds: float = 5.0
+    wait_s: float = 10.0
+    options: BagOptions = BagOptions()
+
+    def topic(self, role: str) -> str:
+        """Return the topic that the graph takes for a role: remapped, or its own name in the namespace."""
+        return self.remap.get(role) or absolute(TOPICS[role].name, self.namespace)
+
+
+@dataclass
+class _Ear:
+    """What was heard. offers: role -> type and quality; refused: role -> why it cannot be heard.
+
+    simulator_said: why it could not show anything.
+    """
+
+    heard: HeardMessages
+    bag: Bag
+    offers: dict[str, Heard] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    publishers: dict[str, int] = field(default_factory=dict)
+    simulator_said: str = ""
+
+
+def robot_findings(how: Listening) -> list[Finding]:
+    """Listen in this ROS_DOMAIN_ID, and judge. Raises ConfigError for a role that there is not."""
+    for role in how.remap:
+        if role not in ROLES:
+            raise ConfigError(unknown("role", role, ROLES))
+    with Tap() as tap:
+        ear = _found(tap, how)
+        _listen(tap, ear, how)
+        bag = ear.bag = ear.heard.bag(how.namespace, _there(how, ear.heard.types))
+        navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
+        domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
+    facts = Facts()
+    measured = measure(bag, how.options, facts.take, ALSO)
+    lines = [line for line in judged(bag, measured, how.options) if line != WHOLE and (
+        line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
+    return [*(_topic(role, how, ear, domain) for role in (*STAMPED, "odom")), *lines,
+            *judge(facts, measured, how.options, live=True), *judge_navigation(navigation), _lost(lost, came),
+            disk(Path.cwd(), ear.heard.size / how.seconds)]
+
+
+def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
+    return {role: topic for role, topic in how.remap.items() if types.get(topic) in ROLES[role]}
+
+
+def _found(tap: Tap, how: Listening) -> _Ear:
+    """Wait until a camera is published; then a moment for the rest."""
+    end = time.monotonic() + how.wait_s
+    while not set(STAMPED) <= (ear := _now(tap, how)).bag.keys and time.monotonic() < end:
+        tap.spin(_STEP_S)
+    tap.spin(_SETTLE_S)
+    ear = _now(tap, how)
+    for role in (*STAMPED, *KEYS, *ALSO):
+        topic = ear.bag.topics.get(role, "")
+        try:
+            ear.publishers[role] = tap.node.count_publishers(topic) if topic else 0
+            if ear.publishers[role]:
+                ear.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
+            elif topic in TRANSFORMS:  # may come later
+                ear.offers[role] = Heard(ROLES[role][0], TRANSFORMS[topic])
+        except ConfigError as error:
+            ear.refused[role] = str(error)
+    return ear
+
+
+def _now_on(offer: Heard) -> Heard:
+    """Ask for no messages of the past: they would look late."""
+    return offer._replace(qos=offer.qos._replace(durability="volatile"))
+
+
+def _now(tap: Tap, how: Listening) -> _Ear:
+    heard = HeardMessages({name: types[0] for name, types in tap.published().items()})
+    return _Ear(heard, heard.bag(how.namespace, _there(how, heard.types)))
+
+
+def _listen(tap: Tap, ear: _Ear, how: Listening) -> None:
+    """Hear transforms, for some seconds images too, and transforms a little longer."""
+    open_ = True
+    moving = {ear.bag.topics[role] for role in _TF if role in ear.offers}
+
+    def take(topic: str, data: bytes) -> None:
+        if open_ or topic in moving:
+            ear.heard.put(topic, time.time_ns(), data)
+
+    tap.hear({ear.bag.topics[role]: ear.offers[role] for role in _TF if role in ear.offers}, take)
+    tap.spin(_TF_FIRST_S)
+    tap.hear({ear.bag.topics[role]: offer for role, offer in ear.offers.items() if role not in _TF}, take)
+    showing, begin = Showing(tap.node, how.namespace), time.monotonic()
+    while (spent := time.monotonic() - begin) < how.seconds and ear.heard.size < _MOST:
+        if spent > how.seconds / 4 and not ear.heard.counts[ear.bag.topics.get("depth", "")]:
+            showing.ask()
+        tap.spin(min(_STEP_S, how.seconds - spent))
+    open_ = False
+    tap.spin(_TF_LAST_S)
+    ear.simulator_said = showing.said
+
+
+def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
+    topic, bad = ear.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
+    say = f"name it: --remap {role}=/its/topic"
+    if role in ear.refused:
+        return Finding(role, bad, ear.refused[role], say)
+    if role in ear.bag.unclear:
+        return Finding(role, bad, f"may be {' or '.join(ear.bag.unclear[role])}", say)
+    if not topic or (role in how.remap and topic != how.remap[role]):
+        there = f"; there is {topic}" if topic else ""
+        return Finding(role, bad, f"nobody publishes {how.topic(role)} in ROS domain {domain}{there}",
+                       f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
+    kind, count = ear.heard.types[topic], ear.heard.counts[topic]
+    found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.reliability.replace('_', ' ')}"
+    if not count:
+        said = f" (the simulator says: {ear.simulator_said})" if ear.simulator_said else ""
+        return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
+                       "simulator in lock-step shows something only when it is driven")
+    if role in ("color", "depth") and kind != _RAW:
+        return Finding(role, bad, found, "the graph hears raw images: ros2 run image_transport republish compressed "
+                       "raw")
+    return _named(role, topic, found, how, ear)
+
+
+def _named(role: str, topic: str, found: str, how: Listening, ear: _Ear) -> Finding:
+    """Judge a topic that is well: is it the graph's, and the only one?"""
+    if ear.publishers[role] > 1:
+        return Finding(role, "warning", f"{found}, {ear.publishers[role]} publishers", "end all but one of them")
+    if topic != how.topic(role):
+        return Finding(role, "warning", f"{found}, by its type: the graph hears {how.topic(role)}",
+                       f"remap it (-r {TOPICS[role].name}:={topic}), and say --remap {role}={topic} here")
+    if TOPICS[role].qos == "frame" and ear.offers[role].qos.reliability == "best_effort":
+        found += " (of the graph's nodes: node.reliable_camera: false)"
+    return Finding(role, "ok", found)
+
+
+def _lost(lost: int, came: int) -> Finding:
+    bad = lost > _LOST * max(lost + came, 1)
+    return Finding("lost on the way", "warning" if bad else "ok", f"{lost} of {lost + came} messages",
+                   "look at the network, and at the load of this machine" if bad else "")

@@ -1,0 +1,115 @@
+"""The floor tells scale and mount: made-up floors are found as they were made, whatever unit their depths are in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eqa_nodes.bags.measure import DepthView
+from eqa_nodes.core.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
+from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.doctor.floor import judge_floor, seen, told
+from eqa_nodes.findings import Finding
+
+STRIDE = 4
+K = Intrinsics(384, 288, 192.0, 192.0, 192.0, 144.0)
+
+
+def mount(height_m: float, tilt_deg: float, roll_deg: float = 0.0) -> Transform:
+    """A camera above the base; roll: its right side raised."""
+    half = -math.radians(roll_deg) / 2
+    about_view = Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sin(half), math.cos(half)))
+    return compose(camera_mount(height_m, math.radians(tilt_deg)), about_view)
+
+
+def room(where: Transform, wall_m: float = 4.0, table: float = 0.0, noise: float = 0.002, seed: int = 0) -> np.ndarray:
+    """(72, 96) float32 depth of a floor, a wall ahead and, on that share of the columns, a table 0.7 m high."""
+    v, u = np.mgrid[:72, :96] * STRIDE + 0.5
+    rays = np.stack([(u - K.cx) / K.fx, (v - K.cy) / K.fy, np.ones(u.shape)], -1) @ where.matrix()[:3, :3].T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        floor = np.where(rays[..., 2] < 0, -where.xyz[2] / rays[..., 2], np.inf)
+        wall = np.where(rays[..., 0] > 0, (wall_m - where.xyz[0]) / rays[..., 0], np.inf)
+        top = np.where(rays[..., 2] < 0, (0.7 - where.xyz[2]) / rays[..., 2], np.inf)
+    depth = np.minimum(floor, wall)
+    depth = np.where(np.arange(96) < table * 96, np.minimum(depth, top), depth)
+    depth = depth * (1 + np.random.default_rng(seed).normal(0, noise, depth.shape))
+    return np.where(np.isfinite(depth), depth, 0).astype(np.float32)
+
+
+def floor_line(depth_m: np.ndarray, by_tf: Transform) -> Finding:
+    *_, line = judge_floor([DepthView(depth_m, STRIDE, by_tf)], K)
+    return line
+
+
+@settings(max_examples=25, deadline=None)
+@given(height=st.floats(0.4, 1.8), tilt=st.floats(5.0, 40.0), roll=st.floats(-8.0, 8.0),
+       scale=st.sampled_from([0.001, 0.2, 1.0, 5.0, 1000.0]), seed=st.integers(0, 99))
+def test_a_floor_is_found_as_it_was_made_in_any_unit(height: float, tilt: float, roll: float, scale: float,
+                                                     seed: int) -> None:
+    where = mount(height, tilt, roll)
+    plane = seen(DepthView(room(where, seed=seed) * np.float32(scale), STRIDE, where), K)
+    assert plane is not None
+    assert plane.height_m == pytest.approx(height * scale, rel=0.03)
+    by_tf = told(where)
+    assert (plane.tilt_deg, plane.roll_deg) == pytest.approx((by_tf.tilt_deg, by_tf.roll_deg), abs=0.8)
+    assert (by_tf.tilt_deg, by_tf.roll_deg) == pytest.approx((tilt, math.degrees(math.asin(
+        math.sin(math.radians(roll)) * math.cos(math.radians(tilt))))), abs=1e-6)
+
+
+def test_the_same_image_gives_the_same_plane_to_the_bit() -> None:
+    where = mount(1.2, 10.0)
+    view = DepthView(room(where), STRIDE, where)
+    assert seen(view, K) == seen(view, K)
+
+
+@pytest.mark.parametrize(("scale", "words"), [
+    (1000.0, "1000 times too large"), (0.001, "1000 times too small"), (5.0, "5 times too large"),
+    (0.2, "5 times too small"), (2.0, "2 times too large"), (0.5, "2 times too small")])
+def test_a_wrong_depth_scale_is_named(scale: float, words: str) -> None:
+    where = mount(1.2, 10.0)
+    line = floor_line(room(where) * np.float32(scale), where)
+    assert line.state == "error" and words in line.found and line.remedy
+
+
+@pytest.mark.parametrize(("by_tf", "state"), [
+    (mount(1.2, 10.0), "ok"), (mount(1.22, 10.2), "ok"), (mount(1.1, 10.0), "warning"), (mount(0.98, 14.0), "error"),
+    (mount(1.2, 14.0), "error"), (mount(1.2, 10.0, 5.0), "error"), (mount(-0.1, 10.0), "error")])
+def test_a_camera_that_is_mounted_otherwise_is_measured(by_tf: Transform, state: str) -> None:
+    line = floor_line(room(mount(1.2, 10.0)), by_tf)
+    assert line.state == state
+    assert "the floor says 1.20 m and 10." in line.found or "the floor says 1.20 m and 9.9" in line.found
+    assert f"TF says the camera is {by_tf.xyz[2]:.2f} m up" in line.found
+    assert bool(line.remedy) == (state != "ok")
+
+
+def test_a_table_is_no_floor_and_a_wall_is_none() -> None:
+    where = mount(1.2, 20.0)
+    assert floor_line(room(where, table=0.6), where).state == "ok"
+    level = mount(1.2, 10.0)
+    assert floor_line(room(level, wall_m=1.6), level).state == "ok"  # most of what it sees is the wall
+    close = floor_line(room(where, wall_m=0.3), where)
+    assert close.state == "warning" and "no floor" in close.found
+    assert floor_line(np.zeros((72, 96), np.float32), where).state == "warning"
+    assert floor_line(np.full((72, 96), np.nan, np.float32), where).state == "warning"
+
+
+def test_views_that_disagree_are_settled_by_the_middle_one() -> None:
+    where = mount(1.2, 20.0)
+    good, odd = DepthView(room(where), STRIDE, where), DepthView(room(where) * np.float32(1.3), STRIDE, where)
+    *_, line = judge_floor([odd, good, good], K)
+    assert line.state == "ok" and "in 3 of 3 images" in line.found
+    assert list(judge_floor([], K)) == []
+
+
+@pytest.mark.parametrize(("turn", "words"), [
+    ((0.5, -0.5, 0.5, 0.5), "names a body frame"), ((0.0, 0.0, 1.0, 0.0), "stands on its head"),
+    ((0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)), "lies on its side")])
+def test_a_frame_that_is_not_optical_is_named(turn: tuple[float, float, float, float], words: str) -> None:
+    wrong = Transform((0.0, 0.0, 1.2), quat_multiply(LINK_FROM_OPTICAL_XYZW, turn))
+    (line,) = judge_floor([DepthView(room(mount(1.2, 0.0)), STRIDE, wrong)], K)
+    assert line.name == "optical frame" and line.state == "error" and words in line.found + line.remedy.replace(
+        "images name", "names")
