@@ -20,6 +20,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.names import inside
 
 PAGE = "mark.html"
 _PICTURES, _PICTURE_PX = 3, 640
@@ -77,7 +78,7 @@ def _pictures(prediction: Prediction, run: Path) -> tuple[tuple[str, ...], str]:
     if not prediction.trace:
         return (), ""
     try:
-        trace = load_trace(run / prediction.trace)
+        trace = load_trace(inside(run, prediction.trace))
         by_id = {view.id: view.jpeg for view in trace.keyframes}
         proofs = [by_id[e.keyframe_id] for e in prediction.answer.evidence if e.keyframe_id in by_id]
         shown: Sequence[bytes] = proofs[:_PICTURES] or ([trace.view] if trace.view else [])

@@ -28,6 +28,7 @@ from eqa_nodes.bench.tables import COLUMNS, footnotes
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.names import inside
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Keyframe
 
@@ -134,7 +135,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     trace, trouble = None, ""
     if prediction.trace:
         try:
-            trace = load_trace(run / prediction.trace)
+            trace = load_trace(inside(run, prediction.trace))
         except StorageError as error:
             trouble = str(error)
     views = trace.keyframes if trace else []

@@ -12,6 +12,7 @@ from pathlib import Path
 from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.text import storable
 from eqa_nodes.core.types import Limits, Question
 from sim_bridge.registry import SIMULATORS, simulator_of
 from sim_bridge.simulator import Episode, Point, Robot
@@ -88,6 +89,8 @@ def _fault(sample: Sample) -> str:
     expects = sample.metadata.get("expects", "text")
     if not sample.id.strip():
         return ": its id is empty"
+    if not all(map(storable, (sample.id, sample.question, sample.answer, sample.scene, *sample.choices))):
+        return " holds text that is none: a NUL, or half a character"
     if not sample.question.strip():
         return " has no text"
     if sample.choices and sample.answer not in sample.choices:
