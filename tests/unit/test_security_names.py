@@ -142,8 +142,8 @@ def test_metadata_that_grows_when_it_is_read_is_a_named_error(tmp_path: Path) ->
         open_history(tmp_path / "bag")
 
 
-@pytest.mark.parametrize("scene", ["house:../../x", "house:", "house:/etc/passwd", "toy:../flat", "../x", "", "os:system",
-                                   "house:1\n", "house:99999999999"])
+@pytest.mark.parametrize("scene", ["house:../../x", "house:", "house:/etc/passwd", "toy:../flat", "../x", "",
+                                   "os:system", "house:1\n", "house:99999999999"])
 def test_a_hostile_scene_is_unknown(scene: str) -> None:
     with pytest.raises(EqaError) as found, closing(open_simulator(scene)) as simulator:
         simulator.reset(Episode(scene, "e", None, 0, Robot()))

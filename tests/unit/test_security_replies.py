@@ -67,7 +67,7 @@ def check_assessment(one: ViewAssessment, shown: Keyframe) -> None:
     assert all(map(bounded, (one.region, one.note, one.says))) and all(bounded(p.label) for p in one.places)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.integers(0, 50), st.lists(REPLY, min_size=6, max_size=6))
 @example(3, [NEST] * 6)
 @example(3, ['{"views": [{"image": 1, "note": "\\ud800\\u001b[2J"}]}'] * 6)
@@ -93,7 +93,7 @@ def test_any_reply_leaves_the_goal_on_floor_that_can_be_reached(seed: int, repli
                 check_goal(situation, decision.goal)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.lists(st.one_of(REPLY, JSON.map(lambda value: json.dumps({
     "answer": value, "confidence": 1, "images": [1], "abstain": False, "why": value}))), min_size=2, max_size=2),
        st.booleans())
