@@ -150,7 +150,7 @@ def read_samples(path: Path) -> list[Sample]:
     """Read what `write_samples` wrote. Raises StorageError naming the file and line."""
     samples = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().splitlines()  # of text, also U+2028 would end a line
     except OSError as error:
         raise StorageError(f"{path.parent} holds no run: {error}") from error
     for number, line in enumerate(lines, 1):
