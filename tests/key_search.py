@@ -35,7 +35,7 @@ def rubbish(request: dict[str, Any]) -> Reply:
 
 def telling(request: dict[str, Any]) -> Reply:
     """Answer well-formed, with the key in every text."""
-    prompt, parts = str(request["messages"][0]["content"]), request["messages"][-1]["content"]
+    prompt, parts = str(request["messages"][0]["content"]), request["messages"][1]["content"]
     if VIEWS in prompt:
         texts = [part["text"] for part in parts if part.get("text", "").startswith("Picture")]
         return completion(json.dumps({"views": [_entry(i + 1, text) for i, text in enumerate(texts)]}))

@@ -50,7 +50,7 @@ def poisoned(value: Any) -> Any:
 def poisoned_run(out: Path) -> Path:
     """Play a run whose every text is hostile: of the data set, the model, the decisions, labels and errors."""
     asked: list[Sample] = poisoned(samples())
-    results: dict[str, EpisodeResult | Exception] = {name: value for name, value in poisoned(answers()).items()}
+    results: dict[str, EpisodeResult | Exception] = poisoned(answers())
     results[asked[3].id] = NavigationError(PAYLOAD)
     results[asked[4].id] = ZeroDivisionError(PAYLOAD)
     blind: dict[str, Answer | Exception] = {sample.id: Answer(PAYLOAD) for sample in asked}
