@@ -15,10 +15,9 @@ from eqa_nodes.cli import main
 from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.printing import shown
 from eqa_nodes.commands.run_bar import RunBar
-from eqa_nodes.core.answerers.common import Evidence
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types import Answer, Evidence
 
 HOSTILE = ["[/bold] red", "[link=file:///etc/passwd]red[/link]", "\x1b[2Jred\x1b]0;owned\x07", "[red", "\\[/x] red",
            "red \u202egnp"]
@@ -47,7 +46,7 @@ def test_the_bar_of_a_run_shows_hostile_texts(text: str) -> None:
     def run(console: Console) -> None:
         with RunBar(console, [sample]) as bar:
             bar.say(text)
-            bar.asked(Progress(1, 1, Prediction("q", Answer(text)), text))
+            bar.asked(Progress(1, 1, 0, Prediction("q", Answer(text)), text))
 
     out = printed(run)
     assert "\x1b]" not in out and "\x1b[2J" not in out and "\x07" not in out and out.count("red") >= 4
