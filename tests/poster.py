@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -115,5 +116,20 @@ def huge(request: dict[str, Any]) -> Reply:
     return completion(json.dumps({"answer": ORDER * 100_000, "views": [ORDER] * 100_000, "regions": {ORDER: "all"}}))
 
 
+def erratic(request: dict[str, Any]) -> Reply:
+    """Keep the form, and want something else of every picture: extremes that it allows, drawn by what is shown."""
+    body = json.loads(json.loads(obeying(request).body)["choices"][0]["message"]["content"])
+    luck = np.random.default_rng(zlib.crc32(json.dumps(request).encode()))
+    for entry in body.get("views", ()):
+        for field in ("relevance", "worth"):
+            entry[field] = float(luck.choice([0.0, 5e-324, 0.5, 1.0]))
+        for letter in entry["places"]:
+            entry["places"][letter] = float(luck.choice([1e-300, 1e-9, 1.0]))
+        entry["target"] = str(luck.choice(["", *entry["places"]]))
+        entry["region"] = str(luck.choice(["", "kitchen", "bedroom", ORDER]))
+    return _said(**body) if "views" in body else obeying(request)
+
+
 MODELS: dict[str, Callable[[dict[str, Any]], Reply]] = {
-    "obeying": obeying, "breaking": breaking, "wavering": wavering, "huge": huge}
+    "obeying": obeying, "breaking": breaking, "wavering": wavering, "huge": huge,
+    "erratic": erratic}
