@@ -40,6 +40,10 @@ ALLOWED = Counter({
     ("eqa_nodes/commands/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
     ("eqa_nodes/commands/serve_child.py", "run_module"): 1,  # a constant
     ("eqa_nodes/bench/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
+    ("eqa_nodes/doctor/machine.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
+    ("sim_bridge/habitat_session.py", "subprocess.Popen"): 1,  # the same, a script of this package
+    ("sim_bridge/habitat_worker.py", "exec_module"): 1,  # a file of this package, where the package is not installed
+    ("sim_bridge/habitat_echo.py", "exec_module"): 1,  # the same
     ("eqa_nodes/bench/readers/hm_eqa.py", "literal_eval"): 1,  # values only, of a text of bounded length
 })
 
@@ -72,7 +76,7 @@ def risks(tree: ast.AST) -> list[str]:
 def test_what_could_run_code_stands_in_the_listed_places_only() -> None:
     found = Counter((str(path.relative_to(ROOT)), risk) for path in SOURCES
                     for risk in risks(ast.parse(path.read_text())))
-    assert found == ALLOWED
+    assert found == Counter({key: n for key, n in ALLOWED.items() if (ROOT / key[0]).exists()})
 
 
 @pytest.mark.parametrize("source", [
