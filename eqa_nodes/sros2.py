@@ -21,13 +21,29 @@ PARAMETER_SERVICES = ("describe_parameters", "get_parameter_types", "get_paramet
                       "set_parameters", "set_parameters_atomically")
 TYPE_DESCRIPTION = "get_type_description"  # offered by every node from Jazzy on
 
-# Programs of a person that stand in no row: `eqa ask`, `eqa bench run` and `eqa replay`; `eqa record`; live histories.
-CLIENTS: dict[str, NodeSpec] = {
-    "eqa_client": NodeSpec("eqa_nodes.ros.client:GraphClient", subscribes=("replay_status",),
-                           calls=("ask", "reset_episode", "reset_recorder", "answer_question", "act")),
-    "eqa_record": NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("color", "depth", "camera_info", "odom", *TRANSFORMS)),
-    "eqa_live_history": NodeSpec("eqa_nodes.ros.live_history:LiveHistory", subscribes=("labels", "label_table"),
-                                 frames=("color", "depth", "camera_info")),
+_ASKING = ("ask", "reset_episode", "reset_recorder", "answer_question", "act", "recall")
+
+
+class Client(NamedTuple):
+    """A program of a person, which stands in no row: the name of its node, and what it would say in one."""
+
+    node: str
+    spec: NodeSpec
+
+
+# By enclave: `eqa ask`, `eqa bench run` and `eqa replay`; `eqa console`; `eqa record`; live histories.
+CLIENTS: dict[str, Client] = {
+    "eqa_client": Client("eqa_client", NodeSpec("eqa_nodes.ros.client:GraphClient", subscribes=("replay_status",),
+                                                calls=_ASKING)),
+    "eqa_console": Client("eqa_client", NodeSpec(
+        "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
+            "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",
+            "keyframes"))),
+    "eqa_record": Client("eqa_record", NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("odom",),
+                                                frames=("color", "depth", "camera_info"))),
+    "eqa_live_history": Client("eqa_live_history", NodeSpec(
+        "eqa_nodes.ros.live_history:LiveHistory", subscribes=("labels", "label_table"),
+        frames=("color", "depth", "camera_info"))),
 }
 
 
@@ -43,8 +59,8 @@ class Rights(NamedTuple):
 
 
 def rights_of(name: str) -> Rights:
-    """Return what a node of the graph, or a client, may do. Raises KeyError for an unknown one."""
-    spec, client = (CLIENTS[name], True) if name in CLIENTS else (NODES[name], False)
+    """Return what a node of the graph, or the client of an enclave, may do. Raises KeyError for an unknown one."""
+    spec, client = (CLIENTS[name].spec, True) if name in CLIENTS else (NODES[name], False)
     says, hears = set(spec.publishes), {*spec.subscribes, *spec.frames, *(TRANSFORMS if spec.frames else ())}
     if not client:
         says |= {"started", "diagnostics"}
@@ -65,7 +81,7 @@ def rights_of(name: str) -> Rights:
 
 def ear_of(name: str) -> Rights | None:
     """Return the rights of the helper node `NAME_ear` of what shows observations (ros/observation.py), else None."""
-    if "taken" not in NODES[name].subscribes:
+    if "reset_simulator" not in NODES[name].serves:
         return None
     nothing: frozenset[str] = frozenset()
     return Rights(frozenset({"/parameter_events"}), frozenset({TOPICS["taken"].name, TOPICS["clock"].name}),
@@ -88,7 +104,7 @@ def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({})
     for name in (*NODES, *CLIENTS):
         enclave = ElementTree.SubElement(enclaves, "enclave", path=f"{NAMESPACE}/{name}")
         profiles = ElementTree.SubElement(enclave, "profiles")
-        _profile(profiles, name, namespace, rights_of(name), moved)
+        _profile(profiles, CLIENTS[name].node if name in CLIENTS else name, namespace, rights_of(name), moved)
         if name in NODES and (ear := ear_of(name)) is not None:
             _profile(profiles, f"{name}_ear", namespace, ear, moved)
     ElementTree.indent(root)

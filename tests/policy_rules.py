@@ -34,8 +34,8 @@ def check_schema(root: ElementTree.Element) -> None:
 
 
 def allowed(root: ElementTree.Element) -> dict[str, Wires]:
-    """Return what each node (by its full name) may use."""
-    found = {}
+    """Return what each node (by its full name, in the first enclave that has it) may use."""
+    found: dict[str, Wires] = {}
     for profile in root.iter("profile"):
         ns, node = profile.attrib["ns"].rstrip("/"), profile.attrib["node"]
         names = {right: {_absolute(item.text or "", ns, node) for group in profile if right in group.attrib
@@ -44,8 +44,9 @@ def allowed(root: ElementTree.Element) -> dict[str, Wires]:
                   for right, parts in (("execute", GOAL), ("call", GOAL))}
         told = {right: {f"{name}/_action/{part}" for name in names[right] for part in ("feedback", "status")}
                 for right in ("execute", "call")}
-        found[f"{ns}/{node}"] = Wires(names["publish"] | told["execute"], names["subscribe"] | told["call"],
-                                      names["reply"] | hidden["execute"], names["request"] | hidden["call"])
+        found.setdefault(f"{ns}/{node}", Wires(
+            names["publish"] | told["execute"], names["subscribe"] | told["call"],
+            names["reply"] | hidden["execute"], names["request"] | hidden["call"]))
     return found
 
 
