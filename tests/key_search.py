@@ -35,14 +35,15 @@ def rubbish(request: dict[str, Any]) -> Reply:
 
 def telling(request: dict[str, Any]) -> Reply:
     """Answer well-formed, with the key in every text."""
-    prompt, parts = str(request["messages"][0]["content"]), request["messages"][1]["content"]
+    prompt = str(request["messages"][0]["content"])
+    parts: list[Any] = next((m["content"] for m in request["messages"] if isinstance(m["content"], list)), [])
     if VIEWS in prompt:
         texts = [part["text"] for part in parts if part.get("text", "").startswith("Picture")]
         return completion(json.dumps({"views": [_entry(i + 1, text) for i, text in enumerate(texts)]}))
     if '{"regions"' in prompt:
         return completion('{"regions": {"kitchen": 0.9}}')
     return completion(json.dumps({"answer": f"the key is {KEY}", "confidence": 0.9, "why": KEY, "abstain": False,
-                                  "images": [1] if isinstance(parts, list) else []}))
+                                  "images": [1] if parts else []}))
 
 
 def _entry(number: int, heading: str) -> dict[str, Any]:
