@@ -80,7 +80,7 @@ def rights_of(name: str) -> Rights:
 
 
 def ear_of(name: str) -> Rights | None:
-    """Return the rights of the helper node `NAME_ear` of what shows observations (ros/observation.py), else None."""
+    """Return the rights of the second node `NAME_ear` of who shows observations (ros/observation.py), else None."""
     if "reset_simulator" not in NODES[name].serves:
         return None
     nothing: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -39,9 +40,7 @@ CHOICES = ("red", "blue", "green", "white")
 
 
 def parameters(folder: Path, policy: str = "best") -> Parameters:
-    robot = Robot()
     camera = {"robot.camera.width": 160, "robot.camera.height": 120}
-    assert robot.camera.width != 160
     return merged(None, {"bridge": camera, "explorer": {"policy": policy}, "memory": {"folder": str(folder / "memory")},
                          "recorder": {"folder": str(folder / "bags")},
                          "answerer": {"answerer": "vlm", "model.budget_calls": BUDGET, "model.max_retries": 0}})
@@ -60,7 +59,7 @@ def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server:
     """Fail where the robot, its goals, its costs or its answer left their bounds."""
     poses = [pose for _, pose in trace.poses]
     assert all(world.free(p.x, p.y) for p in poses), "the robot left the free floor"
-    assert all(a.distance(b) <= Robot().move_m + 1e-6 for a, b in zip(poses, poses[1:])), "the robot jumped"
+    assert all(a.distance(b) <= Robot().move_m + 1e-6 for a, b in pairwise(poses)), "the robot jumped"
     grid, house = trace.grid, world.house
     assert grid is not None
     for decision in trace.decisions:
