@@ -20,6 +20,7 @@ from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
 from eqa_nodes.core import policies
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.text import printable
 
 EXAMPLES = """examples:
   eqa demo                                   five questions in the built-in house, with table and report
@@ -110,7 +111,11 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _graph(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--format", choices=("table", "dot", "json"), default="table")
+    p.add_argument("--format", choices=("table", "dot", "json", "sros2"), default="table",
+                   help="sros2: least-privilege policies for ros2 security (docs/security.md)")
+    p.add_argument("--namespace", default="/", metavar="NS", help="of the nodes, for sros2 (default: /)")
+    p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=NAME",
+                   help="for sros2: names that are others on the robot, as in color:=/front/image_raw")
     p.add_argument("--check", type=Path, metavar="FILE", help="check a ROS parameter file against the graph")
     p.set_defaults(run="eqa_nodes.commands.graph:graph")
 
@@ -131,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         module, _, function = arguments.run.partition(":")
         return int(getattr(import_module(module), function)(arguments))
     except EqaError as error:
-        print(f"eqa: {error}", file=sys.stderr)
+        print(f"eqa: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("eqa: interrupted", file=sys.stderr)

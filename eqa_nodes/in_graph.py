@@ -14,6 +14,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.names import file_name
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Answer, Limits
 from eqa_nodes.runner import Graph
@@ -41,7 +42,7 @@ class GraphRunner:
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
-        bag = free_name(self._bags / sample.id)  # the bag of a try that was cut off stays beside it
+        bag = free_name(self._bags / file_name(sample.id))  # the bag of a try that was cut off stays beside it
         self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
                           start_height_m=sample.start_height_m or 0.0)
         answer = self.client.ask(sample.as_question(self._limits, self._force_guess), self._progress)

@@ -16,6 +16,7 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.names import file_name
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
@@ -211,7 +212,7 @@ class InProcessRunner:
         """Carry out one episode."""
         own = self._settings
         simulator = self._pool.get(sample.scene)
-        memory = MemoryStore(Path(own["memory"].folder) / f"{sample.id}.sqlite", own["memory"].memory)
+        memory = MemoryStore(Path(own["memory"].folder) / f"{file_name(sample.id)}.sqlite", own["memory"].memory)
         try:
             body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels, self._perceiver)
             body.begin(sample.episode(own["bridge"].robot))

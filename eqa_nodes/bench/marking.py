@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from PIL import UnidentifiedImageError
 
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import Prediction, read_predictions
@@ -19,7 +18,8 @@ from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import dumps, write_bytes
-from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
+from eqa_nodes.core.names import inside
 
 PAGE = "mark.html"
 _PICTURES, _PICTURE_PX = 3, 640
@@ -77,13 +77,13 @@ def _pictures(prediction: Prediction, run: Path) -> tuple[tuple[str, ...], str]:
     if not prediction.trace:
         return (), ""
     try:
-        trace = load_trace(run / prediction.trace)
+        trace = load_trace(inside(run, prediction.trace))
         by_id = {view.id: view.jpeg for view in trace.keyframes}
         proofs = [by_id[e.keyframe_id] for e in prediction.answer.evidence if e.keyframe_id in by_id]
         shown: Sequence[bytes] = proofs[:_PICTURES] or ([trace.view] if trace.view else [])
         return tuple("data:image/jpeg;base64," + base64.b64encode(shrunk(jpeg, _PICTURE_PX)).decode()
                      for jpeg in shown), ""
-    except (StorageError, UnidentifiedImageError, OSError) as error:
+    except (StorageError, BadFrame) as error:
         return (), f"no picture: {error}"
 
 

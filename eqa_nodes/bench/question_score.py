@@ -15,6 +15,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.traces import last_view, load_trace
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.names import inside
 from eqa_nodes.core.types import Answer
 
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
@@ -129,7 +130,7 @@ def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None
 def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> Mark:
     """Mark the answer beside the last view, where the judge looks at it."""
     try:
-        view = last_view(out / prediction.trace) if judge.sees and out and prediction.trace else None
+        view = last_view(inside(out, prediction.trace)) if judge.sees and out and prediction.trace else None
     except EqaError as error:
         return Mark(None, None, f"the last view is lost: {error}")
     return mark_answer(judge, sample, prediction.answer, view)
@@ -165,7 +166,7 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Fa
         reachable = final is not None or (None if begin is None else math.isfinite(away(begin.x, begin.y)))
         if end is None:
             return _Arrival(None, None, reachable, "")
-        path = load_trace(out / prediction.trace).poses if out and prediction.trace else []
+        path = load_trace(inside(out, prediction.trace)).poses if out and prediction.trace else []
         near = sorted({(p.x, p.y) for _, p in path if straight(p.x, p.y) <= metrics.SUCCESS_RADIUS_M},
                       key=lambda xy: (straight(*xy), xy))  # no way is shorter than the straight one
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
+from eqa_nodes.bags.files import decode_image
 from eqa_nodes.bench.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.drawing_why import Why, why_of
 from eqa_nodes.bench.manifest import read_manifest
@@ -27,7 +28,8 @@ from eqa_nodes.bench.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.tables import COLUMNS, footnotes
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.codec import write_bytes
-from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.names import inside
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Keyframe
 
@@ -134,7 +136,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     trace, trouble = None, ""
     if prediction.trace:
         try:
-            trace = load_trace(run / prediction.trace)
+            trace = load_trace(inside(run, prediction.trace))
         except StorageError as error:
             trouble = str(error)
     views = trace.keyframes if trace else []
@@ -186,7 +188,7 @@ class _Images:
         """Return a key image, at most `width` pixels wide."""
         try:
             data = shrunk(view.jpeg, width)
-        except (UnidentifiedImageError, OSError) as error:
+        except BadFrame as error:
             return Picture("", f"{caption}: image cannot be read ({error})", proves)
         if self._embed:
             return Picture("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
@@ -196,11 +198,12 @@ class _Images:
 
 
 def shrunk(jpeg: bytes, width: int) -> bytes:
-    with Image.open(io.BytesIO(jpeg)) as image:
-        if image.width <= width:
-            return jpeg
-        size = width, round(image.height * width / image.width)
-        small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    """Return an encoded image, at most `width` pixels wide. Raises BadFrame for a damaged one, or one too large."""
+    image = decode_image(jpeg, "of a view")
+    if image.width <= width:
+        return jpeg
+    size = width, max(1, round(image.height * width / image.width))
+    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=82, optimize=True)
     return buffer.getvalue()

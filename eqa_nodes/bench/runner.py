@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from eqa_nodes.bench.traces import save_trace
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.names import file_name
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Answer
 
@@ -211,7 +211,7 @@ class _Count:
 
 def episode_folder(index: int, sample_id: str) -> str:
     """Return the folder of an episode inside the run directory: unique by its number, readable by its id."""
-    return f"{EPISODES}/{index:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '_', sample_id)[:60]}"
+    return f"{EPISODES}/{index:04d}-{file_name(sample_id)}"
 
 
 def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:

@@ -12,6 +12,7 @@ from pathlib import Path
 from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.text import storable
 from eqa_nodes.core.types import Limits, Question
 from sim_bridge.registry import SIMULATORS, simulator_of
 from sim_bridge.simulator import Episode, Point, Robot
@@ -89,6 +90,8 @@ def _fault(sample: Sample) -> str:
     expects = sample.metadata.get("expects", "text")
     if not sample.id.strip():
         return ": its id is empty"
+    if not all(map(storable, (sample.id, sample.question, sample.answer, sample.scene, *sample.choices))):
+        return " holds text that is none: a NUL, or half a character"
     if not sample.question.strip():
         return " has no text"
     if sample.choices and sample.answer not in sample.choices:
@@ -154,7 +157,7 @@ def read_samples(path: Path) -> list[Sample]:
     """Read what `write_samples` wrote. Raises StorageError naming the file and line."""
     samples = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().splitlines()  # of text, also U+2028 would end a line
     except OSError as error:
         raise StorageError(f"{path.parent} holds no run: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -75,7 +75,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
             if claimed > _MAX_BYTES:
                 raise StorageError(f"{path} unpacks to {claimed} bytes: more than a trace can have")
             yield archive
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, KeyError, ValueError, EOFError, MemoryError, OverflowError, RuntimeError,
+            zipfile.BadZipFile, zlib.error) as error:
         raise StorageError(f"{path} is not a readable trace: {error}") from error
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import limits_of, open_runner, run_folder
+from eqa_nodes.commands.printing import shown
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import write_bytes
@@ -29,12 +30,12 @@ def ask(arguments: argparse.Namespace) -> int:
     console = Console()
     with console.status("starting") as status:
         def show(p: Progress) -> None:
-            status.update(f"{p.phase}, {p.steps} steps, {p.metres:.1f} m. {p.reason}")
+            status.update(f"{p.phase}, {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}")
 
         if arguments.attach:
             result = EpisodeResult("question", _attached(arguments, show))
         elif arguments.history:
-            result = _about_history(arguments, status.update)
+            result = _about_history(arguments, lambda text: status.update(shown(text)))
         else:
             result = _own_graph(arguments, show)
     print_answer(console, result.answer)
@@ -76,11 +77,11 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
 def print_answer(console: Console, answer: Answer) -> None:
     """Print an answer with its evidence and what it cost."""
     if answer.error:
-        console.print(f"[red]{answer.error.name}[/red]: {answer.message}")
-    console.print(f"[bold]{answer.text or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
+        console.print(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
+    console.print(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
     for e in answer.evidence:
         console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
-                      f"({_place(e)}): {e.note}")
+                      f"({_place(e)}): {shown(e.note)}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""

@@ -18,6 +18,7 @@ from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import IMAGE, image_size, parameters_of
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.names import inside
 from eqa_nodes.from_history import Source, file_source, tour_source
 from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.navqa import NavqaRunner
@@ -99,8 +100,8 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Sel
 
     @cache
     def named(name: str, scene: str) -> Source | EqaError:
-        if histories is not None and (histories / name).exists():
-            return _tried(lambda: opened(histories / name))
+        if histories is not None and inside(histories, name).exists():
+            return _tried(lambda: opened(inside(histories, name)))
         if simulator_of(scene) == "house":
             from sim_bridge.tours import house_tour
 

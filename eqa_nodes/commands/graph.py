@@ -1,4 +1,4 @@
-"""`eqa graph`: the graph as a table, as DOT for Graphviz, or as JSON; and a check of parameter files against it."""
+"""`eqa graph`: the graph as a table, DOT for Graphviz, JSON or a policy of SROS 2; a check of parameter files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import json
 from rich.console import Console
 from rich.table import Table
 
+from eqa_nodes.commands.bag import remapping
 from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
 from eqa_nodes.settings import merged
+from eqa_nodes.sros2 import policy
 
 
 def graph(arguments: argparse.Namespace) -> int:
@@ -17,6 +19,9 @@ def graph(arguments: argparse.Namespace) -> int:
     if arguments.check:
         values = merged(arguments.check)
         print(f"{arguments.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
+        return 0
+    if arguments.format == "sros2":
+        print(policy(arguments.namespace, remapping(arguments.remap)), end="")
         return 0
     {"table": _table, "dot": _dot, "json": _json}[arguments.format]()
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from eqa_nodes.commands.printing import shown
 from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.geometry import Pose2
@@ -27,10 +28,10 @@ def info(args: Namespace) -> int:
     """Print what is in the file."""
     with _opened(args) as store:
         for name, value in store.info().items():
-            console.print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+            console.print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {shown(str(value))}")
         table = Table("session", "map", "place")
         for session, map_name, place in store.sessions():
-            table.add_row(session or "(unnamed)", map_name, str(place))
+            table.add_row(shown(session) or "(unnamed)", shown(map_name), str(place))
         console.print(table)
     return 0
 
@@ -42,8 +43,9 @@ def objects(args: Namespace) -> int:
         for o in store.objects(args.about or "", args.limit):
             x, y, z = o.centre
             state = "gone" if o.gone_ns else o.attributes.get("state", "")
-            table.add_row(name_of(o), place_of(o), f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map",
-                          "once" if o.times == 1 else f"{o.times} times", told(o.last_ns, store.newest_ns), state)
+            at = f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map"
+            table.add_row(shown(name_of(o)), shown(place_of(o)), at, "once" if o.times == 1 else f"{o.times} times",
+                          told(o.last_ns, store.newest_ns), shown(state))
             if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
                 _save(args.save / file_name(o), crop_of(view.jpeg, o.bbox))
         console.print(table)
@@ -56,8 +58,9 @@ def recall(args: Namespace) -> int:
         near = tuple(args.near) if args.near else None
         table = Table("view", "score", "why", "when", "where", "shows")
         for view, score, why in store.recall(RecallQuery(args.text, args.limit, near=near)):
-            table.add_row(str(view.id), f"{score:.2f}", why, told(view.stamp_ns, store.newest_ns),
-                          f"{view.pose.x:.2f}, {view.pose.y:.2f} {view.region}".strip(), view.caption[:60])
+            table.add_row(str(view.id), f"{score:.2f}", shown(why), told(view.stamp_ns, store.newest_ns),
+                          f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
+                          shown(view.caption[:60]))
             if args.save:
                 _save(args.save / f"view-{view.id}.jpg", view.jpeg)
         console.print(table)
@@ -71,10 +74,10 @@ def ask(args: Namespace) -> int:
         if said is None:
             raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and "
                               "\"What changed since ...?\", about things that it has seen; eqa ask asks the robot")
-        console.print(f"{said.text}  ({said.confidence:.0%} sure)")
+        console.print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
         for proof in said.evidence:
             console.print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at "
-                          f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {proof.note}")
+                          f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
     return 0
 
 

@@ -11,6 +11,7 @@ from eqa_nodes.bench.estimate import Meter, Outlook, in_short, in_words
 from eqa_nodes.bench.predictions import Prediction
 from eqa_nodes.bench.runner import Progress as Asked
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.printing import shown
 from eqa_nodes.core.agent import Progress as Searching
 
 
@@ -34,7 +35,7 @@ class RunBar:
 
     def say(self, text: str) -> None:
         """Show what is going on."""
-        self._progress.update(self._task, description=text[:100])
+        self._progress.update(self._task, description=shown(text[:100]))
 
     def searching(self, now: Searching) -> None:
         """Show what the agent is doing."""
@@ -47,14 +48,16 @@ class RunBar:
             self._meter.add(now.prediction)
         self._progress.update(self._task, completed=now.done, outlook=outlook_text(self._meter.outlook()))
         if now.note:
-            self._console.print(now.note)
+            self._console.print(shown(now.note))
         if now.prediction is not None:
             self._console.print(self._line(now.prediction), soft_wrap=True, highlight=False)
 
     def _line(self, prediction: Prediction) -> str:
         sample, answer = self._samples[prediction.id], prediction.answer
-        said = f"[red]{answer.error.name}[/red] {answer.message}" if answer.error else answer.text or "I don't know"
-        return f"[bold]{sample.question}[/bold] {said}  [dim](reference: {sample.answer})[/dim]"
+        said = shown(answer.text) or "I don't know"
+        if answer.error:
+            said = f"[red]{answer.error.name}[/red] {shown(answer.message)}"
+        return f"[bold]{shown(sample.question)}[/bold] {said}  [dim](reference: {shown(sample.answer)})[/dim]"
 
 
 def outlook_text(outlook: Outlook) -> str:

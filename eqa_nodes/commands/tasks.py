@@ -21,6 +21,7 @@ from eqa_nodes.bench.samples import TASKS, Sample, check_runnable, opened_by
 from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.model import model_of
+from eqa_nodes.commands.printing import shown
 from sim_bridge.registry import SIMULATORS
 from sim_bridge.scans import SCENES_VARIABLE
 
@@ -60,15 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
         def ended(now: Progress) -> None:
             bar.update(line, completed=now.done)
             if now.note:
-                console.print(now.note)
+                console.print(shown(now.note))
             if now.prediction is not None:
                 answer = now.prediction.answer
-                console.print(f"{texts[now.prediction.id]} {answer.text or 'no answer'} ({answer.message})",
-                              soft_wrap=True, highlight=False, markup=False)
+                console.print(shown(f"{texts[now.prediction.id]} {answer.text or 'no answer'} ({answer.message})"),
+                              soft_wrap=True, highlight=False)
 
         runner = TaskRunner(world, agent, out / RESULTS, max_steps=arguments.max_steps, images=arguments.images,
                             privileged=ORACLE if arguments.agent == "oracle" else (),
-                            listener=lambda text: bar.update(line, description=text[:80]))
+                            listener=lambda text: bar.update(line, description=shown(text[:80])))
         summary = run_benchmark(samples, runner, out, ended, dataset=arguments.dataset, seed=arguments.seed,
                                 model=model.model if arguments.agent == "model" else arguments.agent, config=config,
                                 blind=False, retry_failed=arguments.retry_failed, task=TASKS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
+from eqa_nodes.core.text import plain, printable
 
 T = TypeVar("T")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
@@ -115,7 +116,10 @@ def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_toke
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Return the first JSON object in a reply (prose and code fences around it are tolerated). Raises ValueError."""
+    """Return the first JSON object in a reply (prose and code fences around it are tolerated), its texts printable.
+
+    Raises ValueError where there is none, or one nested too deep.
+    """
     decoder = json.JSONDecoder()
     at = text.find("{")
     while at >= 0:
@@ -126,7 +130,7 @@ def json_object(text: str) -> dict[str, object]:
         except RecursionError:
             break
         else:
-            return value
+            return {printable(key): plain(item) for key, item in value.items()}
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
 
 

@@ -11,6 +11,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.memory.times import WALL_NS
+from eqa_nodes.core.names import file_name
 from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import run_node
@@ -68,7 +69,7 @@ class MemoryNode(ObserverNode):
 
     def _open(self, episode_id: str) -> None:
         if episode_id and self.store is None:
-            name = self.config.file or f"{episode_id}.sqlite"
+            name = self.config.file or f"{file_name(episode_id)}.sqlite"
             self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
 
     def _recall(self, request: Any, response: Any) -> Any:

@@ -16,6 +16,7 @@ from eqa_nodes import messages
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic, free_name
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.names import file_name
 from eqa_nodes.graph import LABELS, NODES, TOPICS, TRANSFORMS
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.node import run_node
@@ -51,7 +52,7 @@ class RecorderNode(EpisodeNode):
         if self._over:
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
-        folder = free_name(Path(self.config.folder) / episode.episode_id)
+        folder = free_name(Path(self.config.folder) / file_name(episode.episode_id))
         topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos) for key in RECORDED}
         self._progress = _Progress(self)
         if self._masking is not None:

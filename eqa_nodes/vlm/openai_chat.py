@@ -14,6 +14,7 @@ from typing import Any
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
 from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.vlm.keys import check_url, checked_key, hidden
 from eqa_nodes.vlm.meter import Meter, RateLimit
 from eqa_nodes.vlm.openai_wire import content_of, count_of, first_choice, joined, letter_weights, parse, wire
 
@@ -47,10 +48,9 @@ class OpenAIChat:
         self._openai, self._config = openai, config
         self._url = _setting(config.base_url, ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"), "base URL", environ)
         self.model = _setting(config.model, ("EQA_VLM_MODEL",), "model name", environ)
-        self._key = _setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
-                             "API key (any text where the server wants none)", environ)
-        if not self._url.startswith(("http://", "https://")):
-            raise ConfigError(f"base URL {self._url!r} must begin with http:// or https://: set EQA_VLM_BASE_URL")
+        self._key = checked_key(_setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
+                                         "API key (any text where the server wants none)", environ))
+        check_url(self._url)
         self._meter, self._rate = Meter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
         # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
@@ -128,6 +128,7 @@ class OpenAIChat:
         return Completion(content_of(choice, self.model), *tokens, str(reason or "stop")), choice
 
     def _request(self, body: dict[str, Any]) -> str:
+        """Return what came, with the key taken out: it is parsed, shown in errors and recorded."""
         self._meter.check()
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))
@@ -135,11 +136,11 @@ class OpenAIChat:
         post = asyncio.wait_for(send(body), max(deadline - (time.monotonic() - began), 0.0))
         future = asyncio.run_coroutine_threadsafe(post, self._loop)
         try:
-            return future.result()
+            return hidden(future.result(), self._key)
         except _TIMEOUTS as error:
             raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
         except self._openai.OpenAIError as error:
-            raise ModelError(self._explain(error)) from error
+            raise ModelError(hidden(self._explain(error), self._key)) from error
         finally:
             future.cancel()
 
@@ -161,7 +162,7 @@ class OpenAIChat:
             except Exception as error:  # of the HTTP library, which is another one in other versions of openai
                 kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
                 raise ModelError(f"{kind}: the stream from {self._url} broke after {size} characters: "
-                                 f"{type(error).__name__} {error}") from error
+                                 f"{type(error).__name__} {hidden(str(error), self._key)}") from error
         if size > _STREAM_BYTES:
             raise ModelError(f"rubbish: the stream from {self._url} goes on after {size} characters")
         return "".join(text)
@@ -183,6 +184,6 @@ class OpenAIChat:
             kind = {401: "not authorised (EQA_VLM_API_KEY)", 403: "not authorised (EQA_VLM_API_KEY)",
                     404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
                         error.status_code, "server error" if error.status_code >= 500 else "rejected")
-            text = error.response.text[:200].replace(self._key, "...")
+            text = hidden(error.response.text, self._key)[:200]
             return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
-        return f"failed: {self._url}: {str(error)[:200]}".replace(self._key, "...")
+        return f"failed: {self._url}: {hidden(str(error), self._key)[:200]}"

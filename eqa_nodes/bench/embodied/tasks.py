@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 from eqa_nodes.bench.readers.records import Record, load, questions
 from eqa_nodes.bench.samples import SCANNED, Sample
 from eqa_nodes.core.codec import decode, encode, write_json
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.names import inside
 from sim_bridge.registry import simulator_of
 from sim_bridge.scans import FILES
 from sim_bridge.simulator import VERBS
@@ -100,10 +101,12 @@ def read_tasks(folder: Path) -> list[Task]:
 
 def _listed(entry: Record, folder: Path) -> Task:
     name = entry.text("task_file")
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        entry.refuse("task_file", f"must lie beside tasks.json, got {name!r:.60}")
+    try:
+        file = inside(folder, name)
+    except StorageError as error:
+        entry.refuse("task_file", f"must lie beside tasks.json: {error}")
     kind = Path(name).parts[0] if len(Path(name).parts) > 1 else ""
-    return task_of(Record(load(folder / name), f"task {name}"), entry.count("index"), kind)
+    return task_of(Record(load(file), f"task {name}"), entry.count("index"), kind)
 
 
 def task_of(record: Record, index: int, kind: str) -> Task:

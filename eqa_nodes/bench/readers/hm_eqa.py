@@ -53,7 +53,7 @@ def _sample(number: int, row: Record, poses: Mapping[str, Record], areas: Record
 
 def _choices(row: Record) -> tuple[str, ...]:
     try:
-        choices = ast.literal_eval(row.text("choices"))
+        choices = ast.literal_eval(row.text("choices")[:10_000])  # a nest of more could exhaust the parser
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         choices = None
     if not isinstance(choices, list) or len(choices) != len(LETTERS) or not all(isinstance(c, str) for c in choices):

@@ -12,8 +12,10 @@ from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.scene_graph import Crop
+from eqa_nodes.core.text import printable
 
 MAX_TOKENS = 256
+MAX_CHARS = 4000  # of a caption, whatever a server sends
 FILE = "captions.sqlite"
 _WAIT_S = 30.0  # for another process that writes
 
@@ -83,6 +85,6 @@ class Captioner:
         parts = (hint, jpeg) if hint else (jpeg,)
         for _ in range(2):
             reply = self._backend.generate((Message("system", (system,)), Message("user", parts)), MAX_TOKENS)
-            if text := " ".join(reply.text.split()):
+            if text := " ".join(printable(reply.text).split())[:MAX_CHARS]:
                 return text
         raise ModelError(f"empty: {self._backend.model} described a picture twice with no word")

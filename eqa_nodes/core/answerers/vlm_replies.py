@@ -17,6 +17,9 @@ REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
 )
 
 
+MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few words
+
+
 class Reply(NamedTuple):
     """An answer as the model gave it; images: numbers of the pictures (or things) that prove it, from 1; why: how."""
 
@@ -111,6 +114,8 @@ def _words(entry: Mapping[str, object], key: str, which: str) -> str:
         return f"{value:g}"
     if value is not None and not isinstance(value, str):
         raise ValueError(f'"{key}" {which} must be a text, not {value!r:.40}')
+    if value and len(value) > MAX_TEXT:
+        raise ValueError(f'"{key}" {which} has {len(value)} characters: at most {MAX_TEXT}')
     return (value or "").strip()
 
 

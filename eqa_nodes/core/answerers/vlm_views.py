@@ -45,7 +45,7 @@ def picture(view: Keyframe, letters: Mapping[str, Place], max_side_px: int = 0) 
         if not letters and max(stored.size) <= max_side_px:
             return view.jpeg
         image = stored.convert("RGB")
-    except OSError as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
         raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))

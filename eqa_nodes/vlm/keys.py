@@ -1,0 +1,39 @@
+"""What keeps API keys out of everything that is shown or written."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlsplit
+
+from eqa_nodes.core.errors import ConfigError
+
+_SHORTEST = 6  # characters: "none" and "test" stand in for a key where a server wants none, and are words of replies
+
+
+def checked_key(key: str) -> str:
+    """Return a key without outer blanks (a file's line break). Raises ConfigError, which does not show it, for one that
+    no header can hold: the HTTP library's own error would."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError("the API key holds characters that no key has: set EQA_VLM_API_KEY to the key alone")
+    return key
+
+
+def check_url(url: str) -> None:
+    """Raise ConfigError for a base URL that is none, and for one with a password: URLs are shown and recorded."""
+    if "@" in url:  # anywhere: a password may hold a slash
+        raise ConfigError("the base URL holds a user name or a password, and URLs are recorded: take it out, and set "
+                          "EQA_VLM_API_KEY")
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"base URL {url!r} must begin with http:// or https://: set EQA_VLM_BASE_URL")
+    try:
+        urlsplit(url).port  # noqa: B018 - raises for what is none
+    except ValueError as error:
+        raise ConfigError(f"base URL {url!r} cannot be used ({error}): set EQA_VLM_BASE_URL") from error
+
+
+def hidden(text: str, key: str) -> str:
+    """Return what a server wrote with the key taken out: some name it when they refuse it."""
+    if len(key) < _SHORTEST:
+        return text
+    return text.replace(key, "...").replace(json.dumps(key)[1:-1], "...")

@@ -1,0 +1,62 @@
+"""Text of models and data sets is printed as it is: it neither breaks the output nor steers the terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.runner import Progress
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.cli import main
+from eqa_nodes.commands.ask import print_answer
+from eqa_nodes.commands.printing import shown
+from eqa_nodes.commands.run_bar import RunBar
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types import Answer, Evidence
+
+HOSTILE = ["[/bold] red", "[link=file:///etc/passwd]red[/link]", "\x1b[2Jred\x1b]0;owned\x07", "[red", "\\[/x] red",
+           "red \u202egnp"]
+
+
+def printed(say: Callable[[Console], object]) -> str:
+    out = io.StringIO()
+    say(Console(file=out, force_terminal=True, width=300, color_system=None, legacy_windows=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_an_answer_is_printed_as_it_is(text: str) -> None:
+    proof = (Evidence(1, 0, Pose2(0.0, 0.0, 0.0), text),)
+    for answer in (Answer(text, 0.5, evidence=proof), Answer(text, error=ErrorCode.MODEL, message=text)):
+        out = printed(lambda console, answer=answer: print_answer(console, answer))  # type: ignore[misc]
+        assert out.count("red") >= 2 and "\x1b]" not in out and "\x1b[2J" not in out and "\x07" not in out
+        if "\x1b" not in text and "\u202e" not in text:
+            assert out.count(text) == 2
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_bar_of_a_run_shows_hostile_texts(text: str) -> None:
+    sample = Sample("q", text, text)
+
+    def run(console: Console) -> None:
+        with RunBar(console, [sample]) as bar:
+            bar.say(text)
+            bar.asked(Progress(1, 1, 0, Prediction("q", Answer(text)), text))
+
+    out = printed(run)
+    assert "\x1b]" not in out and "\x1b[2J" not in out and "\x07" not in out and out.count("red") >= 4
+
+
+def test_markup_is_what_rich_would_take_it_for_otherwise() -> None:
+    assert printed(lambda console: console.print("[bold]x[/bold]")).strip() == "x"
+    assert printed(lambda console: console.print(shown("[bold]x[/bold]"))).strip() == "[bold]x[/bold]"
+
+
+def test_an_error_that_names_hostile_text_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", "info", "/nowhere/\x1b[2J\x1b]0;owned\x07"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
