@@ -1,0 +1,68 @@
+"""Tells readers that something is new. Each reads the newest state when it is ready: nothing is queued for anybody."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Generic, TypeVar
+
+from eqa_nodes.console.values import Refused
+
+READERS = 24  # pages that may watch at once
+T = TypeVar("T")
+
+
+class Feed:
+    """Rings for all who listen; any thread may ring."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._lock = threading.Lock()
+        self._readers: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    def ring(self) -> None:
+        """Say that something is new."""
+        with self._lock:
+            for loop, news in self._readers:
+                if not news.is_set():
+                    loop.call_soon_threadsafe(news.set)
+
+    def close(self) -> None:
+        """Let all readers end."""
+        self.closed = True
+        self.ring()
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """Give an event of the running loop that is set when something is new. Raises Refused for too many readers."""
+        reader = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            if len(self._readers) >= READERS:
+                raise Refused(f"{READERS} pages watch already: close one", 503)
+            self._readers.append(reader)
+        try:
+            yield reader[1]
+        finally:
+            with self._lock:
+                self._readers.remove(reader)
+
+
+class Rendered(Generic[T]):
+    """What is made of the newest state when somebody asks: once for all who ask, and not too often."""
+
+    def __init__(self, version: Callable[[], object], make: Callable[[], T], every_s: float) -> None:
+        """version: changes when `make` would give something else; every_s: the least time between two makings."""
+        self._version, self._make, self._every_s = version, make, every_s
+        self._lock = threading.Lock()
+        self._made: tuple[object, float, T] | None = None
+
+    def get(self) -> T:
+        """Return it, at most `every_s` older than the newest state (any thread)."""
+        with self._lock:
+            version, now = self._version(), monotonic()
+            if self._made is None or (self._made[0] != version and now - self._made[1] >= self._every_s):
+                self._made = version, now, self._make()
+            return self._made[2]
