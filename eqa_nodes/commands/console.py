@@ -85,6 +85,7 @@ def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Any, feed: Any)
     graph = stack.enter_context(Graph(out, parameters_of(arguments, out), isolate=arguments.through == "isolated"))
     robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
     robot.begin(arguments.scene or SCENE, out.name)
+    stack.callback(robot.end)
     return robot
 
 

@@ -106,6 +106,7 @@ class Console:
         return JSONResponse({})
 
     async def _events(self, request: Request) -> Response:
+        self.feed.admit()
         return StreamingResponse(self._stream(), media_type="text/event-stream")
 
     async def _stream(self) -> AsyncIterator[str]:

@@ -35,13 +35,16 @@ class Feed:
         self.closed = True
         self.ring()
 
+    def admit(self) -> None:
+        """Raise Refused where too many listen already; asked before a reply begins."""
+        if len(self._readers) >= READERS:
+            raise Refused(f"{READERS} pages watch already: close one", 503)
+
     @contextmanager
     def listening(self) -> Iterator[asyncio.Event]:
-        """Give an event of the running loop that is set when something is new. Raises Refused for too many readers."""
+        """Give an event of the running loop that is set when something is new."""
         reader = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
-            if len(self._readers) >= READERS:
-                raise Refused(f"{READERS} pages watch already: close one", 503)
             self._readers.append(reader)
         try:
             yield reader[1]

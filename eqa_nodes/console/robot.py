@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.codec import decode
-from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.errors import EqaError, NodeLost, StorageError
 from eqa_nodes.core.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question
@@ -27,6 +28,7 @@ from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.interfaces import interface, qos
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
+_END_S = 1.0  # for the recorder to close its bag
 _CHAIN = 8  # transforms between map and base at most; more is a loop
 
 
@@ -47,6 +49,11 @@ class RosRobot:
         """Begin an episode. Raises what the graph reports."""
         self._client.reset(scene, episode_id, None, 0, keep_memory)
         self.place = scene
+
+    def end(self) -> None:
+        """End the episode, so that its bag is whole; a recorder that does not answer soon leaves one to be mended."""
+        with suppress(NodeLost):
+            self._client.services["reset_recorder"].call(_END_S)
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
