@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from tests.console import need_console
 from tests.ros import need_ros
 
 need_ros()
+need_console()
 
 import os
 import queue
@@ -23,9 +25,6 @@ from eqa_nodes.bench.predictions import read_predictions
 from eqa_nodes.runner import Graph
 from tests.browser import ARGUMENTS, SCREEN, chromium, overflow
 from tests.system.test_lockstep import parameters
-
-pytest.importorskip("starlette", reason="needs starlette: pip install 'eqa-nodes[console]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'eqa-nodes[console]'")
 
 WAIT_S = 240.0  # a busy machine may be slow to start a graph
 WAIT_MS = 1000 * WAIT_S

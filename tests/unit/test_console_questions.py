@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.console import need_console
+
+need_console()
+
 import threading
 from pathlib import Path
 
