@@ -64,7 +64,6 @@ def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
                        highlight=False, markup=False)
         with terminal.status("starting the robot"):
             robot = _robot(arguments, stack, kept.out, feed)
-        kept.place = robot.place
         stack.enter_context(closing(questions))
         page.begin(robot)
         stack.callback(_end_quietly)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 from typing import Generic, TypeVar
 
 from eqa_nodes.console.values import Refused
@@ -56,16 +56,20 @@ class Feed:
 class Rendered(Generic[T]):
     """What is made of the newest state when somebody asks: once for all who ask, and not too often."""
 
-    def __init__(self, version: Callable[[], object], make: Callable[[], T], every_s: float) -> None:
+    def __init__(self, version: Callable[[], object], make: Callable[[], T], every_s: float,
+                 pause: Callable[[float], None] = sleep) -> None:
         """version: changes when `make` would give something else; every_s: the least time between two makings."""
-        self._version, self._make, self._every_s = version, make, every_s
+        self._version, self._make, self._every_s, self._pause = version, make, every_s, pause
         self._lock = threading.Lock()
         self._made: tuple[object, float, T] | None = None
 
     def get(self) -> T:
-        """Return it, at most `every_s` older than the newest state (any thread)."""
+        """Return it as of now (any thread); who asks too soon waits until it may be made again."""
         with self._lock:
-            version, now = self._version(), monotonic()
-            if self._made is None or (self._made[0] != version and now - self._made[1] >= self._every_s):
-                self._made = version, now, self._make()
+            if self._made is not None and self._made[0] == self._version():
+                return self._made[2]
+            if self._made is not None:
+                self._pause(max(self._made[1] + self._every_s - monotonic(), 0.0))
+            version = self._version()
+            self._made = version, monotonic(), self._make()
             return self._made[2]

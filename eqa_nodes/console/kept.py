@@ -18,7 +18,7 @@ class KeptRun:
     """Appends episodes to a run directory; use `close` at the end. Raises StorageError where another one writes."""
 
     def __init__(self, out: Path) -> None:
-        self.out, self.place = out, ""
+        self.out = out
         out.mkdir(parents=True, exist_ok=True)
         self._writer = PredictionWriter(out)
         self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []
@@ -28,7 +28,7 @@ class KeptRun:
         if trace.answer is None:
             raise StorageError(f"question {entry.id} has no answer yet")
         number = len(self._samples) + 1
-        sample = Sample(f"{number:04d}", entry.question.text, "", scene=self.place)
+        sample = Sample(f"{number:04d}", entry.question.text, "", scene=entry.place)
         file = f"{episode_folder(number, sample.id)}/trace.zip"
         save_trace(self.out / file, trace)
         self._samples.append(sample)

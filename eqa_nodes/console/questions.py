@@ -126,6 +126,7 @@ class Questions:
             entry.progress = progress
             self._feed.ring()
 
+        entry.place = robot.place
         try:
             return robot.ask(entry.question, listen, entry.cancel)
         except EqaError as error:

@@ -62,7 +62,7 @@ class Proof(NamedTuple):
 class Entry:
     """A question of the page. asked: wall clock, seconds since 1970; trouble: what went wrong beside the answer.
 
-    replay: run and number by which the page finds the episode, "" = it was not kept.
+    place: where it was asked; replay: run and number by which the page finds the episode, "" = it was not kept.
     """
 
     id: int
@@ -73,6 +73,7 @@ class Entry:
     answer: Answer | None = None
     proofs: tuple[Proof, ...] = ()
     trouble: str = ""
+    place: str = ""
     replay: str = ""
     stopping: bool = False  # it was called off, and its end is awaited
     cancel: threading.Event = field(default_factory=threading.Event)

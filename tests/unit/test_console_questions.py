@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.kept import KeptRun
@@ -38,6 +40,7 @@ def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) ->
     first, second = read_predictions(tmp_path / "own").predictions.values()
     kept = load_trace(tmp_path / "own" / first.trace)
     assert first.answer == ANSWER and second.final_pose == STORY.poses[11][1]
+    assert read_samples(tmp_path / "own" / SAMPLES)[0].scene == "toy:fake"
     assert len(kept.decisions) == 1 and kept.grid is not None and [v.region for v in kept.keyframes] == ["study"]
 
 
@@ -152,10 +155,11 @@ def test_a_picture_is_made_once_for_all_and_not_without_news() -> None:
     assert [rendered.get(), rendered.get()] == [0, 0] and made == [0]
     version[0] = 1
     assert rendered.get() == 1
-    rare = Rendered(lambda: version[0], make, 3600.0)
-    assert rare.get() == 1
+    pauses: list[float] = []
+    rare = Rendered(lambda: version[0], make, 3600.0, pauses.append)
+    assert rare.get() == rare.get() == 1 and not pauses
     version[0] = 2
-    assert rare.get() == 1  # too soon
+    assert rare.get() == 2 and 3000 < pauses[0] <= 3600  # too soon: it waited, and then had the newest
 
 
 def test_ringing_without_listeners_and_after_the_end_does_nothing() -> None:
