@@ -67,6 +67,8 @@ function showQuestions() {
   const first = asking ?? ended[0];
   fill(el("current"), [...(first ? [first] : []), ...waiting]);
   fill(el("entries"), ended.filter(q => q !== first));
+  const aloud = ended[0] ? `${ended[0].question} ${ended[0].error || ended[0].answer || "I do not know."}` : "";
+  if (el("aloud").textContent !== aloud) el("aloud").textContent = aloud;
   el("history").hidden = !el("entries").childElementCount;
   el("stop").hidden = !asking;
   el("stop").disabled = Boolean(asking?.stopping);
