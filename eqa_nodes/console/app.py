@@ -74,7 +74,7 @@ class Console:
         routes += [Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items()]
         routes.append(Route("/events", self._events, methods=["GET"]))
         return Starlette(routes=routes, middleware=[Middleware(Guard, rules=self.rules)],
-                         exception_handlers={EqaError: _refused, HTTPException: _not_found})
+                         exception_handlers={EqaError: _refused, OSError: _refused, HTTPException: _not_found})
 
     def _picture(self, made: Rendered[bytes] | None) -> bytes:
         if made is None:

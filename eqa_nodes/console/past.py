@@ -31,12 +31,15 @@ class Past:
         self._folder, self._own = folder, own
 
     def runs(self) -> dict[str, Path]:
-        """Return the run directories by name, the newest first; links out of the folder are left out."""
+        """Return the run directories in which something was asked, by name, the newest first.
+
+        Links out of the folder are left out.
+        """
         root = self._folder.resolve()
         candidates = [p for p in (root, *(root.iterdir() if root.is_dir() else [])) if p.resolve().is_relative_to(root)]
         found = {}
         for path in (*candidates, *([self._own.resolve()] if self._own else [])):
-            if (file := path / PREDICTIONS).is_file():
+            if (file := path / PREDICTIONS).is_file() and file.stat().st_size:
                 found[path.name] = (file.stat().st_mtime_ns, path)
         newest = sorted(found, key=lambda name: (-found[name][0], name))[:RUNS]
         return {name: found[name][1] for name in newest}

@@ -61,7 +61,7 @@ class ConsoleServer:
 
 def _link(host: str, port: int, token: str) -> str:
     """Return the address to open; the token stands behind #, which browsers send to nobody."""
-    name = _own_address() if host in ("0.0.0.0", "::") else host
+    name = _own_address() if host in ("", "0.0.0.0", "::") else host
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"enter#{token}" if token else "")
 
 

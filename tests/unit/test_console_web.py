@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eqa_nodes.bench.predictions import PREDICTIONS
+from eqa_nodes.bench.traces import load_trace, save_trace
 from eqa_nodes.console.feed import READERS
 from eqa_nodes.console.guard import COOKIE
 from eqa_nodes.console.server import ConsoleServer, rules_for
@@ -279,15 +281,20 @@ def test_no_name_leads_out_of_the_folder_of_runs(tmp_path: Path) -> None:
     (runs / "ours" / PREDICTIONS).write_text(lines.replace(trace, "../../secret/trace.zip"))
     with serving(runs) as (server, _, _robot):
         browser = Browser(server.url)
-        assert {run["name"] for run in browser.ask("/runs").json} == {"own", "ours"}
+        assert {run["name"] for run in browser.ask("/runs").json} == {"ours"}
         for name in ("link", "..", "%2e%2e", "..%2fsecret", "../secret", "%2Fetc", "ours%2f..%2f..%2fsecret"):
             assert browser.ask(f"/runs/{name}").status == 404, name
         assert browser.ask("/runs/ours/0").status == 404
 
 
-def test_a_trace_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_what_cannot_be_read_says_so(tmp_path: Path) -> None:
     make_run(tmp_path / "a")
-    next((tmp_path / "a" / "episodes").rglob("trace.zip")).write_bytes(b"no zip")
+    first, second, *_ = sorted((tmp_path / "a" / "episodes").rglob("trace.zip"))
+    first.write_bytes(b"no zip")
+    story = load_trace(second)
+    save_trace(second, replace(story, keyframes=[replace(k, jpeg=b"no image") for k in story.keyframes]))
     with serving(tmp_path) as (server, _, _robot):
         reply = Browser(server.url).ask("/runs/a/0")
         assert reply.status == 409 and "not a readable trace" in reply.json["error"]
+        reply = Browser(server.url).ask("/runs/a/1/view/0.jpg")
+        assert reply.status == 409 and "image" in reply.json["error"]

@@ -11,7 +11,7 @@ export async function showPast(words) {
     el("run").replaceChildren(...runs.map(r => make("option", { value: r.name, textContent:
       `${r.name} · ${new Date(1000 * r.changed).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}` })));
     el("run").disabled = !runs.length;
-    if (!runs.length) { empty("There are no runs yet: what is asked here is kept, and `eqa bench run` makes more."); return; }
+    if (!runs.length) { empty("There is nothing to replay yet: what is asked here is kept, and eqa bench run makes more."); return; }
     el("run").value = run;
     await list(run, words[1]);
     if (words[1] !== undefined) await replay(run, Number(words[1]));
