@@ -8,12 +8,17 @@ import os
 import signal
 import threading
 from contextlib import ExitStack, closing
-from typing import Any
+from pathlib import Path
 
 from rich.console import Console as Terminal
 
 from eqa_nodes.agents import is_function
 from eqa_nodes.commands.chain import limits_of, parameters_of, run_folder
+from eqa_nodes.console.feed import Feed
+from eqa_nodes.console.kept import KeptRun
+from eqa_nodes.console.past import Past
+from eqa_nodes.console.questions import Options, Questions
+from eqa_nodes.console.values import Robot
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.types import Question
 
@@ -47,10 +52,6 @@ def console(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
     from eqa_nodes.console.app import Console
-    from eqa_nodes.console.feed import Feed
-    from eqa_nodes.console.kept import KeptRun
-    from eqa_nodes.console.past import Past
-    from eqa_nodes.console.questions import Options, Questions
     from eqa_nodes.console.server import ConsoleServer, rules_for
 
     with ExitStack() as stack:
@@ -70,7 +71,7 @@ def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
         threading.Event().wait()
 
 
-def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Any, feed: Any) -> Any:
+def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Feed) -> Robot:
     """Return the robot: of a graph of its own, or of the one that runs in this domain."""
     from eqa_nodes.console.robot import RosRobot
     from eqa_nodes.runner import Graph

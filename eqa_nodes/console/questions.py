@@ -101,6 +101,7 @@ class Questions:
         while (entry := self._taken()) is not None:
             self._feed.ring()
             answer = self._answer(robot, entry)
+            robot.live.answered(answer)  # also where the graph died before it could say so
             entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
             try:
                 self._options.keep(entry, _trace(robot, entry, answer))

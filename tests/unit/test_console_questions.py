@@ -70,6 +70,7 @@ def test_errors_end_a_question_by_name_and_the_next_one_is_asked(tmp_path: Path)
             robot.answer = error
             number = console.questions.put("Where?").id
             ended(console, number)
+            assert not robot.live.running
             shown = shown_entry(console.questions.entry(number))
             assert shown["error"] == code and str(error) in shown["message"]
         robot.answer, robot.lost_views = ANSWER, True
