@@ -11,6 +11,7 @@ from pathlib import Path
 from eqa_nodes import __version__
 from eqa_nodes.agents import AGENTS, fill_in
 from eqa_nodes.cli_bench import bench, report
+from eqa_nodes.cli_console import console
 from eqa_nodes.cli_doctor import doctor
 from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
@@ -25,6 +26,7 @@ from eqa_nodes.core.text import printable
 EXAMPLES = """examples:
   eqa demo                                   five questions in the built-in house, with table and report
   eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
+  eqa console                                the same on a page, with camera, map and reasons live
   eqa bench run --questions 50 --out runs/a  a scored run; the same line again goes on after a kill
   eqa bench score runs/a && eqa report runs/a
   eqa bench compare runs/a runs/b            what differs between two runs, and whether it may be chance
@@ -44,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     _demo(verbs.add_parser("demo", help="answer questions in the built-in house and write a report"))
     _ask(verbs.add_parser("ask", help="ask one question"))
+    console(verbs.add_parser("console", help="a page on which to ask, to watch, and to replay"), _chain_options)
     bench(verbs.add_parser("bench", help="run or score a benchmark, or compare two runs"), _chain_options)
     report(verbs.add_parser("report", help="write the report of a run"))
     generate(verbs.add_parser("generate", help="make question-answer data as EXPRESS-Bench and ExploraQA made theirs"))

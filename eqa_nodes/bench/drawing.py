@@ -37,8 +37,11 @@ class Box(NamedTuple):
     y1: float
 
 
-def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None) -> Markup:
-    """Return the picture as an <svg> element; "" when there is neither a map nor a path."""
+def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over: str = "", css: str = "") -> Markup:
+    """Return the picture as an <svg> element; "" when there is neither a map nor a path.
+
+    over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
+    """
     poses = [pose for _, pose in trace.poses]
     box = extent(trace.grid, poses, target)
     if box is None:
@@ -51,10 +54,11 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None) -> M
         parts.append(robot(poses[-1], "end", path_colour(1)))
     if start or poses:
         parts.append(_start(start or poses[0]))
-    parts += [_goals(trace.decisions), _scale(box)]
+    parts += [over, _goals(trace.decisions), _scale(box)]
     view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
-    return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above">'
-                  f'{"".join(parts)}</svg>')
+    alone = ' xmlns="http://www.w3.org/2000/svg"' if css else ""
+    return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above"{alone}>'
+                  f'{f"<style>{css}</style>" if css else ""}{"".join(parts)}</svg>')
 
 
 def grid_png(grid: GridMap) -> bytes:

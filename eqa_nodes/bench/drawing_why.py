@@ -24,7 +24,8 @@ from eqa_nodes.bench.drawing import (
     robot,
     star,
 )
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types import Candidate, GridMap
 from eqa_nodes.display import VALUE, Region, colour_of, regions_of, strengths, value_layer
 from sim_bridge.simulator import Point
@@ -35,7 +36,7 @@ _USUAL_M = 9.0  # side of a map on which signs have their plain size
 _PATH_POINTS = 80
 _TINT_M = 0.75  # how far a region's mark colours the floor around it
 _HEAT = tuple((249, 115, 22, round(210 * math.sqrt(k / 16))) for k in range(17))  # low values must be seen too
-_ROBOT = "#3730a3"
+ROBOT = "#3730a3"
 _LABEL_M = 0.4  # height of a region's name; a letter is at most 0.72 of it wide
 _SAME_ROOM_M = 4.0  # marks of one name so near to each other need the name once
 _TINT = 70  # opacity of a region, 0..255
@@ -118,7 +119,7 @@ class _Pictures:
 
     def __init__(self, trace: EpisodeTrace, box: Box, name: str, target: Point | None) -> None:
         self._trace, self._box, self._name, self._target = trace, box, name, target
-        self._size = max(max(box.x1 - box.x0, box.y1 - box.y0) / _USUAL_M, 0.7)
+        self._size = sign_size(box)
         self._stamps = [stamp for stamp, _ in trace.poses]
 
     def ground(self) -> Markup:
@@ -133,11 +134,11 @@ class _Pictures:
         regions = regions_of(decision.marks)
         parts = [f'<use href="#{self._name}"/>', self._floor(decision.marks, regions),
                  *map(frontier_line, decision.frontiers), self._path(decision.stamp_ns),
-                 *self._candidates(decision.candidates), *self._labels(regions)]
+                 candidates_svg(decision.candidates, self._size), *self._labels(regions)]
         if self._target is not None:
             parts.append(star(self._target, self._size))
-        parts.append(self._goal(decision))
-        parts.append(robot(decision.pose, "the robot", _ROBOT, 1.3 * self._size))
+        parts.append(goal_svg(decision.goal, decision.pose, self._size))
+        parts.append(robot(decision.pose, "the robot", ROBOT, 1.3 * self._size))
         view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
         return Markup(f'<svg class="why-map" viewBox="{view}" style="--k:{self._size:.2f}" role="img" '
                       f'aria-label="decision {index + 1} seen from above">{"".join(parts)}</svg>')
@@ -161,20 +162,6 @@ class _Pictures:
         line = f'points="{points_of(points)}"'
         return f'<polyline {line} class="way-casing"/><polyline {line} class="way"/>' if len(points) > 1 else ""
 
-    def _candidates(self, candidates: Sequence[Candidate]) -> list[str]:
-        """Draw the candidates, the weakest first: size and opacity are the share of the best weight."""
-        return [self._candidate(c, s) for c, s in sorted(zip(candidates, strengths(candidates), strict=True),
-                                                         key=lambda cs: cs[1])]
-
-    def _candidate(self, c: Candidate, strength: float) -> str:
-        r, x, y = self._size * (0.1 + 0.2 * strength), c.x, -c.y
-        style = f'class="candidate" fill="{_css(c.label)}" fill-opacity="{0.3 + 0.7 * strength:.2f}"'
-        title = f"<title>{escape(c.label)}, weight {c.weight:.3g}</title>"
-        if c.label == "frontier":
-            return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}" {style}>{title}</circle>'
-        return (f'<rect x="{x - r:.2f}" y="{y - r:.2f}" width="{2 * r:.2f}" height="{2 * r:.2f}" {style}>{title}'
-                '</rect>')
-
     def _labels(self, regions: Sequence[Region]) -> list[str]:
         """Write the names of regions, the largest first; not again near by, nor where there is no room for it."""
         taken: list[tuple[float, float, float]] = []  # middle and half width
@@ -195,17 +182,38 @@ class _Pictures:
                     break
         return texts
 
-    def _goal(self, decision: TraceDecision) -> str:
-        """Draw the goal as a pin with its heading, and a line to it."""
-        goal = decision.goal
-        if goal is None:
-            return ""
-        r = 0.22 * self._size
-        (x, y), tip = ahead(goal, 0.0, 0.0), ahead(goal, 2.1 * r, 0.0)
-        sides = [ahead(goal, 1.05 * r, 0.9), ahead(goal, 1.05 * r, -0.9)]
-        return (f'<line x1="{decision.pose.x:.2f}" y1="{-decision.pose.y:.2f}" x2="{x:.2f}" y2="{y:.2f}" class="leg"/>'
-                f'<g class="aim"><title>goal</title><polygon points="{points_of([tip, *sides])}"/>'
-                f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}"/></g>')
+
+def sign_size(box: Box) -> float:
+    """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
+    return max(max(box.x1 - box.x0, box.y1 - box.y0) / _USUAL_M, 0.7)
+
+
+def candidates_svg(candidates: Sequence[Candidate], size: float = 1.0) -> str:
+    """Draw candidates, the weakest first: size and opacity are the share of the best weight."""
+    return "".join(_candidate(c, s, size) for c, s in sorted(zip(candidates, strengths(candidates), strict=True),
+                                                             key=lambda cs: cs[1]))
+
+
+def _candidate(c: Candidate, strength: float, size: float) -> str:
+    r, x, y = size * (0.1 + 0.2 * strength), c.x, -c.y
+    style = f'class="candidate" fill="{_css(c.label)}" fill-opacity="{0.3 + 0.7 * strength:.2f}"'
+    title = f"<title>{escape(c.label)}, weight {c.weight:.3g}</title>"
+    if c.label == "frontier":
+        return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}" {style}>{title}</circle>'
+    return (f'<rect x="{x - r:.2f}" y="{y - r:.2f}" width="{2 * r:.2f}" height="{2 * r:.2f}" {style}>{title}'
+            '</rect>')
+
+
+def goal_svg(goal: Pose2 | None, pose: Pose2, size: float = 1.0) -> str:
+    """Draw a goal as a pin with its heading, and a line to it from the robot's pose; nothing for None."""
+    if goal is None:
+        return ""
+    r = 0.22 * size
+    (x, y), tip = ahead(goal, 0.0, 0.0), ahead(goal, 2.1 * r, 0.0)
+    sides = [ahead(goal, 1.05 * r, 0.9), ahead(goal, 1.05 * r, -0.9)]
+    return (f'<line x1="{pose.x:.2f}" y1="{-pose.y:.2f}" x2="{x:.2f}" y2="{y:.2f}" class="leg"/>'
+            f'<g class="aim"><title>goal</title><polygon points="{points_of([tip, *sides])}"/>'
+            f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}"/></g>')
 
 
 def _nearest(grid: GridMap, regions: Sequence[Region], names: Sequence[str]) -> np.ndarray:

@@ -147,7 +147,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     evidence = None
     if first is not None:
         evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
-        evidence = replace(evidence, outlines=_outlines(first, proof[first.id]) if evidence.src else ())
+        evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
     return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble)
@@ -167,7 +167,7 @@ def _caption(view: Keyframe, begin_ns: int) -> str:
     return f"{(view.stamp_ns - begin_ns) / 1e9:.0f} s" + (f" · {where}" if where else "")
 
 
-def _outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
+def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
     """Return where the labelled things are that the note of the evidence names, largest first."""
     named = [part.strip() for part in note.split(",")]
     shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))

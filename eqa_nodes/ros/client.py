@@ -30,7 +30,8 @@ ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
 class GraphClient:
     """A client of one graph; use with `with`. environment: as the graph's processes have it."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None) -> None:
+        """listen: subscribes to topics with the client's node, whose callbacks are called by its thread."""
         os.environ.update({k: v for k, v in environment.items() if k.startswith(("ROS_", "FASTDDS_", "RMW_"))})
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
@@ -40,7 +41,8 @@ class GraphClient:
         remotes = Remotes(self.node)
         self._ask = remotes.action("ask")  # before anything spins: rclpy shows an action client before it is whole
         self.services = {key: remotes.service(key)
-                         for key in ("reset_episode", "reset_recorder", "answer_question", "act")}
+                         for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall")}
+        listen(self.node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
         self._thread.start()
 

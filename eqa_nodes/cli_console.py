@@ -1,0 +1,28 @@
+"""The part of the command line that is the web console: `eqa console`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+
+def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Declare the options of `eqa console`."""
+    p.description = ("Shows a page on which to ask the robot, to watch what it does and why, to read answers with "
+                     "their pictures, and to replay past episodes. Ctrl-C ends it.")
+    p.add_argument("--scene", help="where (default: house:3; with --attach: the episode that runs goes on)")
+    p.add_argument("--attach", action="store_true",
+                   help="show the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
+    p.add_argument("--keep-memory", action="store_true",
+                   help="with --attach and --scene: what that graph remembers stays when the episode begins")
+    p.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR",
+                   help="run directory, or a folder of some, for the replay of past episodes (default: runs)")
+    p.add_argument("--out", type=Path, help="run directory of what is asked here (default: runs/<time>)")
+    page = p.add_argument_group("the page")
+    page.add_argument("--host", default="127.0.0.1",
+                      help="address to listen on; any but this machine's own asks for a token (default: %(default)s)")
+    page.add_argument("--port", type=int, default=8090, help="0 = a free one (default: %(default)s)")
+    page.add_argument("--token", action="store_true", help="ask for a token on this machine's own address too")
+    chain_options(p)
+    p.set_defaults(run="eqa_nodes.commands.console:console")

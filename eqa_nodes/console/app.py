@@ -1,0 +1,180 @@
+"""The page's addresses: the page itself, live state as server-sent events, pictures, questions, past episodes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from importlib import resources
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from eqa_nodes.console.feed import Feed, Rendered
+from eqa_nodes.console.guard import COOKIE, Guard, Rules
+from eqa_nodes.console.past import Past
+from eqa_nodes.console.pictures import map_picture
+from eqa_nodes.console.questions import Questions
+from eqa_nodes.console.shown import shown_entry, shown_live
+from eqa_nodes.console.values import Refused, Robot
+from eqa_nodes.core.errors import EqaError
+
+BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
+_EVENTS_S, _CAMERA_S, _MAP_S = 0.2, 0.15, 0.4  # least time between two states, pictures, maps
+_ALIVE_S = 10.0  # a line at least so often: a page that left is noticed
+_MIMES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
+          "svg": "image/svg+xml"}
+_PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
+
+
+class Console:
+    """The page of a robot. `robot` is None while its graph starts."""
+
+    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: Rules) -> None:
+        self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
+        self.robot: Robot | None = None
+        self._camera: Rendered[bytes] | None = None
+        self._map: Rendered[bytes] | None = None
+
+    def begin(self, robot: Robot) -> None:
+        """Show a robot and ask it what waits."""
+        self._camera = Rendered(lambda: robot.pictures, robot.camera, _CAMERA_S)
+        self._map = Rendered(lambda: robot.live.version,
+                             lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
+        self.robot = robot
+        self.questions.begin(robot)
+        self.feed.ring()
+
+    def app(self) -> Starlette:
+        """Return the ASGI application."""
+        get: dict[str, Callable[[Request], Response]] = {
+            "/": lambda _: page("index.html"), "/enter": lambda _: page("enter.html"),
+            "/page/{file}": lambda r: page(r.path_params["file"]),
+            "/live/camera.jpg": lambda _: picture("image/jpeg", self._picture(self._camera)),
+            "/live/map.svg": lambda _: picture("image/svg+xml", self._picture(self._map)),
+            "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
+            "/runs": lambda _: JSONResponse(self.past.listing()),
+            "/runs/{run}": lambda r: JSONResponse(self.past.episodes(r.path_params["run"])),
+            "/runs/{run}/{n:int}": lambda r: JSONResponse(self.past.episode(**_episode(r))),
+            "/runs/{run}/{n:int}/map/{at:int}.svg": lambda r: picture(
+                "image/svg+xml", self.past.map(**_episode(r), moment=r.path_params["at"])),
+            "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
+                "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
+        post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
+            "/enter": self._enter, "/questions": self._put, "/questions/{id:int}/cancel": self._cancel}
+        routes = [Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()]
+        routes += [Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items()]
+        routes.append(Route("/events", self._events, methods=["GET"]))
+        return Starlette(routes=routes, middleware=[Middleware(Guard, rules=self.rules)],
+                         exception_handlers={EqaError: _refused, OSError: _refused, HTTPException: _not_found})
+
+    def _picture(self, made: Rendered[bytes] | None) -> bytes:
+        if made is None:
+            raise Refused("the robot is still starting", 404)
+        return made.get()
+
+    def _proof(self, request: Request) -> Response:
+        entry, k = self.questions.entry(request.path_params["id"]), request.path_params["k"]
+        if k >= len(entry.proofs) or not entry.proofs[k].jpeg:
+            raise Refused(f"question {entry.id} has no picture {k}", 404)
+        return picture("image/jpeg", entry.proofs[k].jpeg)
+
+    def _enter(self, request: Request, body: Mapping[str, Any]) -> Response:
+        token = body.get("token")
+        if not isinstance(token, str) or not self.rules.opened_by(token):
+            raise Refused("this token is not the console's: open the whole link that the terminal shows", 403)
+        response = JSONResponse({})
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
+        return response
+
+    def _put(self, request: Request, body: Mapping[str, Any]) -> Response:
+        text, explore = body.get("text"), body.get("explore", True)
+        if not isinstance(text, str) or not isinstance(explore, bool):
+            raise Refused("a question is a text, and explore is true or false", 400)
+        return JSONResponse({"id": self.questions.put(text, explore).id})
+
+    def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
+        self.questions.cancel(request.path_params["id"])
+        return JSONResponse({})
+
+    async def _events(self, request: Request) -> Response:
+        self.feed.admit()
+        return StreamingResponse(self._stream(), media_type="text/event-stream")
+
+    async def _stream(self) -> AsyncIterator[str]:
+        """Send what has changed, as soon as the reader is ready for it: a slow one gets the newest only."""
+        sent: dict[str, str] = {}
+        with self.feed.listening() as news:
+            while not self.feed.closed:
+                news.clear()
+                now = {name: json.dumps(value) for name, value in self._state().items()}
+                changed = {name: text for name, text in now.items() if sent.get(name) != text}
+                yield "".join(f"event: {name}\ndata: {text}\n\n" for name, text in changed.items()) or ": alive\n\n"
+                sent = now
+                await asyncio.sleep(_EVENTS_S)
+                try:
+                    await asyncio.wait_for(news.wait(), _ALIVE_S)
+                except asyncio.TimeoutError:
+                    continue
+
+    def _state(self) -> dict[str, object]:
+        return {"live": shown_live(self.robot), "questions": [shown_entry(e) for e in self.questions.entries()]}
+
+
+def page(file: str) -> Response:
+    """Return a file of the page. Raises Refused for a name that is none."""
+    files = _files()
+    if file not in files:
+        raise Refused("there is no such page", 404)
+    return Response(files[file], media_type=_MIMES[file.rpartition(".")[2]])
+
+
+def picture(mime: str, data: bytes) -> Response:
+    """Return a picture that, opened alone, can do nothing."""
+    return Response(data, media_type=mime, headers=_PICTURE_POLICY)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    folder = resources.files("eqa_nodes.console").joinpath("page")
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in _MIMES}
+
+
+def _episode(request: Request) -> dict[str, Any]:
+    return {"run": request.path_params["run"], "number": request.path_params["n"]}
+
+
+async def _get(do: Callable[[Request], Response], request: Request) -> Response:
+    return await run_in_threadpool(do, request)
+
+
+async def _post(do: Callable[[Request, Mapping[str, Any]], Response], request: Request) -> Response:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY:
+            raise Refused(f"a request holds at most {BODY} bytes", 413)
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused("a request is a JSON object", 400) from error
+    if not isinstance(parsed, dict):
+        raise Refused("a request is a JSON object", 400)
+    return await run_in_threadpool(do, request, parsed)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, error.status if isinstance(error, Refused) else 409)
+
+
+async def _not_found(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return JSONResponse({"error": "there is nothing here"}, status)

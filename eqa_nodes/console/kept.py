@@ -1,0 +1,41 @@
+"""What was asked on the page, as a run directory: predictions with traces, so that it can be replayed later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+from eqa_nodes.bench.predictions import Prediction, PredictionWriter
+from eqa_nodes.bench.runner import SAMPLES, episode_folder
+from eqa_nodes.bench.samples import Sample, read_samples, write_samples
+from eqa_nodes.bench.traces import save_trace
+from eqa_nodes.console.values import Entry
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.trace import EpisodeTrace
+
+
+class KeptRun:
+    """Appends episodes to a run directory; use `close` at the end. Raises StorageError where another one writes."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        out.mkdir(parents=True, exist_ok=True)
+        self._writer = PredictionWriter(out)
+        self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []
+
+    def keep(self, entry: Entry, trace: EpisodeTrace) -> None:
+        """Write an episode that has ended, durably. Raises StorageError, OSError."""
+        if trace.answer is None:
+            raise StorageError(f"question {entry.id} has no answer yet")
+        number = len(self._samples) + 1
+        sample = Sample(f"{number:04d}", entry.question.text, "", scene=entry.place)
+        file = f"{episode_folder(number, sample.id)}/trace.zip"
+        save_trace(self.out / file, trace)
+        self._samples.append(sample)
+        write_samples(self.out / SAMPLES, self._samples)
+        self._writer.append(Prediction(sample.id, trace.answer, trace.poses[-1][1] if trace.poses else None, file))
+        entry.replay = f"{quote(self.out.resolve().name)}/{number - 1}"
+
+    def close(self) -> None:
+        """Let the directory go."""
+        self._writer.__exit__(None, None, None)

@@ -1,0 +1,87 @@
+"""What happened since the newest question, put together from what is heard; bounded, however long it takes."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types import Answer, Keyframe
+
+POSES, DECISIONS, VIEWS = 4000, 400, 200  # are kept of a question; more are thinned out
+_STEP_M, _STEP_RAD = 0.04, math.radians(8)  # less is no new pose
+T = TypeVar("T")
+
+
+class Live:
+    """The newest question's trace as it grows; any thread may write and read. `ring` is called after each change."""
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring, self._lock = ring, threading.Lock()
+        self.version = 0  # of all that the map shows
+        self.running = False  # a question is being answered
+        self._trace = EpisodeTrace()
+        self._pose: tuple[int, Pose2] | None = None
+
+    def began(self, question: str) -> None:
+        """Begin anew with a question; "" = an episode began and nothing is asked."""
+        with self._lock:
+            self._trace = EpisodeTrace(question)
+            self._trace.poses = [self._pose] if self._pose and question else []
+            self.running = bool(question)
+        self.changed()
+
+    def moved(self, stamp_ns: int, pose: Pose2) -> None:
+        """Take in where the robot is; what is no move is not kept."""
+        with self._lock:
+            last = self._pose[1] if self._pose else None
+            if last and last.distance(pose) < _STEP_M and abs(last.yaw - pose.yaw) < _STEP_RAD:
+                return
+            self._pose = stamp_ns, pose
+            thinned(self._trace.poses, self._pose, POSES)
+        self.changed()
+
+    def decided(self, decision: TraceDecision) -> None:
+        """Take in a decision."""
+        with self._lock:
+            thinned(self._trace.decisions, decision, DECISIONS)
+        self.changed()
+
+    def saw(self, keyframe: Keyframe) -> None:
+        """Take in a view that memory keeps."""
+        with self._lock:
+            thinned(self._trace.keyframes, keyframe, VIEWS)
+
+    def answered(self, answer: Answer) -> None:
+        """Take in the end of the question."""
+        with self._lock:
+            self._trace.answer, self.running = answer, False
+        self.changed()
+
+    def refused(self, what: str) -> None:
+        """Count something that could not be used."""
+        with self._lock:
+            self._trace.refused[what] = self._trace.refused.get(what, 0) + 1
+
+    def changed(self) -> None:
+        """Say that the map looks different."""
+        self.version += 1
+        self._ring()
+
+    def trace(self) -> EpisodeTrace:
+        """Return a copy without a map; the robot's place is its last pose also where it has not moved."""
+        with self._lock:
+            now = self._trace
+            poses = list(now.poses) or ([self._pose] if self._pose else [])
+            return EpisodeTrace(now.question, poses, list(now.decisions), list(now.keyframes), answer=now.answer,
+                                refused=dict(now.refused))
+
+
+def thinned(items: list[T], item: T, limit: int) -> None:
+    """Append; where that is too many, every second of all but the first and the last goes."""
+    items.append(item)
+    if len(items) > limit:
+        del items[1:-1:2]

@@ -1,0 +1,150 @@
+import { answerOf, ask, costOf, el, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
+import { showPast } from "./past.js";
+
+const RETRY_MS = 2000;
+const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
+const map = new Picture(el("map"), 400);
+let live = { ready: false }, questions = [], drawn = "";
+
+function connect() {
+  const events = new EventSource("/events");
+  events.addEventListener("open", () => { tell(""); link(); });
+  events.addEventListener("live", event => { live = JSON.parse(event.data); showLive(); });
+  events.addEventListener("questions", event => { questions = JSON.parse(event.data); showQuestions(); });
+  events.addEventListener("error", async () => {
+    events.close();
+    link("lost");
+    try { await ask("/runs"); } catch (error) {
+      tell(error instanceof TypeError ? "The console cannot be reached: it was ended, or the network is down. This page tries again." : error.message);
+    }
+    setTimeout(connect, RETRY_MS);
+  });
+}
+
+function link(state) {
+  const busy = live.running || questions.some(q => q.state === "asking");
+  const now = state ?? (live.ready ? (busy ? "busy" : "ready") : "starting");
+  el("link").className = "link " + now;
+  el("link").lastElementChild.textContent = now === "lost" ? "not connected" : now === "starting" ? "the robot is starting"
+    : (live.place ? live.place + " · " : "") + (busy ? "looking for the answer" : "ready");
+}
+
+function showLive() {
+  link();
+  if (!live.ready) return;
+  if (!document.hidden && !el("now").hidden) {
+    if (live.camera) camera.show("/live/camera.jpg", live.camera);
+    map.show("/live/map.svg", live.map);
+  }
+  const known = JSON.stringify(live.goals);
+  if (known !== drawn) {
+    drawn = known;
+    goalsInto(el("goals"), [...live.goals].reverse());
+    el("goals").scrollTop = 0;
+    el("no-goals").hidden = live.goals.length > 0;
+  }
+  const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
+  el("refused").hidden = !refused.length;
+  el("refused").textContent = "could not be used: " + refused.join("; ");
+  elsewhere();
+}
+
+// A question that another client asks is watched here too; only who asked can call it off.
+function elsewhere() {
+  const ours = questions.some(q => q.state === "asking");
+  let note = el("elsewhere");
+  if (!live.running || ours) { note?.remove(); return; }
+  note ??= el("current").insertAdjacentElement("beforebegin", make("p", { id: "elsewhere", className: "card soft" }));
+  note.textContent = "Asked elsewhere: " + live.question;
+}
+
+function showQuestions() {
+  link();
+  elsewhere();
+  const asking = questions.find(q => q.state === "asking");
+  const waiting = questions.filter(q => q.state === "waiting").reverse();
+  const ended = questions.filter(q => q.state === "ended");
+  const first = asking ?? ended[0];
+  fill(el("current"), [...(first ? [first] : []), ...waiting]);
+  fill(el("entries"), ended.filter(q => q !== first));
+  const aloud = ended[0] ? `${ended[0].question} ${ended[0].error || ended[0].answer || "I do not know."}` : "";
+  if (el("aloud").textContent !== aloud) el("aloud").textContent = aloud;
+  el("history").hidden = !el("entries").childElementCount;
+  el("stop").hidden = !asking;
+  el("stop").disabled = Boolean(asking?.stopping);
+  el("stop").textContent = asking?.stopping ? "Stopping" : "Stop";
+  el("stop").onclick = () => act(`/questions/${asking.id}/cancel`, {});
+}
+
+// Cards that did not change stay as they are: pictures do not load again, and what is read aloud is new.
+function fill(parent, entries) {
+  const there = new Map([...parent.children].map(card => [card.dataset.is, card]));
+  parent.replaceChildren(...entries.map(entry => {
+    const is = JSON.stringify(entry);
+    if (there.has(is)) return there.get(is);
+    const made = card(entry);
+    made.dataset.is = is;
+    return made;
+  }));
+}
+
+function card(entry) {
+  const head = make("div", { className: "head" }, make("h2", { textContent: entry.question }));
+  const made = make("article", { className: "card entry " + entry.state }, head);
+  if (entry.state === "waiting") {
+    head.append(make("button", { type: "button", className: "back", textContent: "Take back",
+                                 onclick: () => act(`/questions/${entry.id}/cancel`, {}) }));
+    made.append(make("p", { className: "soft", textContent: live.ready ? "waits for its turn" : "waits until the robot has started" }));
+  } else if (entry.state === "asking") {
+    const p = entry.progress;
+    made.append(make("p", { className: "phase" }, make("i"), make("b", { textContent: p ? p.phase : "beginning" }),
+      make("span", { textContent: p && p.steps ? `${p.steps} steps · ${p.metres.toFixed(1)} m` : "" })),
+      make("p", { className: "reason", textContent: p?.reason ?? "" }));
+  } else {
+    head.append(make("time", { textContent: new Date(1000 * entry.asked).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) }));
+    made.append(answerOf(entry), make("div", { className: "proofs" },
+      ...entry.proofs.map((proof, k) => proofOf(`/questions/${entry.id}/proof/${k}.jpg`, proof))));
+    if (entry.cost.steps || !entry.error) made.append(costOf(entry.cost));
+    if (entry.trouble) made.append(make("p", { className: "soft", textContent: entry.trouble }));
+    if (entry.replay) made.append(make("a", { className: "again", href: "#past/" + entry.replay, textContent: "Replay" }));
+  }
+  return made;
+}
+
+async function act(path, body) {
+  try { await ask(path, body); tell(""); return true; } catch (error) { tell(error.message); return false; }
+}
+
+async function put(event) {
+  event.preventDefault();
+  const text = el("text").value;
+  if (await act("/questions", { text, explore: el("explore").checked }) && el("text").value === text) {
+    el("text").value = "";
+    grow();
+  }
+}
+
+function grow() {
+  el("text").style.height = "auto";
+  el("text").style.height = el("text").scrollHeight + 2 + "px";
+}
+
+function route() {
+  const past = location.hash.startsWith("#past");
+  el("now").hidden = past;
+  el("past").hidden = !past;
+  el(past ? "to-past" : "to-now").setAttribute("aria-current", "page");
+  el(past ? "to-now" : "to-past").removeAttribute("aria-current");
+  if (past) showPast(location.hash.split("/").slice(1).map(decodeURIComponent));
+  else showLive();
+}
+
+el("ask").addEventListener("submit", put);
+el("text").addEventListener("input", grow);
+el("text").addEventListener("keydown", event => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) put(event);
+});
+addEventListener("hashchange", route);
+document.addEventListener("visibilitychange", showLive);
+route();
+connect();

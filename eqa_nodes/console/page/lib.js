@@ -1,0 +1,118 @@
+// What both views share: elements without markup from texts, requests, pictures, answers.
+export const el = id => document.getElementById(id);
+
+export function make(tag, attributes = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), attributes);
+  made.append(...children.filter(child => child !== null && child !== undefined));
+  return made;
+}
+
+export async function ask(path, body) {
+  const reply = await fetch(path, body === undefined ? {} :
+    { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (reply.status === 401) { location.replace("/enter"); throw new Error("this page needs its token again"); }
+  const data = await reply.json();
+  if (!reply.ok) throw new Error(data.error);
+  return data;
+}
+
+export function tell(text) {
+  el("alert").textContent = text;
+  el("alert").hidden = !text;
+}
+
+// Shows the newest of many pictures: one request at a time, and not more often than everyMs.
+export class Picture {
+  constructor(image, everyMs, failed = () => {}) {
+    Object.assign(this, { image, everyMs, failed, wanted: null, busy: false, shown: null, key: null });
+  }
+
+  show(url, key) {
+    if (key === this.key) return;
+    this.wanted = { url, key };
+    if (!this.busy) this.#load();
+  }
+
+  async #load() {
+    this.busy = true;
+    while (this.wanted !== null) {
+      const { url, key } = this.wanted;
+      this.wanted = null;
+      try {
+        const reply = await fetch(url);
+        if (!reply.ok) throw new Error((await reply.json()).error);
+        const next = URL.createObjectURL(await reply.blob());
+        this.image.src = next;
+        await this.image.decode();
+        if (this.shown) URL.revokeObjectURL(this.shown);
+        this.shown = next;
+        this.key = key;
+        this.image.parentElement.classList.add("ready");
+      } catch (error) {
+        this.failed(error.message);
+      }
+      await new Promise(done => setTimeout(done, this.everyMs));
+    }
+    this.busy = false;
+  }
+}
+
+const percent = share => Math.round(100 * share) + " %";
+const when = seconds => seconds > 1e9 ? new Date(1000 * seconds).toLocaleString() : seconds.toFixed(1) + " s";
+
+// A picture with the things outlined that it proves. outlines: in per cent of the picture.
+export function shot(url, alt, outlines) {
+  const box = make("div", { className: "shot" }, make("img", { src: url, alt, loading: "lazy" }));
+  for (const o of outlines) {
+    const outline = make("span", { className: "outline" }, make("i", { textContent: o.name }));
+    for (const side of ["left", "top", "width", "height"]) outline.style[side] = o[side] + "%";
+    box.append(outline);
+  }
+  return box;
+}
+
+// An answer, an honest "I do not know", or an error by its name.
+export function answerOf(entry) {
+  if (entry.error === "CANCELED") return make("p", { className: "answer none", textContent: "Stopped." });
+  if (entry.error) {
+    return make("div", { className: "error" }, make("b", { textContent: entry.error.replaceAll("_", " ").toLowerCase() }),
+      make("span", { textContent: entry.message }),
+      entry.answer ? make("span", { textContent: "What was known until then: " + entry.answer }) : null);
+  }
+  if (entry.abstained) {
+    return make("div", {}, make("p", { className: "answer none", textContent: "I do not know." }),
+      make("p", { className: "soft", textContent: entry.message }));
+  }
+  const meter = make("meter", { min: 0, max: 1, low: .5, high: .8, optimum: 1, value: entry.confidence });
+  meter.setAttribute("aria-label", "how sure it is");
+  return make("div", {}, make("p", { className: "answer", textContent: entry.answer }),
+    make("p", { className: "sure" }, meter, make("span", { textContent: percent(entry.confidence) + " sure" }),
+      entry.message ? make("span", { className: "soft", textContent: entry.message }) : null));
+}
+
+export function proofOf(url, proof) {
+  const note = make("figcaption", {}, make("b", { textContent: "Seen: " }), [proof.note, proof.where].filter(Boolean).join(", "),
+    make("small", { textContent: `at ${when(proof.seconds)}, from x ${proof.x} m, y ${proof.y} m, heading ${(proof.heading + 360) % 360}°` }));
+  return make("figure", { className: "proof" },
+    proof.picture ? shot(url, "evidence: " + proof.note, proof.outlines) : make("p", { className: "soft", textContent: proof.trouble }), note);
+}
+
+export function costOf(cost) {
+  const parts = [`${cost.steps} steps`, `${cost.metres.toFixed(1)} m`, `${cost.seconds.toFixed(1)} s`];
+  if (cost.calls) parts.push(`${cost.calls} model calls`, `${cost.tokens} tokens`);
+  if (cost.money) parts.push(`${cost.money.toPrecision(3)} by the model's prices`);
+  const line = make("p", { className: "cost", textContent: parts.join(" · ") });
+  if (cost.privileged.length) {
+    line.append(make("span", { textContent: " · privileged: " + cost.privileged.join(", "),
+                               title: "facts of the simulator that no robot has" }));
+  }
+  return line;
+}
+
+export function goalsInto(list, goals) {
+  list.replaceChildren(...goals.map(goal => {
+    const item = make("li", {}, make("b", { textContent: goal.n }), make("span", { textContent: goal.reason }));
+    item.dataset.n = goal.n;
+    return item;
+  }));
+}

@@ -1,0 +1,57 @@
+"""The console's pictures: the map at a moment as an SVG file, and the camera's newest image."""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.bench.drawing import extent, map_svg, robot
+from eqa_nodes.bench.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
+from eqa_nodes.core.trace import EpisodeTrace
+
+CAMERA_PX, _QUALITY = 960, 80
+_NOTHING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>'
+
+
+def map_picture(trace: EpisodeTrace) -> bytes:
+    """Return the map with the way, the goals and what the last decision weighed, as an SVG file."""
+    box = extent(trace.grid, [pose for _, pose in trace.poses], None)
+    if box is None:
+        return _NOTHING
+    size, over = sign_size(box), ""
+    if trace.poses:
+        pose = trace.poses[-1][1]
+        if trace.decisions and trace.answer is None:
+            last = trace.decisions[-1]
+            over = candidates_svg(last.candidates, size) + goal_svg(last.goal, pose, size)
+        over += robot(pose, "the robot", ROBOT, 1.3 * size)
+    return map_svg(trace, None, None, f'<g style="--k:{size:.2f}">{over}</g>', _css()).encode()
+
+
+def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
+    """Return what had happened by then, on the last map: a trace keeps no earlier one. The answer comes at the end."""
+    poses = bisect_right([stamp for stamp, _ in trace.poses], stamp_ns)
+    decisions = bisect_right([d.stamp_ns for d in trace.decisions], stamp_ns)
+    views = [view for view in trace.keyframes if view.stamp_ns <= stamp_ns]
+    return replace(trace, poses=trace.poses[:poses], decisions=trace.decisions[:decisions], keyframes=views,
+                   answer=trace.answer if poses == len(trace.poses) else None)
+
+
+def camera_picture(rgb: np.ndarray) -> bytes:
+    """Return (H, W, 3) uint8 pixels as a JPEG that is small enough to be sent several times a second."""
+    image = Image.fromarray(rgb)
+    image.thumbnail((CAMERA_PX, CAMERA_PX), Image.Resampling.BILINEAR)
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=_QUALITY)
+    return buffer.getvalue()
+
+
+@cache
+def _css() -> str:
+    return resources.files("eqa_nodes.bench").joinpath("templates/map.css").read_text()

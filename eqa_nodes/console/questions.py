@@ -1,0 +1,160 @@
+"""Questions wait in a line, are asked one by one, and stay to be read with their answers and proofs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from eqa_nodes.bench.report import outlines, shrunk
+from eqa_nodes.console.feed import Feed
+from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, Refused, Robot
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
+from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.types import Answer, Evidence, Question
+
+LINE, KEPT = 20, 60  # questions that may wait; that stay on the page
+PROOF_PX = 960  # width of a picture, at most
+_CLOSE_S = 2.0  # for a robot to hear that its question is called off
+
+
+class Options(NamedTuple):
+    """How questions are asked: with limits and seed of `template`; keep: is told of each end, with its trace."""
+
+    template: Question
+    keep: Callable[[Entry, EpisodeTrace], None] = lambda entry, trace: None
+
+
+class Questions:
+    """The line and the history; `begin` gives it the robot, `close` ends it."""
+
+    def __init__(self, feed: Feed, options: Options) -> None:
+        self._feed, self._options = feed, options
+        self._entries: dict[int, Entry] = {}
+        self._next = 1
+        self._turn = threading.Condition()
+        self._closing = False
+        self._worker: threading.Thread | None = None
+
+    def begin(self, robot: Robot) -> None:
+        """Ask what waits, and what comes."""
+        self._worker = threading.Thread(target=self._work, args=(robot,), name="questions", daemon=True)
+        self._worker.start()
+
+    def close(self) -> None:
+        """Call off what runs, and wait a little for its end; what waits is not asked."""
+        with self._turn:
+            self._closing = True
+            for entry in self._entries.values():
+                if entry.state == ASKING:
+                    entry.cancel.set()
+            self._turn.notify_all()
+        if self._worker is not None:
+            self._worker.join(_CLOSE_S)
+
+    def entries(self) -> list[Entry]:
+        """Return the questions, the newest first."""
+        with self._turn:
+            return list(self._entries.values())[::-1]
+
+    def entry(self, number: int) -> Entry:
+        """Return a question. Raises Refused."""
+        with self._turn:
+            if number not in self._entries:
+                raise Refused(f"there is no question {number} (any more)", 404)
+            return self._entries[number]
+
+    def put(self, text: str, may_explore: bool = True) -> Entry:
+        """Put a question into the line. Raises Refused: it is no question, or too many wait."""
+        try:
+            text = check_question(text)
+        except BadQuestion as error:
+            raise Refused(str(error), 400) from error
+        with self._turn:
+            if sum(e.state == WAITING for e in self._entries.values()) >= LINE:
+                raise Refused(f"{LINE} questions wait already: wait for an answer, or take one back")
+            question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore)
+            entry = self._entries[self._next] = Entry(self._next, question)
+            self._next += 1
+            for old in [e.id for e in self._entries.values() if e.state == ENDED][:-KEPT]:
+                del self._entries[old]
+            self._turn.notify_all()
+        self._feed.ring()
+        return entry
+
+    def cancel(self, number: int) -> None:
+        """Take a waiting question back, or call a running one off; one that has ended stays as it is."""
+        entry = self.entry(number)
+        with self._turn:
+            if entry.state == WAITING:
+                entry.state = ENDED
+                entry.answer = Answer(abstained=True, error=ErrorCode.CANCELED, message="taken back before it began")
+            elif entry.state == ASKING:
+                entry.stopping = True
+                entry.cancel.set()
+        self._feed.ring()
+
+    def _work(self, robot: Robot) -> None:
+        while (entry := self._taken()) is not None:
+            self._feed.ring()
+            answer = self._answer(robot, entry)
+            robot.live.answered(answer)  # also where the graph died before it could say so
+            entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
+            try:
+                self._options.keep(entry, _trace(robot, entry, answer))
+            except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
+                entry.trouble = f"this episode was not kept for replay: {error}"
+            with self._turn:
+                entry.state, entry.answer, entry.stopping = ENDED, answer, False
+            self._feed.ring()
+
+    def _taken(self) -> Entry | None:
+        """Wait for the next question and mark it as asked; None at the end."""
+        with self._turn:
+            while not self._closing:
+                for entry in self._entries.values():
+                    if entry.state == WAITING:
+                        entry.state = ASKING
+                        return entry
+                self._turn.wait()
+        return None
+
+    def _answer(self, robot: Robot, entry: Entry) -> Answer:
+        def listen(progress: Progress) -> None:
+            entry.progress = progress
+            self._feed.ring()
+
+        entry.place = robot.place
+        try:
+            return robot.ask(entry.question, listen, entry.cancel)
+        except EqaError as error:
+            return Answer(abstained=True, error=error.code, message=str(error))
+        except Exception as error:  # a fault of ours must not leave all later questions waiting: the page shows it
+            return Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))
+
+
+def proof_of(robot: Robot, evidence: Evidence) -> Proof:
+    """Return the picture of a piece of evidence; where it cannot be had, the reason."""
+    try:
+        view = robot.view(evidence)
+        return Proof(evidence, shrunk(view.jpeg, PROOF_PX), view.region or view.caption,
+                     outlines(view, evidence.note))
+    except (EqaError, OSError) as error:
+        return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error}")
+
+
+def _trace(robot: Robot, entry: Entry, answer: Answer) -> EpisodeTrace:
+    """Return what happened, with the views that prove the answer among its views."""
+    trace = replace(robot.live.trace(), grid=robot.grid(), question=entry.question.text, answer=answer)
+    there = {view.id for view in trace.keyframes}
+    for evidence in answer.evidence:
+        if evidence.keyframe_id not in there:
+            try:
+                trace.keyframes.append(robot.view(evidence))
+            except EqaError:
+                continue  # the entry's proof says why
+    trace.keyframes.sort(key=lambda view: view.stamp_ns)
+    return trace

@@ -1,0 +1,153 @@
+"""The graph as the console's robot: asks the action, hears the topics, decodes pictures only when somebody looks."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from rclpy.serialization import deserialize_message
+
+from eqa_nodes import messages
+from eqa_nodes.console.live import Live
+from eqa_nodes.console.pictures import camera_picture
+from eqa_nodes.console.values import Refused
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.codec import decode
+from eqa_nodes.core.errors import EqaError, NodeLost, StorageError
+from eqa_nodes.core.geometry import Transform, compose, pose2_of
+from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.in_graph import progress_of
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.client import CALL_S, GraphClient
+from eqa_nodes.ros.interfaces import interface, qos
+
+_NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
+_END_S = 1.0  # for the recorder to close its bag
+_CHAIN = 8  # transforms between map and base at most; more is a loop
+
+
+class RosRobot:
+    """A graph in a ROS domain; use `close` at the end. Implements Robot."""
+
+    def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "") -> None:
+        """environment: as the graph's processes have it; ring: called whenever something new was heard."""
+        self.place, self._ring = place, ring
+        self.live = Live(ring)
+        self.episodes = threading.Event()  # set when an episode has begun
+        self._newest: dict[str, bytes] = {}
+        self.pictures = 0
+        self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
+        self._client = GraphClient(environment, self._listen)
+
+    def begin(self, scene: str, episode_id: str, keep_memory: bool = False) -> None:
+        """Begin an episode. Raises what the graph reports."""
+        self._client.reset(scene, episode_id, None, 0, keep_memory)
+        self.place = scene
+
+    def end(self) -> None:
+        """End the episode, so that its bag is whole; a recorder that does not answer soon leaves one to be mended."""
+        with suppress(NodeLost):
+            self._client.services["reset_recorder"].call(_END_S)
+
+    def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
+        return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
+
+    def view(self, evidence: Evidence) -> Keyframe:
+        stamp = convert.time_of(evidence.stamp_ns)
+        found = self._client.services["recall"].call(CALL_S, limit=1, after=stamp, before=stamp)
+        for keyframe in map(messages.keyframe_of, found.keyframes):
+            return keyframe
+        raise StorageError(f"memory has no view of {evidence.stamp_ns / 1e9:.1f} s (any more)")
+
+    def camera(self) -> bytes:
+        if (raw := self._newest.get("color")) is None:
+            raise Refused("the camera has shown nothing yet", 404)
+        return camera_picture(messages.rgb_of(_message("color", raw)))
+
+    def grid(self) -> GridMap | None:
+        raw, explored = self._newest.get("map"), self._newest.get("explored")
+        if not raw:
+            return None
+        return messages.grid_of(_message("map", raw), _message("explored", explored) if explored else None)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _listen(self, node: Any) -> None:
+        """Subscribe; a camera is heard as best effort, so that a slow console never holds the graph up."""
+        hear: dict[str, Callable[[Any], None]] = {
+            "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
+            "decision": self._decision, "episode": self._episode, "keyframes": self._keyframe}
+        hear |= {key: partial(self._put, key) for key in _NEWEST}
+        for key, callback in hear.items():
+            topic = TOPICS[key]
+            node.create_subscription(interface(topic.type), topic.name, partial(self._take, key, callback),
+                                     qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)
+
+    def _take(self, key: str, callback: Callable[[Any], None], message: Any) -> None:
+        """Take a message in; what is not of this project's making is counted, and the page says so."""
+        try:
+            callback(message)
+        except (EqaError, ValueError) as error:
+            self.live.refused(f"{TOPICS[key].name}: {type(error).__name__}")
+
+    def _put(self, key: str, raw: bytes) -> None:
+        self._newest[key] = raw
+        if key == "color":
+            self.pictures += 1
+            self._ring()
+        elif key != "frontiers":
+            self.live.changed()
+
+    def _transforms(self, message: Any) -> None:
+        stamp = 0
+        for t in message.transforms:
+            transform = messages.transform_of(t)
+            transform.matrix()  # raises for what is no transform
+            self._frames[t.child_frame_id], stamp = (t.header.frame_id, transform), messages.stamp_of(t)
+        if stamp and (map_from_base := self._map_from_base()) is not None:
+            self.live.moved(stamp, pose2_of(map_from_base))
+
+    def _map_from_base(self) -> Transform | None:
+        """Return where the robot is by the newest transform of each link; None while a link is missing."""
+        frame, result = convert.BASE, Transform.identity()
+        for _ in range(_CHAIN):
+            if frame == convert.MAP:
+                return result
+            if frame not in self._frames:
+                return None
+            frame, parent_from_child = self._frames[frame]
+            result = compose(parent_from_child, result)
+        return None
+
+    def _question(self, message: Any) -> None:
+        self.live.began(str(message.data))
+
+    def _answer(self, message: Any) -> None:
+        self.live.answered(decode(Answer, json.loads(message.data)))
+
+    def _decision(self, message: Any) -> None:
+        raw = self._newest.get("frontiers")
+        frontiers = messages.frontiers_of(_message("frontiers", raw)) if raw else ()
+        self.live.decided(decode(TraceDecision, json.loads(message.data))._replace(frontiers=frontiers))
+
+    def _episode(self, message: Any) -> None:
+        self.place = str(message.scene) or self.place
+        for key in ("map", "explored", "frontiers"):  # of the episode before; who comes late may hear them first
+            if key in self._newest and messages.stamp_in(self._newest[key]) < messages.stamp_of(message):
+                del self._newest[key]
+        self.live.began("")
+        self.episodes.set()
+
+    def _keyframe(self, message: Any) -> None:
+        self.live.saw(messages.keyframe_of(message))
+
+
+def _message(key: str, raw: bytes) -> Any:
+    return deserialize_message(raw, interface(TOPICS[key].type))

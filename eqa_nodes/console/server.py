@@ -1,0 +1,75 @@
+"""Serves the page from a thread of its own, so that the terminal's Ctrl-C stays with the command."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+
+import uvicorn
+
+from eqa_nodes.console.app import Console
+from eqa_nodes.console.guard import Rules
+from eqa_nodes.core.errors import ConfigError, NodeLost
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+_START_S, _CLOSE_S = 30.0, 2.0
+_CONNECTIONS = 100
+
+
+def rules_for(host: str, ask_token: bool) -> Rules:
+    """Return who may see a page that is served on this address: others than this machine need the token."""
+    local, own = host in LOCAL, socket.gethostname().lower()
+    names = {"localhost"} if local else {"localhost", host.lower(), own, f"{own}.local"}
+    return Rules(secrets.token_urlsafe(24) if ask_token or not local else "", names, not local)
+
+
+class ConsoleServer:
+    """The running server; use `close` at the end. Raises ConfigError when the address cannot be listened on."""
+
+    def __init__(self, console: Console, host: str, port: int) -> None:
+        """port: 0 = any free one."""
+        self._console = console
+        try:
+            self._socket = socket.create_server((host, port), backlog=_CONNECTIONS,
+                                                family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except OSError as error:
+            raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
+                              "another --host") from error
+        self.url = _link(host, self._socket.getsockname()[1], console.rules.token)
+        config = uvicorn.Config(
+            console.app(), log_config=None, access_log=False, server_header=False, lifespan="off", ws="none",
+            loop="asyncio", http="h11", proxy_headers=False, limit_concurrency=_CONNECTIONS,
+            timeout_graceful_shutdown=1)  # access_log: a log shows no one's questions
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="console", daemon=True)
+        self._thread.start()
+        end = time.monotonic() + _START_S
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > end:
+                raise NodeLost(f"the page's server did not come up within {_START_S:g} s")
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Stop serving; a second call does nothing."""
+        self._console.feed.close()
+        self._server.should_exit = True
+        self._thread.join(_CLOSE_S)
+        self._socket.close()
+
+
+def _link(host: str, port: int, token: str) -> str:
+    """Return the address to open; the token stands behind #, which browsers send to nobody."""
+    name = _own_address() if host in ("", "0.0.0.0", "::") else host
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"enter#{token}" if token else "")
+
+
+def _own_address() -> str:
+    """Return the address by which other machines reach this one: that of the way out, else the host name."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # nothing is sent: this asks the routing table
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()

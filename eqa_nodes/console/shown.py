@@ -1,0 +1,64 @@
+"""What the page is sent, as plain JSON: live state, questions with answers and proofs, decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eqa_nodes.bench.report import Outline
+from eqa_nodes.console.values import Entry, Proof, Robot
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.types import Answer
+
+GOALS = 40  # newest decisions that are sent
+Plain = Mapping[str, Any]
+
+
+def shown_live(robot: Robot | None) -> Plain:
+    """Return what is seen now: numbers that change with the pictures, and the goals of the newest question."""
+    if robot is None:
+        return {"ready": False}
+    trace = robot.live.trace()
+    return {"ready": True, "place": robot.place, "camera": robot.pictures, "map": robot.live.version,
+            "question": trace.question, "running": robot.live.running, "goals": shown_decisions(trace.decisions),
+            "refused": trace.refused}
+
+
+def shown_entry(entry: Entry) -> Plain:
+    """Return a question with all that became of it."""
+    p = entry.progress
+    progress = {"phase": p.phase, "steps": p.steps, "metres": round(p.metres, 1), "reason": p.reason} if p else None
+    answer = shown_answer(entry.answer) if entry.answer else {}
+    return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
+            "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "progress": progress,
+            "trouble": entry.trouble, "replay": entry.replay, **answer, "proofs": list(map(_proof, entry.proofs))}
+
+
+def shown_answer(answer: Answer) -> Plain:
+    """Return an answer, an abstention or a named error with what it cost."""
+    r = answer.receipt
+    error = "" if answer.error is ErrorCode.NONE else answer.error.name
+    return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained, "error": error,
+            "message": answer.message,
+            "cost": {"steps": r.steps, "metres": round(r.metres, 1), "seconds": round(r.seconds, 1), "calls": r.calls,
+                     "tokens": r.tokens_in + r.tokens_out, "money": r.money, "privileged": list(r.privileged)}}
+
+
+def shown_decisions(decisions: Sequence[TraceDecision]) -> list[Plain]:
+    """Return the newest decisions, numbered as the map numbers them."""
+    first = max(0, len(decisions) - GOALS)
+    return [{"n": n, "reason": d.reason} for n, d in enumerate(decisions[first:], first + 1)]
+
+
+def shown_outlines(outlines: Iterable[Outline]) -> list[Plain]:
+    """Return outlines in per cent of the picture."""
+    return [outline._asdict() for outline in outlines]
+
+
+def _proof(proof: Proof) -> Plain:
+    e = proof.evidence
+    return {"picture": bool(proof.jpeg), "note": e.note, "where": proof.where, "trouble": proof.trouble,
+            "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw)),
+            "seconds": round(e.stamp_ns / 1e9, 1), "outlines": shown_outlines(proof.outlines)}

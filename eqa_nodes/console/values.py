@@ -1,0 +1,79 @@
+"""What the console shows, and the protocol of what it shows it of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.bench.report import Outline
+from eqa_nodes.console.live import Live
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question
+
+WAITING, ASKING, ENDED = "waiting", "asking", "ended"
+
+
+class Refused(EqaError):
+    """The page asked for something that cannot be done; status: of the HTTP reply."""
+
+    def __init__(self, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Robot(Protocol):
+    """What is asked and watched. All methods may be called from any thread; `ask` for one question at a time."""
+
+    place: str  # what the page calls the place that the robot is in
+    live: Live  # what happened since the newest question, whoever asked it
+    pictures: int  # of the camera, so far
+
+    def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
+        """Ask and wait for the answer; setting `cancel` calls the question off. Raises EqaError."""
+
+    def view(self, evidence: Evidence) -> Keyframe:
+        """Return the view that is the evidence. Raises EqaError."""
+
+    def camera(self) -> bytes:
+        """Return the newest picture of the camera as JPEG. Raises EqaError, also while there is none."""
+
+    def grid(self) -> GridMap | None:
+        """Return the newest map, None while there is none."""
+
+    def close(self) -> None:
+        """Let go of it; a running question is called off."""
+
+
+class Proof(NamedTuple):
+    """A picture that proves an answer. jpeg: empty = it is not there any more, and `trouble` says why."""
+
+    evidence: Evidence
+    jpeg: bytes
+    where: str = ""
+    outlines: tuple[Outline, ...] = ()
+    trouble: str = ""
+
+
+@dataclass
+class Entry:
+    """A question of the page. asked: wall clock, seconds since 1970; trouble: what went wrong beside the answer.
+
+    place: where it was asked; replay: run and number by which the page finds the episode, "" = it was not kept.
+    """
+
+    id: int
+    question: Question
+    asked: float = field(default_factory=time.time)
+    state: str = WAITING
+    progress: Progress | None = None
+    answer: Answer | None = None
+    proofs: tuple[Proof, ...] = ()
+    trouble: str = ""
+    place: str = ""
+    replay: str = ""
+    stopping: bool = False  # it was called off, and its end is awaited
+    cancel: threading.Event = field(default_factory=threading.Event)
