@@ -18,8 +18,8 @@ CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
 _LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold
 _MESA = Path("/usr/share/glvnd/egl_vendor.d/50_mesa.json")
-# Another Python must see neither our packages nor our libraries (the ROS wheels put theirs in front).
-_OURS = ("PYTHON", "LD_", "_ROS", "ROS_", "AMENT_", "COLCON_", "RMW_", "VIRTUAL_ENV", "__PYVENV")
+# Another Python must see neither our packages nor our libraries (the ROS wheels put theirs in front), nor keys.
+_OURS = ("PYTHON", "LD_", "_ROS", "ROS_", "AMENT_", "COLCON_", "RMW_", "VIRTUAL_ENV", "__PYVENV", "EQA_VLM", "OPENAI_")
 
 
 class Device(NamedTuple):

@@ -12,6 +12,7 @@ from eqa_nodes.core.text import plain, printable
 
 T = TypeVar("T")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
+_MAX_DIGITS = 18  # of a whole number in a reply
 
 
 class Message(NamedTuple):
@@ -118,9 +119,9 @@ def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_toke
 def json_object(text: str) -> dict[str, object]:
     """Return the first JSON object in a reply (prose and code fences around it are tolerated), its texts printable.
 
-    Raises ValueError where there is none, or one nested too deep.
+    Raises ValueError where there is none, or one nested too deep, or with a number that nothing can be computed with.
     """
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=_whole)
     at = text.find("{")
     while at >= 0:
         try:
@@ -132,6 +133,12 @@ def json_object(text: str) -> dict[str, object]:
         else:
             return {printable(key): plain(item) for key, item in value.items()}
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
 
 
 def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,

@@ -6,19 +6,19 @@ import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.findings import Finding
+from sim_bridge.habitat_devices import PYTHON, check_python, python_with_habitat
+from sim_bridge.scans import SCENES_VARIABLE
 
 FREE_GB = 2.0
 SHM_MB = 256  # the graph's shared memory: one segment a process
 _RAW_RATE = 640 * 480 * (3 + 2) * 15.0  # bytes a second of a camera of that size, colour and 16-bit depth, at 15 Hz
 _HOURS = 0.25
-_IMPORT_S = 60.0
 _DOMAINS = range(233)  # RTPS: higher ones have no ports
 _EPHEMERAL = 101  # from the next one on, ports lie where Linux gives them out to anybody
 _RANGES = ("", "SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
@@ -125,30 +125,24 @@ def _house() -> Finding:
 
 
 def _scans() -> Finding:
-    said = os.environ.get("EQA_SCENES", "")
+    said = os.environ.get(SCENES_VARIABLE, "")
     if not said:
-        return Finding("scans", "ok", "no folder of scanned scenes (EQA_SCENES)")
+        return Finding("scans", "ok", f"no folder of scanned scenes ({SCENES_VARIABLE})")
     sets = sorted(path.name for path in Path(said).iterdir() if path.is_dir()) if Path(said).is_dir() else []
     if not sets:
-        return Finding("scans", "error", f"EQA_SCENES is {said}: " + (
+        return Finding("scans", "error", f"{SCENES_VARIABLE} is {said}: " + (
             "it is empty" if Path(said).is_dir() else "no such folder"), "name the folder that holds hm3d, mp3d ...")
     return Finding("scans", "ok", f"{said}: {', '.join(sets)}")
 
 
 def _habitat() -> Finding:
-    python = os.environ.get("EQA_HABITAT_PYTHON", "")
-    if not python:
-        return Finding("habitat", "ok", "not asked for (EQA_HABITAT_PYTHON)")
-    say = "name the Python of the environment that habitat-sim is installed in: conda install habitat-sim withbullet " \
-          "headless -c conda-forge -c aihabitat"
+    if not os.environ.get(PYTHON):
+        return Finding("habitat", "ok", f"not asked for ({PYTHON})")
     try:
-        done = subprocess.run([python, "-c", "import habitat_sim; print(habitat_sim.__version__)"], capture_output=True,
-                              text=True, timeout=_IMPORT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return Finding("habitat", "error", f"{python} did not import habitat_sim within {_IMPORT_S:g} s", say)
-    if done.returncode:
-        return Finding("habitat", "error", f"{python}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", say)
-    return Finding("habitat", "ok", f"habitat_sim {(done.stdout.strip().splitlines() or ['?'])[-1]} of {python}")
+        check_python()
+    except EqaError as error:
+        return Finding("habitat", "error", str(error), "docs/habitat.md")
+    return Finding("habitat", "ok", f"habitat_sim of {python_with_habitat()}")
 
 
 def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:

@@ -40,11 +40,9 @@ ALLOWED = Counter({
     ("eqa_nodes/commands/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
     ("eqa_nodes/commands/serve_child.py", "run_module"): 1,  # a constant
     ("eqa_nodes/bench/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
-    ("eqa_nodes/doctor/machine.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
-    ("eqa_nodes/bench/scene_files.py", "subprocess.run"): 1,  # the same
+    ("sim_bridge/habitat_devices.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
     ("sim_bridge/habitat_session.py", "subprocess.Popen"): 1,  # the same, a script of this package
     ("sim_bridge/habitat_worker.py", "exec_module"): 1,  # a file of this package, where the package is not installed
-    ("sim_bridge/habitat_echo.py", "exec_module"): 1,  # the same
     ("eqa_nodes/bench/readers/hm_eqa.py", "literal_eval"): 1,  # values only, of a text of bounded length
 })
 
