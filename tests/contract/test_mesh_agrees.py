@@ -21,6 +21,7 @@ from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.upright import Y_UP, write_stage_config
 from sim_bridge.scans import Scan
 from sim_bridge.simulator import Camera
+from tests.data import shared_data
 from tests.unit.mesh_fixture import Glb
 
 PYTHON = os.environ.get("EQA_HABITAT_PYTHON", "")
@@ -143,10 +144,7 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
 
 
 def test_the_sample_room_stands_in_the_same_place(tmp_path: Path) -> None:
-    sample = Path(os.environ.get("EQA_SCENES", "")) / "habitat-simple_room.glb"
-    if not sample.is_file():
-        pytest.skip("habitat-simple_room.glb does not lie in EQA_SCENES")
     path = tmp_path / "room.glb"
-    path.write_bytes(sample.read_bytes())
+    path.write_bytes(shared_data("scenes/habitat-simple_room.glb").read_bytes())
     both = drawn(load_mesh(Scan("some/room", glb=path)), path, [View(-3.0, 0.3, 1.5, 0.0), View(2.5, 3.0, 2.0, -1.6)])
     check_depth(both)
