@@ -21,7 +21,7 @@ from sim_bridge.habitat_request import body_of, camera_of, files_of, missing_lab
 from sim_bridge.habitat_session import Answering, Process, Reply, Session
 from sim_bridge.habitat_wire import Views
 from sim_bridge.scans import Scan
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, arc, height_of
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -92,10 +92,7 @@ class HabitatSimulator:
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
         """
         step = self._now()
-        if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
-            raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
-                                 "finite velocities, and a time that does not go back")
-        metres, turn = forward_m_s * seconds, turn_rad_s * seconds
+        metres, turn = arc(forward_m_s, turn_rad_s, seconds)
         pieces = max(1, math.ceil(abs(metres) / _PIECE_M), math.ceil(abs(turn) / _PIECE_RAD))
         moves = [self._ahead(metres / pieces, self._yaw + turn * (i + 0.5) / pieces) for i in range(pieces)]
         driven, collided = self._walk(moves) if metres else (0.0, False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types import Action, Frame, Label
 
@@ -120,6 +121,14 @@ class Driven(NamedTuple):
     map_from_base: Transform
     collided: bool
     metres: float
+
+
+def arc(forward_m_s: float, turn_rad_s: float, seconds: float) -> tuple[float, float]:
+    """Return metres and radians of a drive. Raises SimulatorError for what is not finite or would turn time back."""
+    if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
+        raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
+                             "finite velocities, and a time that does not go back")
+    return forward_m_s * seconds, turn_rad_s * seconds
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.planning import centre_of, index_of, walks
 from eqa_nodes.core.shortest import Field
 from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, arc, height_of
 from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -80,10 +80,7 @@ class GridWorld:
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
         """
         robot = self._require_robot()
-        if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
-            raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
-                                 "finite velocities, and a time that does not go back")
-        metres, turn = forward_m_s * seconds, turn_rad_s * seconds
+        metres, turn = arc(forward_m_s, turn_rad_s, seconds)
         pieces = max(1, math.ceil(abs(metres) / _PIECE_M), math.ceil(abs(turn) / _PIECE_RAD))
         collided = False
         for _ in range(pieces):

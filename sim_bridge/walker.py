@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types import Action, Frame
 from sim_bridge.house.render import Image, intrinsics_of
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step, arc
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
 
@@ -87,10 +87,7 @@ class Walker:
         """
         if self._step is None:
             raise SimulatorError("the simulator has no episode: call reset first")
-        if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
-            raise SimulatorError(f"cannot drive {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: "
-                                 "finite velocities and a time of 0 or more are needed")
-        metres, collided = self._along_arc(forward_m_s * seconds, turn_rad_s * seconds)
+        metres, collided = self._along_arc(*arc(forward_m_s, turn_rad_s, seconds))
         self._stamp_ns += round(seconds * 1e9)
         self._step = replace(self._step, metres=self._step.metres + metres)
         self._driven = True
