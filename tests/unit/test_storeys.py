@@ -247,7 +247,7 @@ def test_up_the_stairs_and_down_again_the_two_maps_stay_apart(tmp_path: Path) ->
 
 def test_what_is_upstairs_ends_with_an_honest_answer(tmp_path: Path) -> None:
     sample = Sample("q", "Where is the plant?", "upstairs", scene="toy:upstairs", start=Pose2(1.25, 1.75, 0.0),
-                    target=(2.75, 1.75), metadata={"target_height_m": RISE_M})
+                    target=(2.75, 1.75, RISE_M))
     own = {"memory": {"labels": True, "folder": str(tmp_path)}, "explorer": {"policy": "frontier"},
            "bridge": {"robot.camera.width": 160, "robot.camera.height": 120}}
     with closing(InProcessRunner(own)) as runner, closing(Truth()) as truth:
