@@ -121,5 +121,18 @@ def test_only_abandoned_shared_memory_is_removed(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == sorted(alive + others)
 
 
+def test_shared_memory_of_others_is_left_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_memory_of(tmp_path, "fastdds_0123456789abcdef")
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert clean_shared_memory(tmp_path, older_than_s=0) == []
+
+
+def test_whoever_takes_a_domain_removes_what_the_dead_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(environment, "clean_shared_memory", lambda: asked.append("cleaned"))
+    with free_domain():
+        assert asked == ["cleaned"]
+
+
 def test_no_shared_memory_folder_is_nothing_to_clean(tmp_path: Path) -> None:
     assert clean_shared_memory(tmp_path / "absent") == []
