@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eqa_nodes.core.types import Action
-from sim_bridge.house.render import for_bands, intrinsics_of, optical_rays
+from sim_bridge.house.render import for_bands, optical_rays
 from sim_bridge.house.simulator import HouseSimulator, world
 from sim_bridge.simulator import Episode
 
@@ -23,7 +23,7 @@ def rows() -> list[dict[str, object]]:
     frame = sim.reset(Episode(f"house:{SEED}")).frame
     rays = world(SEED).rays
     optical = frame.map_from_camera().astype(np.float32)
-    directions = optical_rays(intrinsics_of(Episode("").robot.camera)) @ optical[:3, :3].T
+    directions = optical_rays(Episode("").robot.camera.intrinsics) @ optical[:3, :3].T
     origins = np.tile(optical[:3, 3], (len(directions), 1))
     cast = _median_ms(lambda: for_bands(lambda part: rays.hits(origins[part], directions[part]), len(origins), 25600))
     act = _median_ms(lambda: sim.act(Action.TURN_LEFT))

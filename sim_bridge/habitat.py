@@ -14,7 +14,7 @@ import numpy as np
 from eqa_nodes.bench.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose, wrap
-from eqa_nodes.core.types import Action, Frame, Intrinsics, Label
+from eqa_nodes.core.types import Action, Frame, Label
 from sim_bridge.habitat_devices import CPU, Device, device_for
 from sim_bridge.habitat_ground import STOREY_M, Ground, Position
 from sim_bridge.habitat_request import body_of, camera_of, files_of, missing_labels, scan_of
@@ -226,7 +226,7 @@ class HabitatSimulator:
         self._session.ask("look", position=position, rotation=rotation)
         seen = self._session.views(camera.width, camera.height)
         rgb, depth_m, labels = kept(seen, camera, self._labels is not None)
-        return Frame(self._stamp_ns, rgb, depth_m, _intrinsics(camera), base, mount, labels)
+        return Frame(self._stamp_ns, rgb, depth_m, camera.intrinsics, base, mount, labels)
 
 
 def kept(seen: Views, camera: Camera, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -246,9 +246,3 @@ def _labels(found: list[list[Any]] | None) -> dict[int, Label] | None:
 def _free(position: Position, yaw: float) -> str:
     x, y, _ = position_from_habitat(position)
     return f"the nearest free pose is ({x:.2f}, {y:.2f}, {yaw:.2f})"
-
-
-def _intrinsics(camera: Camera) -> Intrinsics:
-    """Return the pinhole intrinsics: square pixels, principal point in the middle."""
-    f = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    return Intrinsics(camera.width, camera.height, f, f, camera.width / 2, camera.height / 2)

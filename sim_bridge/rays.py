@@ -6,7 +6,6 @@ rays, so that the image is the same for any number of threads.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,6 @@ from embreex.mesh_construction import TriangleMesh
 from embreex.rtcore_scene import EmbreeScene
 
 from eqa_nodes.core.types import Intrinsics
-from sim_bridge.simulator import Camera
 
 BAND_ROWS = 40
 
@@ -35,12 +33,6 @@ class Image(NamedTuple):
 def _workers(process: int) -> ThreadPoolExecutor:
     """Return the threads of this process that cast and shade (Embree and numba release the GIL)."""
     return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="rays")
-
-
-def intrinsics_of(camera: Camera) -> Intrinsics:
-    """Return the pinhole of a camera with square pixels and a central principal point."""
-    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    return Intrinsics(camera.width, camera.height, focal, focal, camera.width / 2, camera.height / 2)
 
 
 @lru_cache(maxsize=8)

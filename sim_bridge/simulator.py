@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.core.types import Action, Frame, Intrinsics, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
@@ -37,6 +37,12 @@ class Camera:
     tilt_down_deg: float = 10.0
     max_range_m: float = 10.0
     color: bool = True
+
+    @property
+    def intrinsics(self) -> Intrinsics:
+        """The pinhole: square pixels, principal point in the middle."""
+        focal = self.width / 2 / math.tan(math.radians(self.hfov_deg) / 2)
+        return Intrinsics(self.width, self.height, focal, focal, self.width / 2, self.height / 2)
 
 
 @dataclass(frozen=True)

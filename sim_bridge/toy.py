@@ -15,8 +15,8 @@ from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.planning import centre_of, index_of, walks
 from eqa_nodes.core.shortest import Field
-from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, arc, height_of
+from eqa_nodes.core.types import Action, Frame, GridMap, Label
+from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Robot, Step, arc, height_of
 from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -204,7 +204,7 @@ class GridWorld:
     def _observe(self, collided: bool) -> Step:
         robot = self._require_robot()
         camera = robot.camera
-        k = intrinsics(camera)
+        k = camera.intrinsics
         base_from_camera = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
         map_from_base = self._base()
         pose = map_from_base.matrix() @ base_from_camera.matrix()
@@ -214,12 +214,6 @@ class GridWorld:
                                 self._plans[shown].ids, self._plans[shown].tops, CELL_M, WALL_M, camera.max_range_m)
         frame = Frame(self._clock_ns, _colour(depth, labels), depth, k, map_from_base, base_from_camera, labels)
         return Step(frame, collided, self._steps, self._metres)
-
-
-def intrinsics(camera: Camera) -> Intrinsics:
-    """Return the pinhole intrinsics of a camera: square pixels, principal point in the middle."""
-    f = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    return Intrinsics(camera.width, camera.height, f, f, camera.width / 2, camera.height / 2)
 
 
 def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:

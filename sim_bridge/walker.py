@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types import Action, Frame
-from sim_bridge.house.render import Image, intrinsics_of
+from sim_bridge.rays import Image
 from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step, arc
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
@@ -44,7 +45,7 @@ def advance(hop: Hop, at: At, yaw: float, metres: float) -> Moved:
     return Moved(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > SUBSTEP_M / 2)
 
 
-class Walker:
+class Walker(ABC):
     """One robot in one world at a time. Implements sim_bridge.simulator.Driving but for what only a world knows.
 
     A world adds labels, geodesic and shortest_path, and the four methods at the end.
@@ -85,11 +86,10 @@ class Walker:
 
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
         """
-        if self._step is None:
-            raise SimulatorError("the simulator has no episode: call reset first")
+        step = self._begun()
         metres, collided = self._along_arc(*arc(forward_m_s, turn_rad_s, seconds))
         self._stamp_ns += round(seconds * 1e9)
-        self._step = replace(self._step, metres=self._step.metres + metres)
+        self._step = replace(step, metres=step.metres + metres)
         self._driven = True
         return Driven(self._stamp_ns, self._pose.transform(self._height_m), collided, self._step.metres)
 
@@ -132,10 +132,14 @@ class Walker:
 
     def _now(self) -> Step:
         """Return the last step; after a drive with a new picture. Raises SimulatorError before a reset."""
+        step = self._begun()
+        if self._driven:
+            self._step, self._driven = replace(step, frame=self._frame()), False
+        return self._begun()
+
+    def _begun(self) -> Step:
         if self._step is None:
             raise SimulatorError("the simulator has no episode: call reset first")
-        if self._driven:
-            self._step, self._driven = replace(self._step, frame=self._frame()), False
         return self._step
 
     def _shown(self, collided: bool, steps: int, metres: float) -> Step:
@@ -151,23 +155,23 @@ class Walker:
         image = self._image(camera, base.matrix() @ mount.matrix())
         for array in image:
             array.setflags(write=False)
-        return Frame(self._stamp_ns, image.rgb, image.depth_m, intrinsics_of(camera), base, mount, image.labels)
+        return Frame(self._stamp_ns, image.rgb, image.depth_m, camera.intrinsics, base, mount, image.labels)
 
+    @abstractmethod
     def _enter(self, episode: Episode) -> tuple[Pose2, float]:
         """Open the world of an episode; return the start and the height of its floor.
 
         Raises UnknownScene or BadPose, and has then changed nothing.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def _stand(self, pose: Pose2) -> float:
         """Return the height of the floor at a pose of this world. Raises BadPose where the robot cannot stand."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _hop(self, at: At, dx: float, dy: float) -> At:
         """Return where a hop of a centimetre or less ends (see Hop); Robot.slide says whether it slides."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
-        raise NotImplementedError

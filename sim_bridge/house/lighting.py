@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.house.meshes import QuadMesh, linear_rgb, placed_at
-from sim_bridge.house.render import LightMap, RayScene, for_bands
+from sim_bridge.house.render import LightMap
 from sim_bridge.house.scene import House, Opening, Room
 from sim_bridge.house.shell import MIRROR, OPAQUE
+from sim_bridge.rays import RayScene, for_bands
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
 SHARE_M = 0.06  # samples of one part that are closer than this and face the same way share their light

@@ -14,7 +14,7 @@ from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
 from sim_bridge.house.textures import SIZE, atlas
-from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, intrinsics_of, optical_rays
+from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
 from sim_bridge.simulator import Camera
 
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
@@ -41,7 +41,7 @@ class Renderer:
 
     def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; edges of things are smoothed in rgb."""
-        k = intrinsics_of(camera)
+        k = camera.intrinsics
         optical, count = optical_rays(k), k.height * k.width
         out, quad = blank(count), np.empty(count, np.int32)
         rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[:3, 3].astype(np.float32)
@@ -104,7 +104,7 @@ class Renderer:
 
 def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> Image:
     """Return what Renderer.image does, with the colour image left grey: needs neither light nor shading."""
-    k = intrinsics_of(camera)
+    k = camera.intrinsics
     directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
     hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
     seen, depth = hit["primID"] >= 0, hit["tfar"]
@@ -116,7 +116,7 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np
 
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
-    directions = optical_rays(intrinsics_of(camera)) @ map_from_camera[:3, :3].astype(np.float32).T
+    directions = optical_rays(camera.intrinsics) @ map_from_camera[:3, :3].astype(np.float32).T
     hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
     near = (hit["primID"] >= 0) & (hit["tfar"] <= camera.max_range_m)
     ids, pixels = np.unique(mesh.instance[hit["primID"][near] >> 1], return_counts=True)

@@ -14,8 +14,9 @@ from eqa_nodes.core.types import Label
 from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
-from sim_bridge.house.render import Image, RayScene, Renderer, instances_seen, surfaces
+from sim_bridge.house.render import Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, Thing
+from sim_bridge.rays import Image, RayScene
 from sim_bridge.simulator import VERBS, Camera, Episode, Handled, Robot, height_of
 from sim_bridge.walker import At, Walker
 

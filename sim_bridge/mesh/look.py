@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_bridge.mesh.load import TriangleScene
 from sim_bridge.mesh.paint import backs, paint, rays, survey
-from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, intrinsics_of
+from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands
 from sim_bridge.simulator import Camera
 
 LAYERS = 32  # backs in a row that a ray passes through
@@ -33,7 +33,7 @@ class MeshRenderer:
 
         Depth is 0 where nothing is, or only beyond the camera's range; labels and colours reach as far as one can see.
         """
-        k, scene = intrinsics_of(camera), self._scene
+        k, scene = camera.intrinsics, self._scene
         out = blank(k.height * k.width)
         out.rgb[:] = _GREY
         rotation, eye = map_from_camera[:3, :3].astype(np.float32), map_from_camera[:3, 3].astype(np.float32)

@@ -12,11 +12,11 @@ import numpy as np
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Label
-from sim_bridge.house.render import Image
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, Floor
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import Paths
+from sim_bridge.rays import Image
 from sim_bridge.scans import Scan, find_scan
 from sim_bridge.simulator import Camera, Episode, Point, Robot
 from sim_bridge.walker import At, Walker

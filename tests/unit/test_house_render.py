@@ -14,7 +14,7 @@ from eqa_nodes.core.geometry import Pose2, camera_mount
 from sim_bridge.house import render
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of
-from sim_bridge.house.render import Image, RayScene, intrinsics_of
+from sim_bridge.house.render import Image, RayScene
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, Part, Thing
 from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.house.solids import SHAPES as SOLIDS
@@ -35,7 +35,7 @@ def look(world: HouseWorld, pose: Pose2, camera: Camera = CAMERA) -> Image:
 
 def test_depth_of_an_empty_room_is_what_geometry_says() -> None:
     depth = look(HouseWorld(empty_room(4.0, 3.0)), Pose2(1.0, 1.5, 0.0), LEVEL).depth_m
-    k = intrinsics_of(LEVEL)
+    k = LEVEL.intrinsics
     right, down = np.meshgrid((np.arange(160) + 0.5 - k.cx) / k.fx, (np.arange(120) + 0.5 - k.cy) / k.fy)
     walls = np.minimum(3.0, 1.5 / np.abs(right))  # ahead, and left and right
     flats = np.where(down > 0, 1.2 / np.maximum(down, 1e-9), 1.4 / np.maximum(-down, 1e-9))
@@ -74,7 +74,7 @@ def test_beyond_the_range_there_is_no_depth_but_a_label() -> None:
 
 def test_labels_lie_where_the_things_are() -> None:
     image = look(WORLD, Pose2(2.5, 2.6, math.pi), LEVEL)  # the sofa is straight ahead, its front at x 0.95
-    k = intrinsics_of(LEVEL)
+    k = LEVEL.intrinsics
     def pixel(x: float, y: float, z: float) -> tuple[int, int]:
         ahead = 2.5 - x
         return int(k.cy - k.fy * (z - 1.2) / ahead), int(k.cx + k.fx * (y - 2.6) / ahead)
@@ -182,7 +182,7 @@ def test_the_exported_mesh_has_the_same_depth(tmp_path: Path) -> None:
     triangles = np.concatenate([m.triangles for m in scene.dump()]) @ Y_UP_FROM_Z_UP  # back to z up
     pose = Pose2(1.6, 2.0, 0.3)
     optical = pose.transform().matrix() @ camera_mount(CAMERA.height_m, math.radians(CAMERA.tilt_down_deg)).matrix()
-    rays = render.optical_rays(intrinsics_of(CAMERA)) @ optical[:3, :3].T.astype(np.float32)
+    rays = render.optical_rays(CAMERA.intrinsics) @ optical[:3, :3].T.astype(np.float32)
     hit = RayScene(triangles).hits(np.tile(optical[:3, 3].astype(np.float32), (len(rays), 1)), rays)
     ours = look(WORLD, pose).depth_m.ravel()
     both = (ours > 0) & (hit["primID"] >= 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types import Action
-from sim_bridge.house.render import Image
+from sim_bridge.rays import Image
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.walker import At, Walker, advance
 
