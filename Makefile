@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test bench lint clean
+.PHONY: help setup setup-models demo test bench chaos lint clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
@@ -23,6 +23,9 @@ test: setup-models  ## run the tests; ARGS="tests/unit -k mapping" chooses
 
 bench: setup  ## measure speed and memory
 	@$(ENTER) python -m benchmarks $(ARGS)
+
+chaos: setup  ## break the graph in every way and check what must hold; ARGS="--episodes 10" shortens it
+	@$(ENTER) python -m benchmarks.chaos $(ARGS)
 
 lint: setup  ## check style and types
 	@$(ENTER) ruff check . && mypy

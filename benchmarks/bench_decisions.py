@@ -17,7 +17,8 @@ from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.frontier_policy import weighed
 from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers
-from eqa_nodes.core.types import Candidate, GridMap, Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.display import VALUE, regions_of, value_layer
 
 SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18

@@ -24,7 +24,10 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Candidate, GridMap, Keyframe, Recalled, Receipt
+from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.vlm.scripted import ScriptedBackend
 
 EPISODES, WARM = 1000, 100

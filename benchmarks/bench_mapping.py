@@ -11,7 +11,8 @@ import numpy as np
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.mapping import Mapper
-from eqa_nodes.core.types import Action, Frame
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame
 from sim_bridge.simulator import Episode
 from sim_bridge.toy import CELL_M, GridWorld
 

@@ -21,7 +21,8 @@ from eqa_nodes.core.language import content_words
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.embedding import make_embedder, packed
 from eqa_nodes.core.perception import caption_of
-from eqa_nodes.core.types import Frame, Intrinsics, Keyframe, Label, RecallQuery, Sighting
+from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe, Label, Sighting
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PICTURE = bytes(range(256)) * 4

@@ -95,7 +95,7 @@ def _render(path: Path) -> None:
 
     Depth has the axial noise of a Kinect, 1.2 mm + 1.9 mm (z / m - 0.4)^2 (Nguyen, Izadi and Lovell 2012).
     """
-    from eqa_nodes.core.types import Action
+    from eqa_nodes.core.types.floor import Action
     from sim_bridge.house.simulator import HouseSimulator
     from sim_bridge.simulator import Episode
 
@@ -116,7 +116,7 @@ def publish(path: Path) -> None:
     from rclpy.node import Node
     from sensor_msgs.msg import CameraInfo, Image
 
-    from eqa_nodes.core.types import Intrinsics
+    from eqa_nodes.core.types.views import Intrinsics
     from eqa_nodes.ros import convert
 
     views = np.load(path)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from sim_bridge.house.render import for_bands, optical_rays
 from sim_bridge.house.simulator import HouseSimulator, world
 from sim_bridge.simulator import Episode

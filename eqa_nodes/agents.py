@@ -11,7 +11,7 @@ from eqa_nodes.core import policies
 from eqa_nodes.core.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
-    from eqa_nodes.settings import Parameters
+    from eqa_nodes.configuration import Parameters
 
 _CAPTIONING_S = 1800.0  # for one answer that describes every picture first
 

@@ -19,14 +19,17 @@ from eqa_nodes.answerers import about
 from eqa_nodes.arrays import ArraysHistory, HistoryArrays, arrays_of
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.configuration import merged
 from eqa_nodes.core.errors import ConfigError, LimitReached
-from eqa_nodes.core.types import Action, Answer, Label
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.views import Label
 from eqa_nodes.from_history import HistoryRunner, Source
 from eqa_nodes.functions import ActiveFunction, EmFunction, Environment, load_function
 from eqa_nodes.history_views import Selection
 from eqa_nodes.in_process import InProcessRunner
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import AnswererSettings, merged
+from eqa_nodes.settings import AnswererSettings
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Point, Simulator, Step

@@ -14,7 +14,7 @@ from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, Recorded
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.keyframes import even_in_time
-from eqa_nodes.core.types import Frame, Intrinsics, Label
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 
 _CAMERA_HEIGHT_M = 1.0  # over the floor, where nobody says (OpenEQA, supplement B.1)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from eqa_nodes import __version__
 from eqa_nodes.agents import AGENTS, fill_in
 from eqa_nodes.cli_bench import bench, report
-from eqa_nodes.cli_console import console
+from eqa_nodes.cli_console import attached_options, console
 from eqa_nodes.cli_doctor import doctor
 from eqa_nodes.cli_generate import generate
 from eqa_nodes.cli_models import serve
@@ -101,6 +101,8 @@ def _ask(p: argparse.ArgumentParser) -> None:
     p.add_argument("--keep-memory", action="store_true",
                    help="with --attach: what that graph remembers stays when the episode begins")
     p.add_argument("--no-explore", dest="explore", action="store_false", help="answer from memory only")
+    p.add_argument("--show", action="store_true", help="drive to the best evidence after the answer")
+    attached_options(p)
     p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
     p.add_argument("--evidence", type=Path, metavar="DIR", help="write the images that prove the answer there")
     about = p.add_argument_group("about what was recorded (EM-EQA): nothing is driven")
@@ -114,11 +116,14 @@ def _ask(p: argparse.ArgumentParser) -> None:
 
 
 def _graph(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--format", choices=("table", "dot", "json", "sros2"), default="table",
-                   help="sros2: least-privilege policies for ros2 security (docs/security.md)")
+    p.add_argument("--format", choices=("table", "dot", "json", "sros2", "parameters"), default="table",
+                   help="parameters: all of them, as docs/parameters.md; sros2: least-privilege policies for ros2 "
+                        "security (docs/security.md)")
     p.add_argument("--namespace", default="/", metavar="NS", help="of the nodes, for sros2 (default: /)")
     p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=NAME",
                    help="for sros2: names that are others on the robot, as in color:=/front/image_raw")
+    p.add_argument("--world", choices=("sim", "robot", "replay"), default="",
+                   help="for sros2: the nodes that run there, with what they need there (default: all)")
     p.add_argument("--check", type=Path, metavar="FILE", help="check a ROS parameter file against the graph")
     p.set_defaults(run="eqa_nodes.commands.graph:graph")
 

@@ -7,6 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 
+def attached_options(p: argparse.ArgumentParser) -> None:
+    """Declare where a graph that runs is found (--remap apart), and where it may drive for a question."""
+    p.add_argument("--namespace", default="", metavar="NS", help="with --attach: of that graph's nodes")
+    p.add_argument("--area", default="", metavar="CORNERS",
+                   help="no goal outside is driven to: x,y of each corner in metres of the map frame, as in "
+                        "\"0,0 4,0 4,3\"")
+
+
 def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentParser], None]) -> None:
     """Declare the options of `eqa console`."""
     p.description = ("Shows a page on which to ask the robot, to watch what it does and why, to read answers with "
@@ -16,6 +24,9 @@ def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.Argume
                    help="show the graph that runs in this ROS_DOMAIN_ID (a robot's, say)")
     p.add_argument("--keep-memory", action="store_true",
                    help="with --attach and --scene: what that graph remembers stays when the episode begins")
+    attached_options(p)
+    p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=NAME",
+                   help="with --attach: topics and services that are others there, as in color:=/front/image_raw")
     p.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR",
                    help="run directory, or a folder of some, for the replay of past episodes (default: runs)")
     p.add_argument("--out", type=Path, help="run directory of what is asked here (default: runs/<time>)")

@@ -144,7 +144,8 @@ def bag(p: argparse.ArgumentParser) -> None:
 def bag_options(p: argparse._ActionsContainer) -> None:
     """Declare how a bag of any robot is to be read."""
     p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="ROLE:=TOPIC",
-                   help="of a bag or a robot: color, depth, camera_info, tf, tf_static, odom (default: found)")
+                   help="of a bag or a robot: color, depth, camera_info, tf, tf_static, odom (default: found); of a "
+                        "graph that runs: any topic or service of it")
     p.add_argument("--map-frame", default="", metavar="FRAME", help="of a bag (default: map, odom or world)")
     p.add_argument("--base-frame", default="", metavar="FRAME",
                    help="of a bag (default: base_link, base_footprint or base)")

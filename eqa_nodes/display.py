@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from eqa_nodes.core.types import Candidate, GridMap
+from eqa_nodes.core.types.floor import Candidate, GridMap
 
 VALUE = "value"  # the label of marks that say how much the floor there is worth; other labels are names of regions
 DISC_M = 1.0  # radius of the floor that a value is painted on, as EXPRESS-Bench paints it

@@ -21,7 +21,8 @@ from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Keyframe, Question, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.history_views import RecalledViews, Selection, Views, check_selection, open_views
 from eqa_nodes.settings import AnswererSettings
 

@@ -17,7 +17,9 @@ from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Action, Answer, Frame, Limits
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.from_history import Source
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Robot, Step

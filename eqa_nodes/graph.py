@@ -55,6 +55,9 @@ TOPICS: dict[str, Topic] = {
     "odom": Topic("odom", "nav_msgs/msg/Odometry", "state"),
     "scan": Topic("scan", "sensor_msgs/msg/LaserScan", "frame"),
     "cmd_vel": Topic("cmd_vel", "geometry_msgs/msg/TwistStamped", "event"),  # or UNSTAMPED; Nav2's
+    "stop": Topic("stop", "std_msgs/msg/Bool", "latched"),  # the operator's
+    "battery": Topic("battery_state", "sensor_msgs/msg/BatteryState", "event"),
+    "localisation": Topic("amcl_pose", "geometry_msgs/msg/PoseWithCovarianceStamped", "latched"),
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
     "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
     "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
@@ -77,6 +80,18 @@ TOPICS: dict[str, Topic] = {
     "diagnostics": Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", "event"),
 }
 
+SECOND = "second_"
+_FRAMES = ("color", "depth", "camera_info")
+_ALTERNATIVES: dict[str, Topic] = {
+    "color_compressed": Topic("camera/color/image_raw/compressed", "sensor_msgs/msg/CompressedImage", "frame"),
+    "depth_compressed": Topic("camera/depth/image_raw/compressedDepth", "sensor_msgs/msg/CompressedImage", "frame"),
+    "depth_camera_info": Topic("camera/depth/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
+}
+# What nodes that take in frames hear instead of these, or as well, where the settings of cameras say so.
+CAMERA_TOPICS: dict[str, Topic] = _ALTERNATIVES | {
+    SECOND + key: topic._replace(name=topic.name.replace("camera/", "camera2/", 1))
+    for key, topic in ({key: TOPICS[key] for key in _FRAMES} | _ALTERNATIVES).items()}
+
 SERVICES: dict[str, Port] = {
     "act": Port("act", "eqa_interfaces/srv/Act"),
     "reset_simulator": Port("simulator/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
@@ -92,25 +107,43 @@ SERVICES: dict[str, Port] = {
     "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
+    "get_global_costmap": Port("global_costmap/get_costmap", "nav2_msgs/srv/GetCostmap"),
+    "clear_global_costmap": Port("global_costmap/clear_entirely_global_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
+    "clear_local_costmap": Port("local_costmap/clear_entirely_local_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
+    "bt_navigator_state": Port("bt_navigator/get_state", "lifecycle_msgs/srv/GetState"),
+    "planner_state": Port("planner_server/get_state", "lifecycle_msgs/srv/GetState"),
+    "controller_state": Port("controller_server/get_state", "lifecycle_msgs/srv/GetState"),
+    "behavior_state": Port("behavior_server/get_state", "lifecycle_msgs/srv/GetState"),
+    "amcl_state": Port("amcl/get_state", "lifecycle_msgs/srv/GetState"),
 }
 
 ACTIONS: dict[str, Port] = {
     "ask": Port("ask", "eqa_interfaces/action/Ask"),
+    "drive_to_pose": Port("drive_to_pose", "nav2_msgs/action/NavigateToPose"),
+    "look_around": Port("look_around", "nav2_msgs/action/Spin"),
     "navigate_to_pose": Port("navigate_to_pose", "nav2_msgs/action/NavigateToPose"),
     "spin": Port("spin", "nav2_msgs/action/Spin"),
 }
+
+# Nav2's managed nodes and the service that tells their state; what empties its costmaps; all that it serves for us.
+MANAGED = {"bt_navigator": "bt_navigator_state", "planner_server": "planner_state",
+           "controller_server": "controller_state", "behavior_server": "behavior_state", "amcl": "amcl_state"}
+CLEARING = ("clear_global_costmap", "clear_local_costmap")
+NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MANAGED.values())
 
 
 class NodeSpec(NamedTuple):
     """One node: where its class is, what it says and hears, what it serves and calls.
 
-    frames: parts of an observation that it takes in; threads: of its executor, more than one where a callback may wait
+    apart: what of that a second node NAME_ear hears for it, in a thread of its own (ros/ear.py); frames: parts of an
+    observation that it takes in; threads: of its executor, more than one where a callback may wait
     for another; worlds: where it runs.
     """
 
     target: str
     publishes: tuple[str, ...] = ()
     subscribes: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
@@ -122,11 +155,13 @@ NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "scan"),
-        subscribes=("taken", "episode", "cmd_vel"), serves=("act", "reset_simulator"), worlds=("sim",)),
+        subscribes=("taken", "episode", "cmd_vel"), apart=("taken",), serves=("act", "reset_simulator"),
+        worlds=("sim",)),
     "replay": NodeSpec(
         "eqa_nodes.nodes.replay:ReplayNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "replay_status"),
-        subscribes=("taken",), serves=("act", "reset_simulator"), calls=("reset_episode",), worlds=("replay",)),
+        subscribes=("taken",), apart=("taken",), serves=("act", "reset_simulator"), calls=("reset_episode",),
+        worlds=("replay",)),
     "mapper": NodeSpec(
         "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers", "stairs"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
@@ -142,8 +177,13 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("map", "explored", "frontiers", "stairs"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
-        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("navigate_to_pose", "spin"),
+        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("drive_to_pose", "look_around"),
         calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
+    "nav2_navigator": NodeSpec(
+        "eqa_nodes.nodes.nav2_navigator:Nav2NavigatorNode",
+        subscribes=("tf", "tf_static", "stop", "battery", "localisation"), apart=("tf", "tf_static"),
+        serves=("drive_to_pose", "look_around"),
+        calls=NAV2_SERVES, threads=6, worlds=("sim", "robot")),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
         serves=("rank_regions", "assess_views", "answer_question"), threads=2),
@@ -156,17 +196,21 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
-        subscribes=("odom", "tf", "tf_static", "taken"), serves=("ask", "reset_episode"),  # where no simulator counts
+        subscribes=("odom", "tf", "tf_static", "taken"), apart=("odom", "tf", "tf_static", "taken"),
+        serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",
-               "navigate_to_pose", "spin"),
+               "drive_to_pose", "look_around"),
         threads=4),
 }
+DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # who drives, by the name in parameters; one of them runs
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
 PERCEPTION = "perception"  # an observer too, where a detector is chosen
 # Where instances come from: topics of their image and their table, by the name in parameters `labels_from`.
 LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
+# What only a simulated or replayed world serves: on a robot nobody is asked for it.
+SIMULATED = frozenset(key for spec in NODES.values() if "reset_simulator" in spec.serves for key in spec.serves)
 TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
 
 
@@ -178,8 +222,9 @@ def absolute(name: str, namespace: str = "") -> str:
 def nodes_of(world: str, recording: bool = False, detecting: bool = False, navigator: str = "atomic") -> list[str]:
     """Return the names of the nodes that run in a world: sim | robot | replay.
 
-    recording: also where it is optional; detecting: with perception; navigator nav2: without ours, it is not of the
-    graph.
+    recording: also where it is optional; detecting: with perception; navigator: what drives a simulated robot, atomic |
+    nav2. Nav2 drives a real one, and nothing a replay.
     """
+    driver = DRIVERS[{"robot": "nav2", "replay": "atomic"}.get(world, navigator)]
     return [name for name, spec in NODES.items() if (world in spec.worlds or (recording and name == "recorder"))
-            and (detecting or name != PERCEPTION) and (navigator != "nav2" or name != "navigator")]
+            and (detecting or name != PERCEPTION) and (name not in DRIVERS.values() or name == driver)]

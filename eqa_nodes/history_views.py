@@ -27,7 +27,9 @@ from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.perception import caption_of, region_of, sightings
 from eqa_nodes.core.places import places_of
 from eqa_nodes.core.privacy import masked
-from eqa_nodes.core.types import Answer, Frame, Keyframe, Label, MemoryObject, Question, Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery
+from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception.history import DetectedHistory
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames

@@ -16,7 +16,7 @@ from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.names import file_name
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Limits
+from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.runner import Graph
 
 
@@ -24,18 +24,19 @@ class GraphRunner:
     """Runs episodes through one graph, in one process or a process a node; use `close` at the end.
 
     Gives the same poses, goals and answers as InProcessRunner under the same parameters. own: where its logs and its
-    parameter file go, by itself `folder`, where bags and memories go: several runners may share that.
+    parameter file go, by itself `folder`, where bags and memories go: several runners may share that. show: the robot
+    drives to the evidence after each answer.
     """
 
     def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
-                 isolate: bool = False, own: Path | None = None) -> None:
+                 isolate: bool = False, own: Path | None = None, show: bool = False) -> None:
         from eqa_nodes.ros.client import GraphClient
 
         self.folder, self._bags = folder, folder / "bags"
         folders = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
         merged = {node: {**parameters.get(node, {}), **folders.get(node, {})} for node in {*parameters, *folders}}
-        self._limits, self._force_guess, self._listener = limits, force_guess, listener
+        self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(Graph(own or folder, merged, isolate=isolate))
         self.client = self._exit.enter_context(GraphClient(self.graph.environment))
@@ -45,7 +46,8 @@ class GraphRunner:
         bag = free_name(self._bags / file_name(sample.id))  # the bag of a try that was cut off stays beside it
         self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
                           start_height_m=sample.start_height_m or 0.0)
-        answer = self.client.ask(sample.as_question(self._limits, self._force_guess), self._progress)
+        question = sample.as_question(self._limits, self._force_guess)._replace(show=self._show)
+        answer = self.client.ask(question, self._progress)
         pose = self.client.pose()
         self.client.end_episode()
         return EpisodeResult(sample.id, answer, pose, _trace(bag), bag)
@@ -73,4 +75,5 @@ def _trace(bag: Path) -> EpisodeTrace:
 
 def progress_of(feedback: Any) -> Progress:
     """Feedback of the action ask -> Progress."""
-    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason)
+    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason,
+                    place=feedback.place)

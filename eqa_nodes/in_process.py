@@ -11,6 +11,7 @@ from typing import Any
 from eqa_nodes.answerers import answerer_of
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.agent import Agent, Ports, Progress
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
@@ -23,29 +24,11 @@ from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storeys import Storeys, choose
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.tracking import Perceiver
-from eqa_nodes.core.types import (
-    Action,
-    Answer,
-    Decision,
-    Frame,
-    Frontier,
-    GridMap,
-    Join,
-    Keyframe,
-    Label,
-    Limits,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Recollection,
-    Situation,
-    Travelled,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Join, NavResult, Travelled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception import open_perceiver
-from eqa_nodes.settings import settings
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 
@@ -200,10 +183,11 @@ class InProcessRunner:
 
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
-                 pool: SimulatorPool | None = None) -> None:
+                 pool: SimulatorPool | None = None, show: bool = False) -> None:
+        """show: the robot drives to the evidence after each answer."""
         self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "perception", "explorer",
                                                                         "navigator", "answerer", "agent", "bridge")}
-        self._limits, self._force_guess, self._listener = limits, force_guess, listener
+        self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._answerer = answerer_of(self._settings["answerer"])
         self._perceiver = self._make_perceiver()
         self._pool = pool or SimulatorPool()
@@ -222,7 +206,7 @@ class InProcessRunner:
                 self._listener(progress)
 
             agent = Agent(self._ports(body), own["agent"].agent, listen)
-            answer = agent.ask(sample.as_question(self._limits, self._force_guess))
+            answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
             body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)

@@ -14,22 +14,9 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.core.types import (
-    Answer,
-    Candidate,
-    Evidence,
-    Frontier,
-    GridMap,
-    Intrinsics,
-    Join,
-    Keyframe,
-    Label,
-    Place,
-    RankedRegion,
-    Receipt,
-    Sighting,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Join
+from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Place, Sighting
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
             "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
@@ -166,6 +153,11 @@ def frontiers_of(message: Any) -> tuple[Frontier, ...]:
     return tuple(map(frontier_of, message.frontiers))
 
 
+def area_of(polygon: Any) -> Area:
+    """Return the corners of a geometry_msgs/Polygon."""
+    return tuple((float(p.x), float(p.y)) for p in polygon.points)
+
+
 def candidate_of(m: Any) -> Candidate:
     """Return the candidate of an eqa_interfaces/Candidate."""
     return Candidate(float(m.position.x), float(m.position.y), float(m.weight), str(m.label))
@@ -213,7 +205,7 @@ def receipt_of(m: Any) -> Receipt:
 def answer_of(m: Any) -> Answer:
     """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
     return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt_of(m.receipt),
-                  ErrorCode(m.error_code), m.error_message)
+                  ErrorCode(m.error_code), m.error_message, bool(getattr(m, "shown", False)))
 
 
 def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:

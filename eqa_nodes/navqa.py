@@ -14,7 +14,9 @@ from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, fro
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Keyframe, MemoryObject, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.from_history import HistoryRunner
 from eqa_nodes.history_views import Kept, RecalledViews, Views
 

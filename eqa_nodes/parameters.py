@@ -1,4 +1,6 @@
-"""Settings dataclasses as named parameters: names are the paths of the tree, defaults come from the code.
+"""Settings dataclasses as named parameters: names are the paths of the tree, all else of one comes from its field.
+
+Its default, its type, its range (core/ranges.py) and the comment beside it, which describes it (descriptions.py).
 
 rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check a
 file.
@@ -10,14 +12,43 @@ import dataclasses
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.ranges import Range, check_ranges, ranges_of
+from eqa_nodes.descriptions import descriptions
 
 ROS_OWN = ("use_sim_time", "start_type_description_service")
 Config = TypeVar("Config")
+
+
+class Parameter(NamedTuple):
+    """One setting: dotted name, default, type in words, range (None = any value), and what it is."""
+
+    name: str
+    default: Any
+    type: str
+    range: Range | None
+    description: str
+
+
+def parameters_of(config: type, prefix: str = "") -> Iterator[Parameter]:
+    """Yield the parameters of a config dataclass, depth first."""
+    base, hints = config(), typing.get_type_hints(config)
+    for field in dataclasses.fields(config):
+        default = getattr(base, field.name)
+        if dataclasses.is_dataclass(default):
+            yield from parameters_of(type(default), f"{prefix}{field.name}.")
+        else:
+            yield Parameter(f"{prefix}{field.name}", default, _words(hints[field.name]),
+                            ranges_of(config).get(field.name), descriptions(config).get(field.name, ""))
+
+
+def _words(hint: Any) -> str:
+    """Return a type in words: tuples are lists on the wire."""
+    return f"list of {typing.get_args(hint)[0].__name__}" if typing.get_origin(hint) is tuple else str(hint.__name__)
 
 
 def defaults_of(config: type) -> dict[str, Any]:
@@ -38,7 +69,7 @@ def leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> Config:
     """Return the config with `values` ({dotted name: value}) over its defaults.
 
-    Raises ConfigError for an unknown name (lists the known) and for a value of the wrong type.
+    Raises ConfigError for an unknown name (lists the known) and for a value of the wrong type or outside its range.
     """
     known = defaults_of(config)
     for name in values:
@@ -57,7 +88,9 @@ def _build(config: type[Any], values: Mapping[str, Any], prefix: str, owner: str
             made[field.name] = _build(type(default), values, f"{name}.", owner)
         elif name in values:
             made[field.name] = _coerced(values[name], default, hints[field.name], f"{owner}: parameter {name}")
-    return dataclasses.replace(base, **made)
+    built = dataclasses.replace(base, **made)
+    check_ranges(built, f"{owner}: {prefix}".strip(".: "))
+    return built
 
 
 def _coerced(value: Any, default: Any, hint: Any, what: str) -> Any:

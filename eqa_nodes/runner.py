@@ -9,24 +9,30 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from eqa_nodes.core.errors import ConfigError, NodeLost
+from eqa_nodes.configuration import detecting, merged, navigator_of, of_world
+from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.graph import NODES, nodes_of
 from eqa_nodes.parameters import write_file
-from eqa_nodes.ros.environment import ensure_ros, free_domain, ros_environment
-from eqa_nodes.settings import detecting, merged, navigator_of
+from eqa_nodes.ros.environment import (
+    clean_shared_memory,
+    ensure_ros,
+    free_domain,
+    held_in_shared_memory,
+    ros_environment,
+)
 
 READY = "eqa: ready"
-START_DEADLINE_S = 60.0
+START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once
 STOP_DEADLINE_S = 5.0
 RESTARTS = 3  # of one child; after that the graph is broken and says so
 
@@ -41,19 +47,21 @@ class Child:
         self._environment = dict(environment)
         self.restarts = 0
         self.ready = threading.Event()
+        self.shared: set[str] = set()  # lock files of all its processes in shared memory
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
         self.ready.clear()
         process = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True)
-        threading.Thread(target=self._copy, args=(process.stdout,), daemon=True).start()
+        threading.Thread(target=self._copy, args=(process.stdout, process.pid), daemon=True).start()
         return process
 
-    def _copy(self, stream: TextIO) -> None:
+    def _copy(self, stream: TextIO, pid: int) -> None:
         with self.log.open("a") as log:
             for line in stream:
                 if line.strip() == READY:
+                    self.shared |= held_in_shared_memory(pid)
                     self.ready.set()
                 else:
                     log.write(line)
@@ -87,15 +95,17 @@ class Child:
 class Graph:
     """A running graph in a ROS domain of its own; use with `with`.
 
-    parameters: {node: {name: value}}; isolate: a process a node; restart: start a dead process again.
+    parameters: {node: {name: value}}; isolate: a process a node; restart: start a dead process again; start_s: how long
+    all nodes together may take to come up.
     Raises ConfigError for wrong parameters, MissingExtra without rclpy, NodeLost when a node does not come up.
     """
 
     def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]] | None = None, *, world: str = "sim",
-                 isolate: bool = False, restart: bool = True, nodes: Sequence[str] | None = None) -> None:
+                 isolate: bool = False, restart: bool = True, nodes: Sequence[str] | None = None,
+                 start_s: float = START_DEADLINE_S) -> None:
         ensure_ros()
-        self.folder, self.restart = folder, restart
-        self._parameters = merged(None, parameters or {})
+        self.folder, self.restart, self._start_s = folder, restart, start_s
+        self._parameters = merged(None, of_world(world), parameters or {})
         self.nodes = list(nodes or nodes_of(world, detecting=detecting(self._parameters),
                                             navigator=navigator_of(self._parameters)))
         self._isolate = isolate
@@ -127,14 +137,14 @@ class Graph:
         self._exit.close()
 
     def _wait_until_ready(self) -> None:
-        end = time.monotonic() + START_DEADLINE_S
+        end = time.monotonic() + self._start_s
         for child in self.children:
             names = ", ".join(child.nodes)
             while not child.ready.wait(0.1):
                 if child.process.poll() is not None:
                     raise NodeLost(f"{names} ended with code {child.process.returncode} at start:\n{child.tail()}")
                 if time.monotonic() > end:
-                    raise NodeLost(f"{names} did not come up within {START_DEADLINE_S:g} s:\n{child.tail()}")
+                    raise NodeLost(f"{names} did not come up within {self._start_s:g} s:\n{child.tail()}")
 
     def _watch(self) -> None:
         """Start again what dies; a child that keeps dying stays down, and its callers hear NODE_LOST."""
@@ -153,6 +163,7 @@ class Graph:
             child.ask_to_stop()
         for child in self.children:
             child.stop()
+        clean_shared_memory(older_than_s=0.0, held={name for child in self.children for name in child.shared})
 
 
 def node_class(name: str) -> Any:
@@ -162,42 +173,17 @@ def node_class(name: str) -> Any:
 
 
 def run_nodes(names: Sequence[str], params: Path) -> int:
-    """Run nodes in this process, an executor thread each, until standard input closes. Returns the exit code."""
-    import rclpy
+    """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
+    from eqa_nodes.ros.process import run
 
-    from eqa_nodes.ros.node import executor_of
+    def wait() -> None:
+        print(READY, flush=True)
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C reaches all processes of a terminal
+            sys.stdin.read()  # until the parent closes it, or dies
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    rclpy.init(args=["--ros-args", "--params-file", str(params)])
-    try:
-        nodes = [node_class(name)() for name in names]
-    except ConfigError as error:
-        print(f"eqa: {error}", flush=True)
-        rclpy.try_shutdown()
-        return 2
-    executors = [executor_of(node) for node in nodes]
-    threads = [threading.Thread(target=_spin_or_die, args=(executor,), daemon=True) for executor in executors]
-    for thread in threads:
-        thread.start()
-    print(READY, flush=True)
-    sys.stdin.read()  # until the parent closes it, or dies
-    threading.Timer(STOP_DEADLINE_S, os._exit, (1,)).start()  # no deadlock at exit outlives its parent
-    rclpy.try_shutdown()
-    for thread in threads:
-        thread.join(1.0)
-    sys.stdout.flush()
-    os._exit(0)  # threads of an executor may still wait for an answer that never comes
-
-
-def _spin_or_die(executor: Any) -> None:
-    """Spin; a node whose executor fails must not linger as a process that answers nobody."""
-    from eqa_nodes.ros.node import spin
-
-    try:
-        spin(executor)
-    except BaseException:
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(3)
+    return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
+               leave=False)
 
 
 def main() -> int:

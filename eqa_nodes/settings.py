@@ -1,31 +1,33 @@
-"""What every node can be told: one dataclass a node, for nodes, the chain without ROS, and parameter files."""
+"""What every node can be told: one dataclass a node."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core import policies
 from eqa_nodes.core.agent import AgentConfig
+from eqa_nodes.core.camera_config import CameraConfig, SecondCameraConfig, TfConfig
 from eqa_nodes.core.config import MapperConfig, NavigatorConfig, ScanConfig
+from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.privacy import PrivacyConfig
+from eqa_nodes.core.queue import LINE
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
 from eqa_nodes.core.tracking import PerceiverConfig
-from eqa_nodes.graph import LABELS, OBSERVERS, PERCEPTION
-from eqa_nodes.parameters import build, read_file
+from eqa_nodes.graph import LABELS, MANAGED, OBSERVERS
 from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.base import BaseConfig
 from sim_bridge.simulator import Robot
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
-ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, which is not ours
+ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
+COMMANDERS = ("auto", "simple_commander", "wire")  # how that node speaks to Nav2
+NEW, KEEP = "new", "keep"  # the map, when the robot is found elsewhere
 ODOMETRY = ("simulator", "topics")  # where the agent's counts and pose come from
 
 
@@ -33,9 +35,25 @@ ODOMETRY = ("simulator", "topics")  # where the agent's counts and pose come fro
 class NodeSettings:
     """What all nodes have in common."""
 
+    autostart: bool = True  # configure and activate by itself; False: wait for a lifecycle manager
     reliable_camera: bool = True  # False: best effort, as camera drivers publish
-    call_deadline_s: float = 60.0  # for a call to another node
-    test_delay_s: float = 0.0  # waits before every callback: shows that lock-step does not depend on speed
+    # this and the next two: the same for all nodes
+    camera: CameraConfig = CameraConfig()
+    second_camera: SecondCameraConfig = SecondCameraConfig()
+    tf: TfConfig = TfConfig()
+    call_deadline_s: Positive = 60.0  # for a call to another node, seconds
+    min_rate_hz: NotNegative = 0.0  # of each camera topic, less is a warning on /diagnostics; 0 = not judged
+    # of a camera's messages when they are taken in, seconds; more is an error there; 0 = not judged
+    max_age_s: NotNegative = 0.0
+    # waits before every callback, seconds: shows that lock-step does not depend on speed
+    test_delay_s: NotNegative = 0.0
+    # above 0: faults of the wire for drills, of which the next ones tell
+    test_seed: Count = 0
+    test_lose_share: Share = 0.0  # of the messages of topics that are lost, 0..1
+    test_duplicate_share: Share = 0.0  # that come twice, 0..1
+    test_late_share: Share = 0.0  # that come late, 0..1
+    test_late_s: NotNegative = 0.5  # by how much, seconds
+    test_tf_delay_s: NotNegative = 0.0  # by which every transform is late, seconds
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,11 @@ class MapperSettings:
 
     node: NodeSettings = NodeSettings()
     map: MapperConfig = MapperConfig()
+    relocated: str = NEW  # what becomes of the map when localisation jumps: new | keep
+
+    def __post_init__(self) -> None:
+        if self.relocated not in (NEW, KEEP):
+            raise ConfigError("mapper: " + unknown("relocated", self.relocated, (NEW, KEEP)))
 
 
 @dataclass(frozen=True)
@@ -52,11 +75,12 @@ class MemorySettings:
 
     node: NodeSettings = NodeSettings()
     memory: MemoryConfig = MemoryConfig()
-    folder: str = "memory"
-    file: str = ""  # in that folder, for all episodes, and none empties it; empty = one file an episode
-    labels: bool = False  # take in what labels things:
-    labels_from: str = "simulator"  # simulator (privileged) | detector (the perception node)
-    pending: int = 30  # observations that may wait for their parts: more where a detector is slow and frames are many
+    folder: str = "memory"  # of the files
+    file: str = ""  # in that folder, for all episodes, and none empties it; "" = one file an episode
+    labels: bool = False  # take in what labels things
+    labels_from: str = "simulator"  # where labels come from: simulator (privileged) | detector (the perception node)
+    # observations that may wait for their parts: more where a detector is slow and frames are many
+    pending: Counted = 30
 
     def __post_init__(self) -> None:
         _check_source("memory", self.labels_from)
@@ -82,8 +106,12 @@ class ExplorerSettings:
     """Parameters of the explorer node."""
 
     node: NodeSettings = NodeSettings()
-    policy: str = policies.DEFAULT
+    policy: str = policies.DEFAULT  # random | frontier | goal | fine | snapshot | topo | best
     params: PolicyConfig = PolicyConfig()
+
+    def __post_init__(self) -> None:
+        if self.policy not in policies.policy_names():
+            raise ConfigError("explorer: " + unknown("policy", self.policy, policies.policy_names()))
 
 
 @dataclass(frozen=True)
@@ -92,18 +120,36 @@ class NavigatorSettings:
 
     node: NodeSettings = NodeSettings()
     navigator: NavigatorConfig = NavigatorConfig()
-    leg_deadline_s: float = AgentConfig().leg_deadline_s  # in the clock of the stamps
-    map_deadline_s: float = 10.0  # for the map of the newest observation
+    leg_deadline_s: Positive = AgentConfig().leg_deadline_s  # for one drive, seconds in the clock of the stamps
+    map_deadline_s: Positive = 10.0  # for the map of the newest observation, seconds
 
+
+@dataclass(frozen=True)
+class Nav2NavigatorSettings:
+    """Parameters of the nav2_navigator node."""
+
+    node: NodeSettings = NodeSettings()
+    driving: DrivingConfig = DrivingConfig()
+    leg_deadline_s: Positive = 120.0  # for one drive with all that is tried, seconds of the transforms' stamps
+    commander: str = "auto"  # simple_commander: nav2_simple_commander | wire: our own | auto: the first, where it is
+    # nodes of Nav2 that must be active before a goal; add amcl where it localises
+    managed: tuple[str, ...] = ("bt_navigator", "planner_server", "controller_server", "behavior_server")
+
+    def __post_init__(self) -> None:
+        if self.commander not in COMMANDERS:
+            raise ConfigError("nav2_navigator: " + unknown("commander", self.commander, COMMANDERS))
+        for name in self.managed:
+            if name not in MANAGED:
+                raise ConfigError("nav2_navigator: " + unknown("managed node", name, MANAGED))
 
 @dataclass(frozen=True)
 class AnswererSettings:
     """Parameters of the answerer node."""
 
     node: NodeSettings = NodeSettings()
-    answerer: str = "label"
+    answerer: str = "label"  # label (rules over labels, privileged) | vlm (a model) | others, see docs/agents.md
     model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
-    max_images: int = 0  # that the model is shown in one call; 0 = the answerer's own default
+    max_images: Count = 0  # pictures that the model is shown in one call; 0 = the answerer's own default
     folder: str = ""  # keeps what a model said of pictures, so that none is paid for twice; "" = while the node runs
 
 
@@ -112,13 +158,18 @@ class RecorderSettings:
     """Parameters of the recorder node."""
 
     node: NodeSettings = NodeSettings()
-    folder: str = "bags"  # one bag an episode
+    folder: str = "bags"  # of the bags, one an episode
     bag: RecordingConfig = RecordingConfig()
     privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
-    labels_from: str = "simulator"  # what says where kinds of things are that are hidden: as memory's
+    # what says where kinds of things are that are hidden, as memory's: simulator | detector
+    labels_from: str = "simulator"
 
     def __post_init__(self) -> None:
         _check_source("recorder", self.labels_from)
+        if self.privacy.active and not (self.node.camera.as_it_is and not self.node.second_camera.present):
+            raise ConfigError(f"recorder: privacy hides parts of images, which needs raw, aligned ones of one stamp "
+                              f"from one camera, and node.camera is {self.node.camera}: republish such images, and "
+                              "leave the camera's settings at their defaults")
 
 
 @dataclass(frozen=True)
@@ -127,15 +178,27 @@ class AgentSettings:
 
     node: NodeSettings = NodeSettings()
     agent: AgentConfig = AgentConfig()
-    map_deadline_s: float = 10.0  # for the map of the newest observation to reach the explorer
-    model_deadline_s: float = 300.0  # for one batched call of the answerer, its retries included
-    observe_deadline_s: float = 60.0  # for the first observation of an episode, until every observer has it
+    map_deadline_s: Positive = 10.0  # for the map of the newest observation to reach the explorer, seconds
+    model_deadline_s: Positive = 300.0  # for one batched call of the answerer, its retries included, seconds
+    # for the first observation of an episode, until every observer has it, seconds
+    observe_deadline_s: Positive = 60.0
     observers: tuple[str, ...] = OBSERVERS  # who is told that an episode begins
     odometry: str = "simulator"  # simulator: counts and pose from the service act | topics: odom and tf, as on a robot
+    queue: Counted = LINE  # questions that may wait
+    # False: on a robot, where no simulator begins episodes; then the agent begins one by itself when it starts
+    simulator: bool = True
+    episode: str = ""  # name of the episode that begins by itself; "" = date and time
+    keep_memory: bool = True  # what was remembered before it stays
+    map_name: str = ""  # of its place: episodes with the same name share their map frame; "" = of no known place
+    begin_deadline_s: Positive = 10.0  # for it to have begun when a question's turn comes, seconds
 
     def __post_init__(self) -> None:
         if self.odometry not in ODOMETRY:
             raise ConfigError("agent: " + unknown("odometry", self.odometry, ODOMETRY))
+        if not self.simulator and self.odometry != "topics":
+            raise ConfigError(f"agent: without a simulator its odometry is that of topics, not {self.odometry!r}")
+        if not 1 <= self.queue <= 1000:
+            raise ConfigError(f"agent: queue is {self.queue}: expected 1 to 1000 questions that may wait, such as 32")
 
 
 @dataclass(frozen=True)
@@ -144,8 +207,9 @@ class LockstepSettings:
 
     node: NodeSettings = NodeSettings()
     observers: tuple[str, ...] = OBSERVERS  # who must take in an observation before the next one; () = free running
-    taken_deadline_s: float = 30.0
-    repeat_s: float = 1.0  # publish again what was not taken in by then (a message can be lost while nodes still match)
+    taken_deadline_s: Positive = 30.0  # for an observation to be taken in by all of them, seconds
+    # publish again what was not taken in by then, seconds (a message can be lost while nodes still match)
+    repeat_s: Positive = 1.0
 
 
 @dataclass(frozen=True)
@@ -153,23 +217,23 @@ class BridgeSettings(LockstepSettings):
     """Parameters of the bridge node."""
 
     robot: Robot = field(default_factory=Robot)
-    drive: str = ACTIONS  # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel
+    # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel; only then base, scan, stamped,
+    # rates and real_time_factor count
+    drive: str = ACTIONS
     base: BaseConfig = BaseConfig()  # of velocities, as all below
     scan: ScanConfig = ScanConfig()
     stamped: bool = True  # cmd_vel is a TwistStamped (Nav2 from Kilted on), else a Twist (Nav2 up to Jazzy)
-    physics_hz: float = 30.0  # of odometry and transforms, in simulated time
-    camera_hz: float = 5.0  # of images and scans, in simulated time; rounded to a whole number of steps
-    real_time_factor: float = 1.0  # simulated seconds a second, at most
+    physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = 30.0  # of odometry and transforms, in simulated time
+    # of images and scans, in simulated time; rounded to a whole number of steps
+    camera_hz: Positive = 5.0
+    real_time_factor: Positive = 1.0  # simulated seconds a second, at most
 
     def __post_init__(self) -> None:
         if self.drive not in (ACTIONS, VELOCITIES):
             raise ConfigError("bridge: " + unknown("drive", self.drive, (ACTIONS, VELOCITIES)))
-        if not 0 < self.camera_hz <= self.physics_hz <= 1000:
-            raise ConfigError(f"bridge: rates must be 0 < camera_hz {self.camera_hz} <= physics_hz {self.physics_hz} "
-                              "<= 1000")
-        if not 0 < self.real_time_factor < math.inf:
-            raise ConfigError(f"bridge: real_time_factor is {self.real_time_factor}: expected a positive number, such "
-                              "as 1.0")
+        check_ranges(self, "bridge")
+        if not self.camera_hz <= self.physics_hz:
+            raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
 
 
 @dataclass(frozen=True)
@@ -177,87 +241,18 @@ class ReplaySettings(LockstepSettings):
     """Parameters of the replay node."""
 
     source: str = ""  # the history to begin with, by itself; "" = wait for reset_episode, whose scene names it
-    rate: float = 0.0  # times real time, by the recorded stamps; 0 = lock-step: as fast as the observers take it
+    rate: NotNegative = 0.0  # times real time, by the recorded stamps; 0 = lock-step: as fast as the observers take it
     labels: bool = False  # publish the history's labels (privileged)
-    begin_deadline_s: float = 90.0  # for the graph to come up before an episode begins by itself
-
-    def __post_init__(self) -> None:
-        if not self.rate >= 0:
-            raise ConfigError(f"rate is {self.rate}: expected a positive number, such as 2.0 for twice real time, or 0 "
-                              "for lock-step")
+    begin_deadline_s: Positive = 90.0  # for the graph to come up before an episode begins by itself, seconds
 
 
 SETTINGS: dict[str, type] = {
     "mapper": MapperSettings, "memory": MemorySettings, "perception": PerceptionSettings, "explorer": ExplorerSettings,
-    "navigator": NavigatorSettings, "answerer": AnswererSettings, "recorder": RecorderSettings,
+    "navigator": NavigatorSettings, "nav2_navigator": Nav2NavigatorSettings,
+    "answerer": AnswererSettings, "recorder": RecorderSettings,
     "agent": AgentSettings, "bridge": BridgeSettings, "replay": ReplaySettings}
-
-Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
-
-
-def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
-    """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
-
-    So is that memory and recorder hide the same. With a detector, perception is an observer. With a simulated robot
-    that takes velocities, the agent's odometry is that of topics.
-    """
-    result: Parameters = read_file(path, SETTINGS) if path is not None else {}
-    for override in overrides:
-        for node, values in override.items():
-            result.setdefault(node, {}).update(values)
-    for node in result:
-        settings(node, result)
-    _check_privacy(result)
-    _with_perception(result)
-    if navigator_of(result) == NAV2:
-        result.setdefault("agent", {})["odometry"] = "topics"
-    return result
-
-
-def driven_by(navigator: str) -> Parameters:
-    """Return the parameters with which a navigator drives the simulated robot: atomic | nav2. Raises ConfigError."""
-    if navigator not in (ATOMIC, NAV2):
-        raise ConfigError(unknown("navigator", navigator, (ATOMIC, NAV2)))
-    return {"bridge": {"drive": VELOCITIES}} if navigator == NAV2 else {}
-
-
-def navigator_of(parameters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say who drives the simulated robot under these parameters."""
-    return NAV2 if settings("bridge", parameters).drive == VELOCITIES else ATOMIC
-
-
-def detecting(parameters: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether the perception node runs under these parameters: a detector is chosen."""
-    return bool(settings(PERCEPTION, parameters).detector.name)
-
-
-def settings(node: str, parameters: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Return the settings of one node under these parameters."""
-    return build(SETTINGS[node], parameters.get(node, {}), node)
 
 
 def _check_source(node: str, labels_from: str) -> None:
     if labels_from not in LABELS:
         raise ConfigError(f"{node}: " + unknown("source labels_from", labels_from, LABELS))
-
-
-def _with_perception(parameters: Parameters) -> None:
-    """Let who shows observations wait for perception, and the agent reset it, where it runs."""
-    memory = settings("memory", parameters)
-    if not detecting(parameters):
-        if memory.labels and memory.labels_from == "detector":
-            raise ConfigError("memory.labels_from is detector, and no detector is chosen: give perception "
-                              "detector.name, such as transformers, or set labels_from to simulator")
-        return
-    for node in ("agent", "bridge", "replay"):
-        observers = settings(node, parameters).observers
-        if observers and PERCEPTION not in observers:
-            parameters.setdefault(node, {})["observers"] = (*observers, PERCEPTION)
-
-
-def _check_privacy(parameters: Parameters) -> None:
-    memory, recorder = settings("memory", parameters).memory.privacy, settings("recorder", parameters).privacy
-    if memory != recorder:
-        raise ConfigError(f"memory and recorder hide different things, and both keep images: memory.privacy is "
-                          f"{memory}, the recorder's privacy is {recorder}; give memory.privacy.* of /**/memory and "
-                          "privacy.* of /**/recorder the same values")

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, TypeAlias
 
-from eqa_nodes.core.errors import ConfigError, SimulatorError
+from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.ranges import Range, check_ranges
+
+_MOST = 1000.0  # no base does more
+_Limit: TypeAlias = Annotated[float, Range(0.0, _MOST, above=True)]
 
 
 @dataclass(frozen=True)
 class BaseConfig:
-    """Limits of a differential base, metres, radians, seconds; timeout_s: a command older than this does not count."""
+    """Limits of a differential base."""
 
-    forward_m_s: float = 0.5
-    backward_m_s: float = 0.25
-    turn_rad_s: float = 1.5
-    accelerate_m_s2: float = 1.5
-    accelerate_rad_s2: float = 3.0
-    timeout_s: float = 0.5
+    forward_m_s: _Limit = 0.5  # fastest forward, metres a second
+    backward_m_s: Annotated[float, Range(0.0, _MOST)] = 0.25  # fastest backward, metres a second
+    turn_rad_s: _Limit = 1.5  # fastest turn either way, radians a second
+    accelerate_m_s2: _Limit = 1.5  # acceleration, also when it slows down, metres a second squared
+    accelerate_rad_s2: _Limit = 3.0  # acceleration of turns, also when they slow down, radians a second squared
+    timeout_s: _Limit = 0.5  # a command older than this does not count, and the base stops, seconds
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            least = 0.0 if field.name == "backward_m_s" else math.ulp(0.0)
-            if not least <= value < math.inf:
-                raise ConfigError(f"base.{field.name} is {value}: expected a positive number")
+        check_ranges(self, "base")
 
 
 class Velocity(NamedTuple):

@@ -13,10 +13,11 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations, offset_after
+from eqa_nodes.ros.process import run_node
 from eqa_nodes.settings import VELOCITIES
 from sim_bridge.bridge_velocities import END_S, VelocityDrive, taking
 from sim_bridge.registry import SimulatorPool
@@ -31,8 +32,9 @@ class BridgeNode(EqaNode):
 
     _simulator: Simulator  # there from the first reset on
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("bridge", **kwargs)
+    row = "bridge"
+
+    def configure(self) -> None:
         self._pool = SimulatorPool()
         self._step: Step | None = None
         self._max_steps = 0
@@ -42,6 +44,10 @@ class BridgeNode(EqaNode):
         self._velocities = VelocityDrive(self, self._observations) if self.config.drive == VELOCITIES else None
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
+
+    def reconfigured(self, old: Any, new: Any) -> None:
+        if self._velocities is not None:
+            self._velocities.limit(new.base)
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""
@@ -103,17 +109,16 @@ class BridgeNode(EqaNode):
     def _tell(self, velocities: VelocityDrive, request: Any, response: Any) -> Any:
         if request.action != request.STATUS:
             raise SimulatorError("this robot takes velocities, not atomic actions (bridge.drive is velocities): "
-                                 "publish cmd_vel, or let Nav2 drive by navigate_to_pose and spin")
+                                 "publish cmd_vel, or let Nav2 drive (docs/nav2.md)")
         now = velocities.status()
         return _filled(response, now.stamp_ns, now.map_from_base, now.collided, 0, now.metres)
 
     def _fill(self, response: Any, step: Step) -> Any:
         return _filled(response, step.frame.stamp_ns, step.frame.map_from_base, step.collided, step.steps, step.metres)
 
-    def destroy_node(self) -> None:
+    def release(self) -> None:
         if self._velocities is not None:
             self._velocities.end(END_S)
-        super().destroy_node()
 
 
 def _filled(response: Any, stamp_ns: int, map_from_base: Transform, collided: bool, steps: int, metres: float) -> Any:

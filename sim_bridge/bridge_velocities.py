@@ -16,13 +16,14 @@ from eqa_nodes import messages
 from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.laser import base_from_scan, scan_of
-from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
-from sim_bridge.base import BaseController, Velocity, velocity_between
+from sim_bridge.base import BaseConfig, BaseController, Velocity, velocity_between
 from sim_bridge.simulator import Driven, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node
@@ -38,7 +39,7 @@ class VelocityDrive:
     """
 
     def __init__(self, node: EqaNode, observations: Observations) -> None:
-        self._node, self._config, self._observations = node, node.config, observations
+        self._node, self._observations = node, observations
         self._base, self._one_at_a_time = BaseController(self._config.base), threading.Lock()
         self._announced, self._stop = threading.Event(), threading.Event()
         self._world: threading.Thread | None = None
@@ -51,6 +52,15 @@ class VelocityDrive:
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
         node.create_subscription(interface(kind), TOPICS["cmd_vel"].name, self._on_command, qos(TOPICS["cmd_vel"].qos),
                                  callback_group=node.data_group)
+
+    @property
+    def _config(self) -> Any:
+        return self._node.config
+
+    def limit(self, config: BaseConfig) -> None:
+        """Keep to other limits from the next step on."""
+        with self._one_at_a_time:
+            self._base.config = config
 
     @property
     def now_ns(self) -> int:
@@ -128,7 +138,7 @@ class VelocityDrive:
         period_s, pictures = 1.0 / config.physics_hz, max(1, round(config.physics_hz / config.camera_hz))
         due = time.monotonic()
         for tick in count(1):
-            due = max(due + period_s / config.real_time_factor, time.monotonic())
+            due = max(due + period_s / self._config.real_time_factor, time.monotonic())
             world.stop.wait(due - time.monotonic())
             if self._over(world):
                 return

@@ -14,7 +14,8 @@ import numpy as np
 from eqa_nodes.bench.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose, wrap
-from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat_devices import CPU, Device, device_for
 from sim_bridge.habitat_ground import STOREY_M, Ground, Position
 from sim_bridge.habitat_request import body_of, camera_of, files_of, missing_labels, scan_of

@@ -9,7 +9,9 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import Action, Frame, Intrinsics, Label
+from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
@@ -25,17 +27,15 @@ def height_of(point: Point) -> float:
 
 @dataclass(frozen=True)
 class Camera:
-    """The robot's RGB-D camera: image size in pixels, angles in degrees, height in metres above the floor.
+    """The robot's RGB-D camera."""
 
-    color False: the colour image stays grey, which saves most of its cost where only depth and labels are looked at.
-    """
-
-    width: int = 640
-    height: int = 480
-    hfov_deg: float = 90.0
-    height_m: float = 1.2
-    tilt_down_deg: float = 10.0
-    max_range_m: float = 10.0
+    width: Counted = 640  # of the image, pixels
+    height: Counted = 480  # of the image, pixels
+    hfov_deg: Degrees = 90.0  # horizontal field of view, degrees
+    height_m: float = 1.2  # of the camera, above the floor, metres
+    tilt_down_deg: float = 10.0  # of the camera, below level, degrees
+    max_range_m: Positive = 10.0  # farther than this depth is 0, metres
+    # False: the image stays grey, which saves most of its cost where only depth and labels are looked at
     color: bool = True
 
     @property
@@ -47,21 +47,17 @@ class Camera:
 
 @dataclass(frozen=True)
 class Robot:
-    """The body and its atomic actions: metres and degrees; step_s is the simulated time of one action.
+    """The body and its atomic actions."""
 
-    climb_m, slope_deg: the highest step and the steepest floor that it drives over. slide: along what is in its way,
-    instead of standing still before it.
-    """
-
-    radius_m: float = 0.18
-    height_m: float = 1.3
-    move_m: float = 0.25
-    turn_deg: float = 30.0
-    look_deg: float = 15.0
-    step_s: float = 0.5
-    climb_m: float = 0.2
-    slope_deg: float = 45.0
-    slide: bool = True
+    radius_m: Positive = 0.18  # of the body, metres
+    height_m: Positive = 1.3  # of the body, metres
+    move_m: Positive = 0.25  # way of one action, metres
+    turn_deg: Positive = 30.0  # angle of one action, degrees
+    look_deg: Positive = 15.0  # angle of one action of the camera, up or down, degrees
+    step_s: Positive = 0.5  # simulated time of one action, seconds
+    climb_m: NotNegative = 0.2  # the highest step that it drives over, metres
+    slope_deg: NotNegative = 45.0  # the steepest floor that it drives over, degrees
+    slide: bool = True  # along what is in its way, instead of standing still before it
     camera: Camera = field(default_factory=Camera)
 
     @property

@@ -24,7 +24,8 @@ import numpy as np
 from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.types import Action, Frame, Label
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step

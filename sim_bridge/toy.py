@@ -15,7 +15,8 @@ from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.planning import centre_of, index_of, walks
 from eqa_nodes.core.shortest import Field
-from eqa_nodes.core.types import Action, Frame, GridMap, Label
+from eqa_nodes.core.types.floor import Action, GridMap
+from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Robot, Step, arc, height_of
 from sim_bridge.toy_plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Label
+from eqa_nodes.core.types.views import Label
 
 CELL_M = 0.5
 WALL_M = 2.6

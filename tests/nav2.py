@@ -1,4 +1,4 @@
-"""Stands in for Nav2, which is no wheel: its two action servers, driving by cmd_vel on the published map.
+"""Stands in for Nav2, which is no wheel: its action servers, states and costmap, driving by cmd_vel on the map.
 
 A planner on the grid and a pursuit of its path; as Nav2's, they know the robot by tf and send TwistStamped.
 """
@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import rclpy
 from geometry_msgs.msg import TwistStamped
 from nav2_msgs.action import NavigateToPose, Spin
@@ -22,18 +23,19 @@ from rclpy.node import Node
 from eqa_nodes import messages
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, pose2_of, wrap
-from eqa_nodes.core.planning import along, plan
-from eqa_nodes.core.types import GridMap
+from eqa_nodes.core.planning import along, forbidden, plan
+from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.graph import ACTIONS, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.node import spin
+from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
+from tests.nav2_scripted import MANAGED, serve_costmaps, serve_states
 
 RADIUS_M, NEAR_M, AHEAD_M, YAW_RAD = 0.18, 0.25, 0.4, 0.15
 LOST_S = 60.0  # without a transform of the robot the drive ends; wall clock
 REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated
-NO_PATH, TF_ERROR, TIMEOUT = 308, 9002, 9003  # as Nav2's planner and navigator number them
+NO_PATH, TF_ERROR, TIMEOUT = 208, 9002, 9003  # as Nav2's planner and navigator number them
 
 
 class Failed(Exception):
@@ -51,6 +53,8 @@ class StandIn:
         self._tf, self._now_ns, self._grid = TfBuffer(), 0, None
         self._changed = threading.Condition()
         group = ReentrantCallbackGroup()
+        serve_states(self._node, dict.fromkeys(MANAGED, "active"), group)
+        serve_costmaps(self._node, self._costs, group)
         self._out = self._node.create_publisher(TwistStamped, TOPICS["cmd_vel"].name, 1)
         for key, take in (("tf", self._on_tf), ("map", self._on_map)):
             self._node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
@@ -85,6 +89,15 @@ class StandIn:
 
     def _on_map(self, message: Any) -> None:
         self._grid = messages.grid_of(message)
+
+    def _costs(self) -> tuple[list[list[int]], float, tuple[float, float]]:
+        """Return the map as a costmap: what is nearer to an obstacle than the robot's radius touches it."""
+        grid: GridMap | None = self._grid
+        if grid is None:
+            return [[255]], 1.0, (0.0, 0.0)
+        costs = np.where(forbidden(grid, RADIUS_M), 253, 0)
+        costs[grid.cells == 100], costs[grid.cells == -1] = 254, 255
+        return costs.tolist(), grid.resolution_m, grid.origin
 
     def _execute(self, handle: Any, result: Any, drive: Any) -> Any:
         self.goals += 1

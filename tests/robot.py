@@ -22,7 +22,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.ros import convert
 
 COLOR, DEPTH, INFO, ODOM = "/cam/color/image_raw", "/cam/depth/image_raw", "/cam/color/camera_info", "/wheel/odom"

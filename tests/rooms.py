@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 
 def thing(instance: int, kind: str, room: str, at: tuple[float, float, float], size: tuple[float, float, float],

@@ -53,10 +53,10 @@ def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = 
 class VlmServer:
     """Plays replies in order, the last one for ever; or replies as a function of the JSON body that came in.
 
-    `requests` holds the bodies.
+    `requests` holds the bodies. port: 0 = any that is free; another one where a server has gone away and comes back.
     """
 
-    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply]) -> None:
+    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply], port: int = 0) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._replies = replies if callable(replies) else list(replies)
@@ -71,7 +71,7 @@ class VlmServer:
             def log_message(self, *args: object) -> None:
                 """Keep the test's output clean."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
 

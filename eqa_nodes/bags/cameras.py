@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 
 LOST_POSE = "the pose was lost"
 FARTHEST_M = 1e6  # no recording leaves this; the products of larger numbers overflow

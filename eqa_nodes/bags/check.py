@@ -13,9 +13,9 @@ from eqa_nodes import messages
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.measure import STAMPED, Measured, measure
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
-from eqa_nodes.bags.rectify import distortion_of
 from eqa_nodes.bags.roles import rectified
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.rectify import distortion_of
 from eqa_nodes.findings import Finding, failed
 
 _FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.frames import check_frame
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 
 
 @dataclass(frozen=True, eq=False)

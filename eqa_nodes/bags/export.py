@@ -19,7 +19,7 @@ from eqa_nodes.bags.definitions import definition
 from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Frame, Intrinsics, Label
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.graph import TOPICS
 
 _CAMERA = "camera_color_optical_frame"

@@ -15,11 +15,11 @@ from eqa_nodes.bags import images, poses
 from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.bags.poses import Poses
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
-from eqa_nodes.bags.rectify import Distortion, Rectifier, distortion_of
 from eqa_nodes.bags.roles import rectified
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.frames import check_frame, clean_depth
-from eqa_nodes.core.types import Frame, Intrinsics, Label
+from eqa_nodes.core.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 
 KEEP_NS = 30_000_000_000  # transforms: a slow localisation may lag by seconds
 HOLD_NS = 2_000_000_000  # an image waits this long, in recorded time, for its partner and its pose

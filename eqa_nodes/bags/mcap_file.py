@@ -5,9 +5,10 @@ from __future__ import annotations
 import fcntl
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from mcap.data_stream import RecordBuilder
@@ -63,6 +64,8 @@ class McapFile:
         self._stream = _Raw(path, "xb")
         stream: Any = self._stream  # write, tell and flush are all that the MCAP writer uses
         self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=_COMPRESSIONS[compression])
+        self._index = _Spilled(path.parent)
+        self._writer._Writer__chunk_indices = self._index  # type: ignore[attr-defined]  # it offers no other way
         self._writer.start("ros2", "eqa_nodes")
         self._mark()
 
@@ -101,14 +104,39 @@ class McapFile:
         self._writer.finish()
         self._mark()
         self._stream.close()
+        self._index.close()
 
     def cut(self) -> None:
         """After a failed write: back to the last whole chunk, and close."""
         self._stream.cut(self._whole)
         self._stream.close()
+        self._index.close()
 
     def _mark(self) -> None:
         self._whole = self._stream.tell()  # the writer hands over whole chunks only
+
+
+class _Spilled:
+    """The index of a file's chunks, on the disk until the file is finished. In memory an hour of them is 10 to 60 MB.
+
+    Takes the place of the MCAP writer's list, which is appended to, and at the end iterated over once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  (closed with the bag's file)
+        self.close = self._file.close
+
+    def append(self, index: ChunkIndex) -> None:
+        builder = RecordBuilder()
+        index.write(builder)
+        self._file.write(builder.end())
+
+    def __iter__(self) -> Iterator[_Spilled]:
+        yield self
+
+    def write(self, builder: RecordBuilder) -> None:
+        self._file.seek(0)
+        builder.write(self._file.read())
 
 
 class _Raw:

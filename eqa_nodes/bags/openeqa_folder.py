@@ -30,7 +30,7 @@ from eqa_nodes.bench.axes import position_from_habitat
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.frames import clean_depth
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 DEPTH_RANGE_M = 10.0
 CAMERA_HEIGHT_M = 1.0

@@ -91,6 +91,11 @@ class Recording:
         if not room and not large:
             raise StorageError(f"a message of {topic} was not recorded: the disk took nothing for {ROOM_S:g} s")
 
+    @property
+    def waiting_mb(self) -> float:
+        """Megabytes that wait to be written."""
+        return self._bytes / 1e6
+
     def stored(self, topic: str) -> str:
         """Return the name that a topic has in the bag."""
         return topic + self._encoder.suffix(self._roles[topic]) if topic in self._roles else topic

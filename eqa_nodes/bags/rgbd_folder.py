@@ -10,7 +10,7 @@ import numpy as np
 from eqa_nodes.bags.cameras import FARTHEST_M, base_below, mount
 from eqa_nodes.bags.files import read_bounded, read_raw_depth, read_rgb
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)

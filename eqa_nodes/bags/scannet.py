@@ -21,7 +21,7 @@ import numpy as np
 from eqa_nodes.bags.cameras import base_below, mount, onto_color, pinhole, rigid
 from eqa_nodes.bags.files import MAX_PIXELS, read_matrix, read_raw_depth, read_rgb, rgb_pixels
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 
 RATE_HZ = 30.0  # of the sensor; exported folders hold no times
 DEPTH_UNIT = 1000.0  # of exported folders, per metre

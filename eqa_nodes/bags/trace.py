@@ -17,7 +17,8 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Frontier
+from eqa_nodes.core.types.floor import Frontier
+from eqa_nodes.core.types.questions import Answer
 
 _KEYS = ("question", "answer", "decision", "frontiers", "keyframes", "map", "explored")
 

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from eqa_nodes.core.errors import MissingExtra, StorageError
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 
 _CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
 _TICKS = 90_000  # of a second, as in MPEG

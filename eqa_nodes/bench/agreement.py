@@ -19,7 +19,7 @@ from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, dataset_hash, read_samples
 from eqa_nodes.bench.scores import SCORES, read_scores
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 Marks = Mapping[str, float]  # by question id
 RESAMPLES = 9999  # as in the supplement of OpenEQA, L

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 
 def begin_of(trace: EpisodeTrace | None) -> int:

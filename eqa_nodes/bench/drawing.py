@@ -17,7 +17,8 @@ from PIL import Image
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Evidence, Frontier, GridMap
+from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.types.questions import Evidence
 from sim_bridge.simulator import Point
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)

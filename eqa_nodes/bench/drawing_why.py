@@ -26,7 +26,7 @@ from eqa_nodes.bench.drawing import (
 )
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Candidate, GridMap
+from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.display import VALUE, Region, colour_of, regions_of, strengths, value_layer
 from sim_bridge.simulator import Point
 

@@ -13,7 +13,7 @@ from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.json_lines import LineWriter, read_lines
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 PREDICTIONS = "predictions.jsonl"
 

@@ -16,7 +16,7 @@ from eqa_nodes.bench.traces import last_view, load_trace
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.names import inside
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 

@@ -31,7 +31,7 @@ from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.names import inside
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Keyframe
+from eqa_nodes.core.types.views import Keyframe
 
 REPORT = "report.html"
 PAGES = "report"  # folder of episodes' pages and their images

@@ -19,7 +19,7 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.names import file_name
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 SAMPLES = "samples.jsonl"
 EPISODES = "episodes"

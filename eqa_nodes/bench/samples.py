@@ -13,7 +13,7 @@ from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.text import storable
-from eqa_nodes.core.types import Limits, Question
+from eqa_nodes.core.types.questions import Limits, Question
 from sim_bridge.registry import SIMULATORS, simulator_of
 from sim_bridge.simulator import Episode, Point, Robot
 

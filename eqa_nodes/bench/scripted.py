@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 
 class ScriptedRunner:

@@ -17,7 +17,7 @@ import numpy as np
 from eqa_nodes.core.codec import decode, dumps, write_bytes
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import GridMap
+from eqa_nodes.core.types.floor import GridMap
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
 _VIEW = "view.jpg"

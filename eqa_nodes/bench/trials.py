@@ -20,11 +20,12 @@ from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.workers import one_thread_each
+from eqa_nodes.configuration import Parameters, merged
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.json_lines import LineWriter, read_lines
 from eqa_nodes.core.stopping import Support, Weighed
-from eqa_nodes.core.types import GridMap, Limits
-from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Limits
 from sim_bridge.truth import Truth
 
 TRIALS = "trials.jsonl"

@@ -12,25 +12,30 @@ from rich.console import Console
 
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import limits_of, open_runner, run_folder
 from eqa_nodes.commands.printing import shown
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Answer, Evidence, Question
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
 
 
 def ask(arguments: argparse.Namespace) -> int:
     """Ask, show what happens, print the answer with its evidence and receipt; 1 when it ends in an error."""
     check_question(arguments.question)
+    if arguments.history and (arguments.show or arguments.area):
+        raise ConfigError("about a recording nothing is driven: leave out --show and --area")
     if arguments.attach and (arguments.evidence or arguments.history):
         raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                           "--evidence")
+    check_attached(arguments)
     console = Console()
     with console.status("starting") as status:
         def show(p: Progress) -> None:
-            status.update(f"{p.phase}, {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}")
+            waits = f" at place {p.place}" if p.place else f", {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}"
+            status.update(p.phase + waits)
 
         if arguments.attach:
             result = EpisodeResult("question", _attached(arguments, show))
@@ -60,6 +65,12 @@ def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) 
         return runner.run(sample)
 
 
+def check_attached(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError for options that need --attach, without it."""
+    if not arguments.attach and (arguments.namespace or (arguments.remap and not getattr(arguments, "history", ""))):
+        raise ConfigError("--namespace and --remap are of a graph that runs already: they need --attach")
+
+
 def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
     from eqa_nodes.in_graph import progress_of
     from eqa_nodes.ros.client import GraphClient
@@ -67,8 +78,9 @@ def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -
 
     ensure_ros()
     question = Question(arguments.question, may_explore=arguments.explore, limits=limits_of(arguments),
-                        force_guess=arguments.force_guess)
-    with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}) as client:
+                        force_guess=arguments.force_guess, show=arguments.show)
+    with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, namespace=arguments.namespace,
+                     remap=remapping(arguments.remap)) as client:
         if arguments.scene:
             client.reset(arguments.scene, "question", None, 0, arguments.keep_memory)
         return client.ask(question, lambda feedback: show(progress_of(feedback)))
@@ -79,6 +91,10 @@ def print_answer(console: Console, answer: Answer) -> None:
     if answer.error:
         console.print(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
     console.print(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
+    if answer.shown:
+        console.print("  the robot stands where that was seen from")
+    elif answer.message and not answer.error:
+        console.print(f"  {shown(answer.message)}")
     for e in answer.evidence:
         console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
                       f"({_place(e)}): {shown(e.note)}")

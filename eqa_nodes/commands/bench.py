@@ -19,8 +19,8 @@ from eqa_nodes.bench.tables import rich_table
 from eqa_nodes.commands.bench_run import ask_questions
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.judge import judging
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.codec import write_bytes, write_json
-from eqa_nodes.settings import settings
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 

@@ -29,10 +29,10 @@ from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.commands.em import benchmark_sources, open_history_runner
 from eqa_nodes.commands.run_bar import RunBar
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.from_history import Source
-from eqa_nodes.settings import settings
 from sim_bridge.habitat_devices import check_python
 from sim_bridge.registry import simulator_of
 
@@ -197,7 +197,7 @@ def _config(arguments: argparse.Namespace, out: Path) -> dict[str, object]:
     nodes = {node: {name: value for name, value in values.items()
                     if name != "folder" and not name.startswith("model.budget_")}
              for node, values in parameters_of(arguments, out).items()}
-    config = {"nodes": nodes, "limits": limits_of(arguments)._asdict(), "force_guess": arguments.force_guess}
+    config = {"nodes": nodes, "limits": limits_of(arguments).as_json(), "force_guess": arguments.force_guess}
     if arguments.agent:
         config["agent"] = arguments.agent
     return {**config, "frames": arguments.frames, "k": arguments.k} if arguments.task == EM else config

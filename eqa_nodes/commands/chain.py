@@ -14,11 +14,14 @@ from eqa_nodes.answerers import about, answerer_of
 from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.commands.detector import detector_of, labels_of
 from eqa_nodes.commands.model import model_of
+from eqa_nodes.configuration import Parameters, detecting, driven_by, merged, settings
 from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.area import check_area
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.floor import Area
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import ATOMIC, Parameters, detecting, driven_by, merged, settings
+from eqa_nodes.settings import ATOMIC
 from eqa_nodes.vlm.config import ModelConfig
 from sim_bridge.robots import map_settings, robot_of
 from sim_bridge.simulator import Robot
@@ -36,7 +39,19 @@ def run_folder(arguments: argparse.Namespace) -> Path:
 
 def limits_of(arguments: argparse.Namespace) -> Limits:
     """Return the limits of a question."""
-    return Limits(arguments.max_steps, arguments.max_metres, arguments.max_seconds, arguments.max_calls)
+    return Limits(arguments.max_steps, arguments.max_metres, arguments.max_seconds, arguments.max_calls,
+                  area_of(getattr(arguments, "area", "")))
+
+
+def area_of(text: str) -> Area:
+    """Return the corners in words like "0,0 4,0 4,3". Raises ConfigError, BadQuestion."""
+    corners = [corner.split(",") for corner in text.split()]
+    try:
+        area = tuple((float(x), float(y)) for x, y in corners)
+    except ValueError as error:
+        raise ConfigError(f"--area is {text!r}: expected corners x,y in metres, as in \"0,0 4,0 4,3\"") from error
+    check_area(area)
+    return area
 
 
 def robot_parameters(robot: Robot) -> Parameters:
@@ -49,8 +64,11 @@ def robot_parameters(robot: Robot) -> Parameters:
     }
 
 
-def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
-    """Return the parameters of all nodes: defaults < robot, answerer and agent < the parameter file < options."""
+def parameters_of(arguments: argparse.Namespace, folder: Path, body: Parameters | None = None) -> Parameters:
+    """Return the parameters of all nodes: defaults < robot, answerer and agent < the parameter file < options.
+
+    body: what stands for a simulated robot's parameters where the robot is none.
+    """
     from_file = merged(arguments.params) if arguments.params else {}
     labels = about(arguments.answerer).labels or detecting(from_file)
     chosen: Parameters = {
@@ -62,8 +80,8 @@ def parameters_of(arguments: argparse.Namespace, folder: Path) -> Parameters:
         **driven_by(getattr(arguments, "navigator", ATOMIC))}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
-    return merged(None, robot_parameters(chosen_robot(arguments)), stopping, own, from_file, chosen,
-                  labels_of(arguments))
+    robot = robot_parameters(chosen_robot(arguments)) if body is None else body
+    return merged(None, robot, stopping, own, from_file, chosen, labels_of(arguments))
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:
@@ -101,7 +119,7 @@ def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[
     folder: of the run; own: where this one of several workers keeps its logs (default: folder).
     """
     parameters = parameters_of(arguments, folder)
-    limits = limits_of(arguments)
+    limits, show = limits_of(arguments), getattr(arguments, "show", False)
     if is_function(arguments.agent):
         from eqa_nodes.functions import ActiveFunctionRunner, load_function
 
@@ -110,8 +128,8 @@ def open_runner(arguments: argparse.Namespace, folder: Path, listener: Callable[
     if arguments.through == "process":
         from eqa_nodes.in_process import InProcessRunner
 
-        return InProcessRunner(parameters, limits, arguments.force_guess, listener)
+        return InProcessRunner(parameters, limits, arguments.force_guess, listener, show=show)
     from eqa_nodes.in_graph import GraphRunner
 
     return GraphRunner(folder, parameters, limits, arguments.force_guess, listener,
-                       isolate=arguments.through == "isolated", own=own)
+                       isolate=arguments.through == "isolated", own=own, show=show)

@@ -13,6 +13,8 @@ from pathlib import Path
 from rich.console import Console as Terminal
 
 from eqa_nodes.agents import is_function
+from eqa_nodes.commands.ask import check_attached
+from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import limits_of, parameters_of, run_folder
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.kept import KeptRun
@@ -20,7 +22,7 @@ from eqa_nodes.console.past import Past
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.console.values import Robot
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.core.types import Question
+from eqa_nodes.core.types.questions import Question
 
 SCENE = "house:3"
 _NEEDED = ("starlette", "uvicorn")
@@ -34,6 +36,8 @@ def console(arguments: argparse.Namespace) -> int:
             raise MissingExtra(library, "console")
     if arguments.keep_memory and not arguments.attach:
         raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered nothing")
+    check_attached(arguments)
+    limits_of(arguments)  # an area that is none is told before anything begins
     if arguments.through == "process" or is_function(arguments.agent):
         raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no function")
     from eqa_nodes.ros.environment import ensure_ros
@@ -78,7 +82,8 @@ def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Fee
 
     if arguments.attach:
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
-        robot = stack.enter_context(closing(RosRobot(domain, feed.ring)))
+        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=arguments.namespace,
+                                                    remap=remapping(arguments.remap))))
         if arguments.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(arguments.scene or "", out.name, arguments.keep_memory)
         return robot

@@ -16,6 +16,7 @@ from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import IMAGE, image_size, parameters_of
+from eqa_nodes.configuration import detecting, settings
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.names import inside
@@ -24,7 +25,7 @@ from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.navqa import NavqaRunner
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
-from eqa_nodes.settings import PerceptionSettings, detecting, settings
+from eqa_nodes.settings import PerceptionSettings
 from sim_bridge.registry import simulator_of
 
 

@@ -18,7 +18,7 @@ from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import with_image
 from eqa_nodes.commands.em import bag_options
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 
 LIVE = "live"
 Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], "Counter[str]"]

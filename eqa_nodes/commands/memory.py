@@ -19,7 +19,7 @@ from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.crops import crop_of, file_name
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.memory.times import told
-from eqa_nodes.core.types import RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
 
 console = Console()
 

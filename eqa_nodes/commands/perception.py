@@ -15,11 +15,11 @@ from rich.table import Table
 from eqa_nodes.bench.perception import KindScore, Tally, measure, scores_of
 from eqa_nodes.commands.chain import image_size
 from eqa_nodes.commands.detector import detector_of
+from eqa_nodes.configuration import merged, settings
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.tracking import Perceiver
 from eqa_nodes.perception import open_perceiver
-from eqa_nodes.settings import merged, settings
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 
 

@@ -16,12 +16,12 @@ from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.chain import parameters_of, run_folder
 from eqa_nodes.commands.history import frames_bar
+from eqa_nodes.configuration import Parameters, detecting, merged
 from eqa_nodes.core import policies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.types import Answer, Question
+from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of
-from eqa_nodes.settings import Parameters, detecting, merged
 
 QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
 VIEW = "it shows on ROS_DOMAIN_ID={domain}: rviz2 -d launch/rviz/eqa.rviz"

@@ -12,8 +12,8 @@ from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.commands.chain import STOPPING, robot_parameters
-from eqa_nodes.core.types import Limits
-from eqa_nodes.settings import Parameters, merged
+from eqa_nodes.configuration import Parameters, merged
+from eqa_nodes.core.types.questions import Limits
 from sim_bridge.simulator import Robot
 
 IMAGE = (160, 120)  # pixels; labels need no more
@@ -34,7 +34,7 @@ def run_with_bar(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, max_
     out.mkdir(parents=True, exist_ok=True)
     limits = Limits(steps=max_steps)
     begin_manifest(out, "house", samples, seed=seed, model="label", config={
-        "arms": {arm.name: arm.parameters for arm in arms}, "limits": limits._asdict(), **(config or {})})
+        "arms": {arm.name: arm.parameters for arm in arms}, "limits": limits.as_json(), **(config or {})})
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("episodes")) as bar:
         task = bar.add_task("", total=len(arms) * len(samples))
         trials = run_trials(samples, arms, out, limits, workers, lambda done: bar.update(task, completed=done))

@@ -69,7 +69,8 @@ class Console:
             "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
                 "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
-            "/enter": self._enter, "/questions": self._put, "/questions/{id:int}/cancel": self._cancel}
+            "/enter": self._enter, "/questions": self._put, "/questions/{id:int}/cancel": self._cancel,
+            "/stop": self._stop}
         routes = [Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()]
         routes += [Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items()]
         routes.append(Route("/events", self._events, methods=["GET"]))
@@ -96,13 +97,17 @@ class Console:
         return response
 
     def _put(self, request: Request, body: Mapping[str, Any]) -> Response:
-        text, explore = body.get("text"), body.get("explore", True)
-        if not isinstance(text, str) or not isinstance(explore, bool):
-            raise Refused("a question is a text, and explore is true or false", 400)
-        return JSONResponse({"id": self.questions.put(text, explore).id})
+        text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
+        if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
+            raise Refused("a question is a text, and explore and show are true or false", 400)
+        return JSONResponse({"id": self.questions.put(text, explore, show).id})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
         self.questions.cancel(request.path_params["id"])
+        return JSONResponse({})
+
+    def _stop(self, request: Request, body: Mapping[str, Any]) -> Response:
+        self.questions.stop(self.robot)
         return JSONResponse({})
 
     async def _events(self, request: Request) -> Response:

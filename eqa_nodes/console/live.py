@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Keyframe
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.views import Keyframe
 
 POSES, DECISIONS, VIEWS = 4000, 400, 200  # are kept of a question; more are thinned out
 _STEP_M, _STEP_RAD = 0.04, math.radians(8)  # less is no new pose
@@ -23,13 +24,13 @@ class Live:
         self._ring, self._lock = ring, threading.Lock()
         self.version = 0  # of all that the map shows
         self.running = False  # a question is being answered
-        self._trace = EpisodeTrace()
+        self._trace = self._before = EpisodeTrace()
         self._pose: tuple[int, Pose2] | None = None
 
     def began(self, question: str) -> None:
         """Begin anew with a question; "" = an episode began and nothing is asked."""
         with self._lock:
-            self._trace = EpisodeTrace(question)
+            self._before, self._trace = self._trace, EpisodeTrace(question)
             self._trace.poses = [self._pose] if self._pose and question else []
             self.running = bool(question)
         self.changed()
@@ -71,10 +72,14 @@ class Live:
         self.version += 1
         self._ring()
 
-    def trace(self) -> EpisodeTrace:
-        """Return a copy without a map; the robot's place is its last pose also where it has not moved."""
+    def trace(self, question: str = "") -> EpisodeTrace:
+        """Return a copy without a map; the robot's place is its last pose also where it has not moved.
+
+        question: of which, where that is the one before the newest: the next one may have begun already.
+        """
         with self._lock:
-            now = self._trace
+            earlier = question and question == self._before.question != self._trace.question
+            now = self._before if earlier else self._trace
             poses = list(now.poses) or ([self._pose] if self._pose else [])
             return EpisodeTrace(now.question, poses, list(now.decisions), list(now.keyframes), answer=now.answer,
                                 refused=dict(now.refused))

@@ -1,4 +1,4 @@
-"""Questions wait in a line, are asked one by one, and stay to be read with their answers and proofs."""
+"""Questions are given to the robot in order, wait in its queue, and stay to be read with their answers and proofs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Evidence, Question
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
 
 LINE, KEPT = 20, 60  # questions that may wait; that stay on the page
 PROOF_PX = 960  # width of a picture, at most
-_CLOSE_S = 2.0  # for a robot to hear that its question is called off
+_CLOSE_S = 2.0  # for a robot to hear that its questions are called off
 
 
 class Options(NamedTuple):
@@ -29,31 +29,33 @@ class Options(NamedTuple):
 
 
 class Questions:
-    """The line and the history; `begin` gives it the robot, `close` ends it."""
+    """The line and the history; `begin` gives it the robot, `close` ends it.
+
+    What waits is with the robot already, one thread each: so what it sees for one question can answer another.
+    """
 
     def __init__(self, feed: Feed, options: Options) -> None:
         self._feed, self._options = feed, options
         self._entries: dict[int, Entry] = {}
         self._next = 1
         self._turn = threading.Condition()
+        self._keeping = threading.Lock()
         self._closing = False
-        self._worker: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def begin(self, robot: Robot) -> None:
         """Ask what waits, and what comes."""
-        self._worker = threading.Thread(target=self._work, args=(robot,), name="questions", daemon=True)
-        self._worker.start()
+        self._start(self._give, robot)
 
     def close(self) -> None:
-        """Call off what runs, and wait a little for its end; what waits is not asked."""
+        """Call off what runs and waits, and wait a little for its end."""
         with self._turn:
             self._closing = True
             for entry in self._entries.values():
-                if entry.state == ASKING:
-                    entry.cancel.set()
+                entry.cancel.set()
             self._turn.notify_all()
-        if self._worker is not None:
-            self._worker.join(_CLOSE_S)
+        for thread in self._threads:
+            thread.join(_CLOSE_S)
 
     def entries(self) -> list[Entry]:
         """Return the questions, the newest first."""
@@ -67,7 +69,7 @@ class Questions:
                 raise Refused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
-    def put(self, text: str, may_explore: bool = True) -> Entry:
+    def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
         """Put a question into the line. Raises Refused: it is no question, or too many wait."""
         try:
             text = check_question(text)
@@ -76,7 +78,8 @@ class Questions:
         with self._turn:
             if sum(e.state == WAITING for e in self._entries.values()) >= LINE:
                 raise Refused(f"{LINE} questions wait already: wait for an answer, or take one back")
-            question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore)
+            question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
+                                                       show=show)
             entry = self._entries[self._next] = Entry(self._next, question)
             self._next += 1
             for old in [e.id for e in self._entries.values() if e.state == ENDED][:-KEPT]:
@@ -89,42 +92,69 @@ class Questions:
         """Take a waiting question back, or call a running one off; one that has ended stays as it is."""
         entry = self.entry(number)
         with self._turn:
-            if entry.state == WAITING:
+            if entry.state == WAITING and not entry.given:
                 entry.state = ENDED
                 entry.answer = Answer(abstained=True, error=ErrorCode.CANCELED, message="taken back before it began")
-            elif entry.state == ASKING:
+            elif entry.state != ENDED:
                 entry.stopping = True
                 entry.cancel.set()
         self._feed.ring()
 
-    def _work(self, robot: Robot) -> None:
+    def stop(self, robot: Robot | None) -> None:
+        """Call everything off: what waits here, what runs, and what others ask this robot. Raises EqaError."""
+        for entry in self.entries():
+            self.cancel(entry.id)
+        if robot is not None:
+            robot.stop()
+
+    def _start(self, work: Callable[..., None], *args: object) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(threading.Thread(target=work, args=args, name="questions", daemon=True))
+        self._threads[-1].start()
+
+    def _give(self, robot: Robot) -> None:
+        """Give the robot one question after the other: the next one when it has heard of this one."""
         while (entry := self._taken()) is not None:
-            self._feed.ring()
-            answer = self._answer(robot, entry)
-            robot.live.answered(answer)  # also where the graph died before it could say so
-            entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
-            try:
-                self._options.keep(entry, _trace(robot, entry, answer))
-            except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
-                entry.trouble = f"this episode was not kept for replay: {error}"
+            self._start(self._follow, robot, entry)
             with self._turn:
-                entry.state, entry.answer, entry.stopping = ENDED, answer, False
-            self._feed.ring()
+                while not self._closing and entry.progress is None and entry.state != ENDED:
+                    self._turn.wait()
 
     def _taken(self) -> Entry | None:
-        """Wait for the next question and mark it as asked; None at the end."""
+        """Wait for the next question that is to be given; None at the end."""
         with self._turn:
             while not self._closing:
                 for entry in self._entries.values():
-                    if entry.state == WAITING:
-                        entry.state = ASKING
+                    if entry.state == WAITING and not entry.given:
+                        entry.given = True
                         return entry
                 self._turn.wait()
         return None
 
+    def _follow(self, robot: Robot, entry: Entry) -> None:
+        """Follow one question from the robot's queue to its end."""
+        answer = self._answer(robot, entry)
+        if robot.live.trace().question == entry.question.text:
+            robot.live.answered(answer)  # also where the graph died before it could say so
+        entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
+        taken_back = entry.state == WAITING and answer.error is ErrorCode.CANCELED
+        try:
+            if not taken_back:
+                with self._keeping:
+                    self._options.keep(entry, _trace(robot, entry, answer))
+        except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
+            entry.trouble = f"this episode was not kept for replay: {error}"
+        with self._turn:
+            entry.state, entry.answer, entry.stopping = ENDED, answer, False
+            self._turn.notify_all()
+        self._feed.ring()
+
     def _answer(self, robot: Robot, entry: Entry) -> Answer:
         def listen(progress: Progress) -> None:
-            entry.progress = progress
+            with self._turn:
+                entry.progress = progress
+                entry.state = WAITING if progress.phase == "queued" else ASKING
+                self._turn.notify_all()
             self._feed.ring()
 
         entry.place = robot.place
@@ -148,7 +178,8 @@ def proof_of(robot: Robot, evidence: Evidence) -> Proof:
 
 def _trace(robot: Robot, entry: Entry, answer: Answer) -> EpisodeTrace:
     """Return what happened, with the views that prove the answer among its views."""
-    trace = replace(robot.live.trace(), grid=robot.grid(), question=entry.question.text, answer=answer)
+    text = entry.question.text
+    trace = replace(robot.live.trace(text), grid=robot.grid(), question=text, answer=answer)
     there = {view.id for view in trace.keyframes}
     for evidence in answer.evidence:
         if evidence.keyframe_id not in there:

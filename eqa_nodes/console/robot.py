@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from rclpy.clock import Clock
 from rclpy.serialization import deserialize_message
 
 from eqa_nodes import messages
+from eqa_nodes.bags.images import rgb_of
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import Refused
@@ -20,7 +23,9 @@ from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import EqaError, NodeLost, StorageError
 from eqa_nodes.core.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.trace import TraceDecision
-from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.in_graph import progress_of
 from eqa_nodes.ros import convert
@@ -28,6 +33,8 @@ from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.interfaces import interface, qos
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
+_COMPRESSED = "sensor_msgs/msg/CompressedImage"
+_LOOK_S = 1.0  # how often the camera is looked for until it is found
 _END_S = 1.0  # for the recorder to close its bag
 _CHAIN = 8  # transforms between map and base at most; more is a loop
 
@@ -35,15 +42,20 @@ _CHAIN = 8  # transforms between map and base at most; more is a loop
 class RosRobot:
     """A graph in a ROS domain; use `close` at the end. Implements Robot."""
 
-    def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "") -> None:
-        """environment: as the graph's processes have it; ring: called whenever something new was heard."""
+    def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
+                 namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
+        """environment: as the graph's processes have it; ring: called whenever something new was heard.
+
+        namespace, remap: of the graph, as GraphClient has them.
+        """
         self.place, self._ring = place, ring
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
         self._newest: dict[str, bytes] = {}
         self.pictures = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
-        self._client = GraphClient(environment, self._listen)
+        self._color = remap.get("color", TOPICS["color"].name)
+        self._client = GraphClient(environment, self._listen, namespace=namespace, remap=remap)
 
     def begin(self, scene: str, episode_id: str, keep_memory: bool = False) -> None:
         """Begin an episode. Raises what the graph reports."""
@@ -58,6 +70,9 @@ class RosRobot:
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
 
+    def stop(self) -> None:
+        self._client.stop()
+
     def view(self, evidence: Evidence) -> Keyframe:
         stamp = convert.time_of(evidence.stamp_ns)
         found = self._client.services["recall"].call(CALL_S, limit=1, after=stamp, before=stamp)
@@ -66,9 +81,11 @@ class RosRobot:
         raise StorageError(f"memory has no view of {evidence.stamp_ns / 1e9:.1f} s (any more)")
 
     def camera(self) -> bytes:
-        if (raw := self._newest.get("color")) is None:
-            raise Refused("the camera has shown nothing yet", 404)
-        return camera_picture(messages.rgb_of(_message("color", raw)))
+        if (raw := self._newest.get("color")) is not None:
+            return camera_picture(messages.rgb_of(_message("color", raw)))
+        if (packed := self._newest.get(_COMPRESSED)) is not None:
+            return camera_picture(rgb_of(deserialize_message(packed, interface(_COMPRESSED))))
+        raise Refused("the camera has shown nothing yet", 404)
 
     def grid(self) -> GridMap | None:
         raw, explored = self._newest.get("map"), self._newest.get("explored")
@@ -89,6 +106,16 @@ class RosRobot:
             topic = TOPICS[key]
             node.create_subscription(interface(topic.type), topic.name, partial(self._take, key, callback),
                                      qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)
+        self._look = node.create_timer(_LOOK_S, partial(self._look_for_compressed, node), clock=Clock())
+
+    def _look_for_compressed(self, node: Any) -> None:
+        """Hear compressed pictures where nobody publishes the others: republishers work only for who listens."""
+        if "color" in self._newest or node.count_publishers(self._color):
+            self._look.cancel()
+        elif node.count_publishers(packed := f"{self._color}/compressed"):
+            self._look.cancel()
+            node.create_subscription(interface(_COMPRESSED), packed, partial(self._put, _COMPRESSED),
+                                     qos("frame", reliable=False), raw=True)
 
     def _take(self, key: str, callback: Callable[[Any], None], message: Any) -> None:
         """Take a message in; what is not of this project's making is counted, and the page says so."""
@@ -99,7 +126,7 @@ class RosRobot:
 
     def _put(self, key: str, raw: bytes) -> None:
         self._newest[key] = raw
-        if key == "color":
+        if key in ("color", _COMPRESSED):
             self.pictures += 1
             self._ring()
         elif key != "frontiers":

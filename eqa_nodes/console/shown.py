@@ -10,7 +10,7 @@ from eqa_nodes.bench.report import Outline
 from eqa_nodes.console.values import Entry, Proof, Robot
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.trace import TraceDecision
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 GOALS = 40  # newest decisions that are sent
 Plain = Mapping[str, Any]
@@ -29,7 +29,8 @@ def shown_live(robot: Robot | None) -> Plain:
 def shown_entry(entry: Entry) -> Plain:
     """Return a question with all that became of it."""
     p = entry.progress
-    progress = {"phase": p.phase, "steps": p.steps, "metres": round(p.metres, 1), "reason": p.reason} if p else None
+    progress = {"phase": p.phase, "steps": p.steps, "metres": round(p.metres, 1), "reason": p.reason,
+                "place": p.place} if p else None
     answer = shown_answer(entry.answer) if entry.answer else {}
     return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
             "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "progress": progress,
@@ -41,7 +42,7 @@ def shown_answer(answer: Answer) -> Plain:
     r = answer.receipt
     error = "" if answer.error is ErrorCode.NONE else answer.error.name
     return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained, "error": error,
-            "message": answer.message,
+            "message": answer.message, "shown": answer.shown,
             "cost": {"steps": r.steps, "metres": round(r.metres, 1), "seconds": round(r.seconds, 1), "calls": r.calls,
                      "tokens": r.tokens_in + r.tokens_out, "money": r.money, "privileged": list(r.privileged)}}
 

@@ -12,7 +12,9 @@ from eqa_nodes.bench.report import Outline
 from eqa_nodes.console.live import Live
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.views import Keyframe
 
 WAITING, ASKING, ENDED = "waiting", "asking", "ended"
 
@@ -26,14 +28,17 @@ class Refused(EqaError):
 
 
 class Robot(Protocol):
-    """What is asked and watched. All methods may be called from any thread; `ask` for one question at a time."""
+    """What is asked and watched. All methods may be called from any thread, `ask` by several: questions wait there."""
 
     place: str  # what the page calls the place that the robot is in
     live: Live  # what happened since the newest question, whoever asked it
     pictures: int  # of the camera, so far
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
-        """Ask and wait for the answer; setting `cancel` calls the question off. Raises EqaError."""
+        """Ask and wait for the answer; setting `cancel` calls this question off. Raises EqaError."""
+
+    def stop(self) -> None:
+        """Call off every question, also those of others. Raises EqaError."""
 
     def view(self, evidence: Evidence) -> Keyframe:
         """Return the view that is the evidence. Raises EqaError."""
@@ -62,13 +67,15 @@ class Proof(NamedTuple):
 class Entry:
     """A question of the page. asked: wall clock, seconds since 1970; trouble: what went wrong beside the answer.
 
-    place: where it was asked; replay: run and number by which the page finds the episode, "" = it was not kept.
+    given: the robot has it; place: where it was asked; replay: run and number by which the page finds the episode, "" =
+    it was not kept.
     """
 
     id: int
     question: Question
     asked: float = field(default_factory=time.time)
     state: str = WAITING
+    given: bool = False
     progress: Progress | None = None
     answer: Answer | None = None
     proofs: tuple[Proof, ...] = ()

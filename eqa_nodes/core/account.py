@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
 from eqa_nodes.core.protocols import Answerer, Odometry
-from eqa_nodes.core.types import Limits, Receipt, Travelled
+from eqa_nodes.core.types.floor import Travelled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
+
+T = TypeVar("T")
 
 
 class Account:
-    """Counts from where the question began. travelled: as last asked for by `update`, since then."""
+    """Counts from where the question began. travelled: as last asked for by `update`, since then.
+
+    Before that it may be worked on without moving (`apart`): that time and its calls count, what is driven meanwhile,
+    for another question, does not.
+    """
 
     def __init__(self, odometry: Odometry, answerer: Answerer) -> None:
         self._odometry, self._answerer = odometry, answerer
-        self._began_s, self._spent_before = time.monotonic(), answerer.spent()
-        self._at_start = self.travelled = Travelled(0, 0.0)
+        self._spent_before = answerer.spent()
+        self._apart_s = 0.0
+        self._began_s: float | None = None
+        self._at_start: Travelled | None = None
+        self.travelled = Travelled(0, 0.0)
 
     def begin(self) -> None:
-        """Count steps and metres from here. Raises EqaError when the odometry does not answer."""
+        """Count steps, metres and seconds from here. Raises EqaError when the odometry does not answer."""
+        self._began_s = time.monotonic()
         self._at_start = self._odometry.travelled()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Count the time of what is done for the question before it begins."""
+        began_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._apart_s += time.monotonic() - began_s
 
     def update(self) -> Travelled:
         """Return steps and metres so far. Raises EqaError when the odometry does not answer."""
-        now, start = self._odometry.travelled(), self._at_start
-        self.travelled = Travelled(now.steps - start.steps, now.metres - start.metres)
+        if self._at_start is not None:
+            now, start = self._odometry.travelled(), self._at_start
+            self.travelled = Travelled(now.steps - start.steps, now.metres - start.metres)
         return self.travelled
 
     def receipt(self, privileged: tuple[str, ...] = ()) -> Receipt:
         """Return the receipt by the last update. privileged: what the answer rests on; empty = the answerer's own."""
         before, now = self._spent_before, self._answerer.spent()
-        return Receipt(*self.travelled, time.monotonic() - self._began_s, now.calls - before.calls,
+        worked_s = self._apart_s + (time.monotonic() - self._began_s if self._began_s is not None else 0.0)
+        return Receipt(*self.travelled, worked_s, now.calls - before.calls,
                        now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
                        privileged or now.privileged, now.money - before.money)
 
@@ -40,3 +68,48 @@ class Account:
         pairs = ((limits.steps, spent.steps), (limits.metres, spent.metres), (limits.seconds, spent.seconds),
                  (limits.calls, spent.calls))
         return any(limit and so_far >= limit for limit, so_far in pairs)
+
+
+class Meter:
+    """An answerer that several questions share, as one of them sees it: `spent` is what its own calls cost.
+
+    Implements Answerer. turn: the same for all of them; one call at a time, or nobody could say whose cost is whose.
+    """
+
+    def __init__(self, answerer: Answerer, turn: threading.Lock) -> None:
+        self._answerer, self._turn = answerer, turn
+        nothing = Receipt()
+        self._spans: list[tuple[Receipt, Receipt]] = [(nothing, nothing)]  # spent before and after
+
+    def spent(self) -> Receipt:
+        """Return what this question's calls cost."""
+        paid = self._spans
+        return Receipt(calls=sum(b.calls - a.calls for a, b in paid),
+                       tokens_in=sum(b.tokens_in - a.tokens_in for a, b in paid),
+                       tokens_out=sum(b.tokens_out - a.tokens_out for a, b in paid),
+                       privileged=self._answerer.spent().privileged, money=sum(b.money - a.money for a, b in paid))
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return the regions of the shared answerer."""
+        return self._paid(lambda: self._answerer.regions(question))
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        """Let the shared answerer judge."""
+        return self._paid(lambda: self._answerer.assess(question, views))
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Let the shared answerer answer."""
+        return self._paid(lambda: self._answerer.answer(question, items))
+
+    def _paid(self, call: Callable[[], T]) -> T:
+        with self._turn:
+            before = self._answerer.spent()
+            try:
+                return call()
+            finally:  # failed calls cost too
+                self._put(before, self._answerer.spent())
+
+    def _put(self, before: Receipt, after: Receipt) -> None:
+        """Add a span; one that follows on the last, as alone they all do, joins it: money is not rounded twice."""
+        first, last = self._spans[-1]
+        self._spans = ([*self._spans[:-1], (first, after)] if last == before else [*self._spans, (before, after)])

@@ -15,7 +15,8 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception import PerceptionConfig, points_of
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
+from eqa_nodes.core.types.views import Frame, Label
 
 VOCABULARY = tuple("""
 armchair, backpack, bathtub, bed, bench, blanket, book, bookshelf, bottle, bowl, box, broom, bucket, cabinet, candle,
@@ -54,27 +55,24 @@ class Detector(Protocol):
 
 @dataclass(frozen=True)
 class DetectionConfig:
-    """What of a detector's output counts. near_m, far_m: depth that is kept; eps_m: radius of the clusters.
+    """What of a detector's output counts."""
 
-    score: least score; doubled: overlap of two masks (intersection over
-    union) from which they are one thing, seen twice; around: share of the box that is looked at on each side of it
-    where nothing segments; floor_m: what rises less above the floor is the floor, unless the thing lies flat on it.
-    """
-
-    vocabulary: tuple[str, ...] = VOCABULARY
-    score: float = 0.2
-    near_m: float = 0.1
-    far_m: float = 4.0
-    eps_m: float = 0.1
-    doubled: float = 0.6
-    around: float = 0.15
-    floor_m: float = 0.05
+    vocabulary: tuple[str, ...] = VOCABULARY  # kinds of things that are looked for
+    score: float = 0.2  # least score, 0..1
+    near_m: NotNegative = 0.1  # depth from which pixels are kept, metres
+    far_m: Positive = 4.0  # depth up to which pixels are kept, metres
+    eps_m: Positive = 0.1  # radius of the clusters, metres
+    doubled: Part = 0.6  # overlap of two masks (intersection over union) from which they are one thing, seen twice
+    around: NotNegative = 0.15  # share of the box that is looked at on each side of it where nothing segments
+    # what rises less above the floor is the floor, metres, unless the thing lies flat on it
+    floor_m: NotNegative = 0.05
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
 
     def __post_init__(self) -> None:
-        if not (0 <= self.near_m < self.far_m and self.eps_m > 0 and 0 < self.doubled <= 1 and self.vocabulary):
-            raise ConfigError(f"detection: near_m {self.near_m} must be less than far_m {self.far_m}, eps_m "
-                              f"{self.eps_m} positive, doubled {self.doubled} in 0..1, and the vocabulary not empty")
+        check_ranges(self, "detection")
+        if not (self.near_m < self.far_m and self.vocabulary):
+            raise ConfigError(f"detection: near_m {self.near_m} must be less than far_m {self.far_m}, and the "
+                              "vocabulary not empty")
 
 
 class Piece(NamedTuple):

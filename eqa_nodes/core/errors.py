@@ -22,6 +22,7 @@ class ErrorCode(IntEnum):
     STORAGE = 10
     NODE_LOST = 11
     BUDGET = 12
+    QUEUE_FULL = 13
 
 
 class EqaError(Exception):
@@ -106,6 +107,12 @@ class LimitReached(EqaError):
     """A question may cost no more: answer from what is known."""
 
     code = ErrorCode.CANCELED
+
+
+class QueueFull(EqaError):
+    """More questions wait than may."""
+
+    code = ErrorCode.QUEUE_FULL
 
 
 class NodeLost(EqaError):

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.keyframes import spread_in_time
 from eqa_nodes.core.search import Search
-from eqa_nodes.core.types import Answer, Recalled
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.remembered import Recalled
 
 
 class ExploreFirst(Search):
@@ -19,6 +20,10 @@ class ExploreFirst(Search):
     those that memory keeps of this episode, K of them even in time.
     """
 
+    def consider(self) -> Answer | None:
+        """Answer only after its own exploration."""
+        return None
+
     def _search(self) -> Answer:
         if self.question.may_explore:
             self._explore()
@@ -28,7 +33,7 @@ class ExploreFirst(Search):
         if self._limit_reached():
             return
         self._report("looking")
-        self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
+        self._check(self.legs.look_around())
         failed = 0
         for _ in range(self.config.max_legs):
             if self._limit_reached():
@@ -51,6 +56,10 @@ class ExploreFirst(Search):
 
 class Unseen(Search):
     """Answers at once, without a view: the blind agents."""
+
+    def consider(self) -> Answer | None:
+        """Nothing that is seen bears on its answer."""
+        return None
 
     def _search(self) -> Answer:
         return self._answer_from(())

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 MAX_DEPTH_M = 100.0  # farther returns come from no indoor camera
 

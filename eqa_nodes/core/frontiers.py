@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import ndimage
 
-from eqa_nodes.core.types import Frontier, GridMap
+from eqa_nodes.core.types.floor import Frontier, GridMap
 
 SPACING_M = 1.5
 MIN_LENGTH_M = 0.2

@@ -17,26 +17,27 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Frame, Keyframe, Label, Recalled, Sighting
+from eqa_nodes.core.ranges import Count, Degrees, NotNegative, Percent, Share, check_ranges
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
 
 @dataclass(frozen=True)
 class KeyframeConfig:
-    """A view is new when no remembered one is as near as this in both place and direction.
+    """A view is new when no remembered one is as near as this in both place and direction."""
 
-    refresh_s: a remembered view older than this, in the clock of the stamps, has to be seen anew, seconds.
-    """
-
-    min_move_m: float = 0.5
-    min_turn_deg: float = 25.0
-    same_move_m: float = 0.1  # views this near to each other show the same picture unless the scene changed
-    same_turn_deg: float = 5.0
-    min_change: float = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
-    max_changes: int = 8  # remembered changes of one view: a television that runs all day ends there
-    jpeg_quality: int = 90
-    refresh_s: float = 4 * 3600.0
+    min_move_m: NotNegative = 0.5  # a place nearer than this to that of a remembered view is not new, metres
+    min_turn_deg: Degrees = 25.0  # a direction nearer than this to that of a remembered view is not new, degrees
+    same_move_m: NotNegative = 0.1  # views so near show the same picture unless the scene changed, metres
+    same_turn_deg: Degrees = 5.0  # views turned so little show the same picture unless the scene changed, degrees
+    min_change: Share = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
+    max_changes: Count = 8  # remembered changes of one view: a television that runs all day ends there
+    jpeg_quality: Percent = 90  # of the pictures that are kept
+    # a remembered view older than this, in the clock of the stamps, has to be seen anew, seconds
+    refresh_s: NotNegative = 4 * 3600.0
 
     def __post_init__(self) -> None:
+        check_ranges(self, "keyframes")
         if not max(self.min_move_m, self.same_move_m) <= CELL_M:
             raise ConfigError(f"keyframes.min_move_m is {self.min_move_m}, same_move_m {self.same_move_m}: at most "
                               f"{CELL_M:g} m, or a home is remembered by a handful of views")
@@ -130,7 +131,7 @@ class Novelty:
 
     def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[View]] = lambda cell: [],
                  knows: Callable[[str], bool] = lambda item: False) -> None:
-        self._config = config or KeyframeConfig()
+        self.config = config or KeyframeConfig()
         self._stored, self._knows = stored, knows
         self._cells: dict[Cell, list[View]] = {}
         self._content: set[str] = set()
@@ -142,7 +143,7 @@ class Novelty:
 
     def reason(self, view: Look) -> str:
         """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
-        c = self._config
+        c = self.config
         oldest = view.stamp_ns - round(c.refresh_s * 1e9)
         near = [v for v in self._around(view.position)
                 if v.stamp_ns >= oldest and math.dist(v.position, view.position) <= c.min_move_m]
@@ -159,7 +160,7 @@ class Novelty:
         return any(item not in self._content and not self._knows(item) for item in content)
 
     def _changed(self, view: Look, alike: list[View]) -> bool:
-        c = self._config
+        c = self.config
         same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
                 and _degrees(v.axis, view.axis) <= c.same_turn_deg]
         if not same or len(same) > c.max_changes:

@@ -227,6 +227,30 @@ def yes_no(text: str) -> bool | None:
     return None
 
 
+_WISH = re.compile(r"(?:(?:please|kindly|can you|could you|would you|will you)[,\s]+)*"
+                   r"(?:show me|show us|take me to|bring me to|lead me to|guide me to)\s+(?P<what>.+)", re.I | re.S)
+_WHERE = re.compile(r"(?:where|what|which|who|whose)\b", re.I)
+_NO_THING = re.compile(r"(?:how|why|when|that|if|whether)\b", re.I)
+
+
+def wish(text: str) -> str:
+    """Return the question in a wish to be shown something or taken to it, "" where there is none.
+
+    "Show me the mug" and "Take me to the mug, please" ask "Where is the mug?"; "Show me what is on the desk" asks "What
+    is on the desk?"; "Show me how to cook" is no such wish.
+    """
+    found = _WISH.fullmatch(text.strip())
+    if found is None or _NO_THING.match(found["what"]):
+        return ""
+    what = re.sub(r"(?:,?\s*please)?[\s.!?]*$", "", found["what"], flags=re.I)
+    if not any(char.isalnum() for char in what):
+        return ""
+    if not _WHERE.match(what):
+        return f"Where {'is' if singular(what.lower()) == what.lower() else 'are'} {what}?"
+    moved = re.fullmatch(r"where\s+(.+)\s+(is|are)", what, re.I | re.S)  # "where the mug is"
+    return f"Where {moved[2].lower()} {moved[1]}?" if moved else f"{what[0].upper()}{what[1:]}?"
+
+
 def split_list(text: str) -> tuple[str, ...]:
     """Split "a, b and c" into its parts, in normal form, empty ones dropped."""
     parts = re.split(r"\s*[,;/&]\s*(?:and\s+|or\s+)?|\s+and\s+|\s+as well as\s+|\n", text.strip().strip("."))

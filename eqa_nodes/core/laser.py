@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.config import ScanConfig
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Intrinsics, Scan
+from eqa_nodes.core.types.views import Intrinsics, Scan
 
 PIXELS = 2.0  # of the image's middle that one beam is wide: none falls between two pixels
 

@@ -11,7 +11,8 @@ from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.types import Frame, Frontier, GridMap, Intrinsics
+from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
 _PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
@@ -62,6 +63,10 @@ class Mapper:
             self.floor_z = frame.map_from_base.xyz[2]
         self._see(np.require(depth_m, np.float32, ("C", "W")), view, window)
         self._stand(frame, first)
+
+    def set_back(self, stamp_ns: int) -> None:
+        """Take frames from this stamp on: the clock was set back. Nothing changes before the first frame."""
+        self._stamp_ns = max(0, min(self._stamp_ns, stamp_ns - 1)) if self._stamp_ns >= 0 else -1
 
     def skip(self, frame: Frame) -> None:
         """Let a frame pass that shows another floor: the map stays as it is, but is of this stamp. Raises as integrate.

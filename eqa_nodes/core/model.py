@@ -135,10 +135,11 @@ def json_object(text: str) -> dict[str, object]:
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError(f"a number of {len(digits)} digits")
-    return int(digits)
+def _whole(number: str) -> int:
+    digits = len(number.removeprefix("-"))
+    if digits > _MAX_DIGITS:
+        raise ValueError(f"a number of {digits} digits")
+    return int(number)
 
 
 def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,

@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.planning import Point, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.shortest import Field
-from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import Action, GridMap, NavCode, NavResult
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
 _STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void

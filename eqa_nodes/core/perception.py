@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.perception_noise import NoiseConfig, disturbed
-from eqa_nodes.core.types import Frame, Label, Sighting
+from eqa_nodes.core.ranges import Count, Counted, Positive, Share
+from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
 
@@ -18,10 +19,10 @@ _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling":
 class PerceptionConfig:
     """When an instance counts as seen."""
 
-    min_share: float = 60 / (640 * 480)  # of the image's pixels
-    max_range_m: float = 6.0  # median depth of the instance, along the optical axis
-    points: int = 250  # depth samples per instance, about: bounds the cost of one frame
-    caption_items: int = 24  # instances that a caption names, the largest ones
+    min_share: Share = 60 / (640 * 480)  # least share of the image's pixels
+    max_range_m: Positive = 6.0  # median depth of the instance, along the optical axis, metres
+    points: Counted = 250  # depth samples per instance, about: bounds the cost of one frame
+    caption_items: Count = 24  # instances that a caption names, the largest ones
     noise: NoiseConfig = NoiseConfig()
 
 

@@ -11,32 +11,29 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
-from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Label, Sighting
+from eqa_nodes.core.ranges import NotNegative, Range, check_ranges
+from eqa_nodes.core.types.views import Label, Sighting
 
 _DISTANCE_M = 0.75  # views from within such a step of distance and bearing repeat a mistake
 _BEARING_RAD = math.radians(30)
+_Half: TypeAlias = Annotated[float, Range(0.0, 0.5)]  # shares that double at range_m
 
 
 @dataclass(frozen=True)
 class NoiseConfig:
-    """How often labels are wrong: these shares at half of range_m, none right at the thing, twice as many at range_m.
+    """How often labels are wrong: so often at half of range_m, not at all at the thing, twice as often at range_m."""
 
-    miss: share of sightings that are missed; confuse: share whose kind is taken for another one of the same room or
-    whose colour, material or state is misread; range_m: things farther off than this are missed (0 = no limit).
-    """
-
-    miss: float = 0.0
-    confuse: float = 0.0
-    range_m: float = 0.0
-    seed: int = 0
+    miss: _Half = 0.0  # share of sightings that are missed
+    # share whose kind is taken for another one of the same room or whose colour, material or state is misread
+    confuse: _Half = 0.0
+    range_m: NotNegative = 0.0  # things farther off than this are missed, metres; 0 = no limit
+    seed: int = 0  # decides which ones
 
     def __post_init__(self) -> None:
-        if not (0 <= self.miss <= 0.5 and 0 <= self.confuse <= 0.5 and self.range_m >= 0):
-            raise ConfigError(f"perception.noise: miss {self.miss} and confuse {self.confuse} must lie in 0..0.5 (they "
-                              f"double at range_m), range_m {self.range_m} must not be negative")
+        check_ranges(self, "perception.noise")
 
 
 def disturbed(seen: Sequence[Sighting], pose: Pose2, labels: Mapping[int, Label],

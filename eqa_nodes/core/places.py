@@ -6,23 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqa_nodes.core.types import Frame, Place
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive
+from eqa_nodes.core.types.views import Frame, Place
 
 
 @dataclass(frozen=True)
 class PlacesConfig:
-    """Metres; the published values, but for samples, which bounds the cost.
+    """The published values, but for samples."""
 
-    count: spots a view; nearest_m, farthest_m: horizontal distance; apart_m: nearer spots are one; floor_m: height up
-    to which a point is floor; samples: depth pixels looked at.
-    """
-
-    count: int = 3
-    nearest_m: float = 2.0
-    farthest_m: float = 10.0
-    apart_m: float = 1.0
-    floor_m: float = 0.1
-    samples: int = 1200
+    count: Count = 3  # spots a view
+    nearest_m: NotNegative = 2.0  # horizontal distance of a spot, at least, metres
+    farthest_m: Positive = 10.0  # horizontal distance of a spot, at most, metres
+    apart_m: NotNegative = 1.0  # nearer spots are one, metres
+    floor_m: NotNegative = 0.1  # height up to which a point is floor, metres
+    samples: Counted = 1200  # depth pixels looked at: bounds the cost
 
 
 def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[Place, ...]:

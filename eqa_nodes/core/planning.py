@@ -13,7 +13,7 @@ from scipy import ndimage
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.shortest import Field
-from eqa_nodes.core.types import GridMap
+from eqa_nodes.core.types.floor import GridMap
 
 SNAP_M = 0.5  # how far a goal may be moved onto reachable floor
 COMFORT_M = 0.3  # beyond the robot's radius: nearer to obstacles than that costs extra
@@ -156,7 +156,7 @@ def along(path: list[Point], metres: float) -> tuple[Point, float]:
 
 
 @numba.njit(cache=True)
-def _line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> float:
+def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> float:
     """Return the cost, in cells, of the straight line between two points in cells; inf across a forbidden cell.
 
     Every cell that the line passes counts by its share (Amanatides and Woo 1987); through a corner, so do both sides.
@@ -190,8 +190,8 @@ def _shorten(points: np.ndarray, cost: np.ndarray) -> np.ndarray:
     while at < len(points) - 1:
         best, spent, i = at + 1, 0.0, at + 1
         while i < len(points):
-            spent += _line_cost(cost, points[i - 1, 0], points[i - 1, 1], points[i, 0], points[i, 1])
-            direct = _line_cost(cost, points[at, 0], points[at, 1], points[i, 0], points[i, 1])
+            spent += line_cost(cost, points[i - 1, 0], points[i - 1, 1], points[i, 0], points[i, 1])
+            direct = line_cost(cost, points[at, 0], points[at, 1], points[i, 0], points[i, 1])
             if direct <= spent * 1.01:
                 best = i
             i += 1

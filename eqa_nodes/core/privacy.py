@@ -9,21 +9,18 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 
 
 @dataclass(frozen=True)
 class PrivacyConfig:
-    """What is blacked out: colour, depth and labels alike.
+    """What is blacked out: colour, depth and labels alike."""
 
-    kinds: of labelled things ("person", "monitor"). zones: rectangles of the map (of aligned ones that in which the
-    others lie), four numbers each (x_min, y_min, x_max, y_max, metres): what lies in them, and any pixel without depth,
-    which may. image: rectangles of the image,
-    four shares of its width and height each (left, top, right, bottom, 0..1).
-    """
-
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # of labelled things, such as person, monitor
+    # rectangles of the map (of aligned ones that in which the others lie), four numbers each (x_min, y_min, x_max,
+    # y_max, metres): what lies in them, and any pixel without depth, which may
     zones: tuple[float, ...] = ()
+    # rectangles of the image, four shares of its width and height each (left, top, right, bottom, 0..1)
     image: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:

@@ -6,21 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import (
-    Answer,
-    Decision,
-    Keyframe,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Receipt,
-    Recollection,
-    Situation,
-    Travelled,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Decision, NavResult, Travelled
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, Situation, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
 
 
 class Navigator(Protocol):

@@ -18,7 +18,7 @@ from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.crops import crop_of
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
-from eqa_nodes.core.types import Keyframe, Sighting
+from eqa_nodes.core.types.views import Keyframe, Sighting
 
 MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
 MAX_THINGS = 75  # that a prompt holds

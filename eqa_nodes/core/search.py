@@ -2,63 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from eqa_nodes.core.account import Account
+from eqa_nodes.core.agent_config import AgentConfig
 from eqa_nodes.core.answerers.common import answer_of, check_question
+from eqa_nodes.core.area import check_area
+from eqa_nodes.core.aside import aside
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.judged import Judged
+from eqa_nodes.core.legs import Legs
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
 from eqa_nodes.core.stopping import Stop, Weighed, support_of
-from eqa_nodes.core.types import (
-    Answer,
-    Decision,
-    Evidence,
-    Keyframe,
-    NavCode,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Recollection,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 
-
-@dataclass(frozen=True)
-class AgentConfig:
-    """When to stop and how long to wait.
-
-    explore: "asking" (views are judged on the way, until one answers), "first" (question-agnostic: until nothing is
-    left or a limit ends it, then one answer from `recall_limit` views even in time) or "never" (one answer, unseen).
-    """
-
-    explore: str = "asking"
-    enough: float = 0.7  # chance that it is right, 0..1, from which an answer ends the search
-    promise: float = 0.5  # of a view's own confidence, 0..1, from which an answer is asked for
-    calibration: str = ""  # of that chance: a name or a .json file; "" = the answerer's own confidence counts
-    risk: float = 0.0  # accepted share of wrong answers; above 0 it replaces `enough`, and less sure answers abstain
-    recall_limit: int = 12  # views an answer is made from
-    relevant: float = 0.3  # relevance, 0..1, from which an assessed view is shown to the answerer
-    leg_deadline_s: float = 60.0  # for one drive, in the clock of the stamps
-    max_legs: int = 200  # ends an exploration that goes nowhere
-    max_confirmations: int = 3  # drives to look again before an answer is given
-    assess_while_driving: bool = False  # judge views on the way, and stop where one promises an answer (live only)
-    look_s: float = 0.5  # how often to ask for new views meanwhile, wall clock
-    max_failed_legs: int = 5  # drives in a row that did not move the robot
-    # what was seen longer ago is looked at again where that is allowed; at least memory.keyframes.refresh_s, or that
-    # look shows memory nothing new
-    stale_s: float = 4 * 3600.0
+_SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # so near to a view's pose the robot stands where it was seen from
 
 
 class Progress(NamedTuple):
-    """What the agent is doing now; phase: remembering | looking | exploring | driving | answering."""
+    """What the agent is doing now; phase: queued | remembering | looking | exploring | driving | answering | showing.
+
+    place: of a queued question, 1 = the next one.
+    """
 
     phase: str
     steps: int = 0
@@ -67,6 +40,7 @@ class Progress(NamedTuple):
     decision: Decision | None = None
     reason: str = ""
     weighed: Weighed | None = None
+    place: int = 0
 
 
 class Ports(NamedTuple):
@@ -87,26 +61,56 @@ class Search:
         self.ports, self.config, self.stop, self.question = ports, config, stop, question
         self._listener, self._canceled = listener, canceled
         self.account = Account(ports.odometry, ports.answerer)
-        self.views: dict[int, Keyframe] = {}
-        self.assessed: dict[int, ViewAssessment] = {}
+        self.legs = Legs(ports.navigator, question.limits, self.account, config.leg_deadline_s)
+        self.judged = Judged(ports.memory, ports.answerer, question, config)
         self.answered: Answer | None = None
-        self.newest = 0
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
         self.ended = ""  # why exploration ended by itself
         self.privileged: tuple[str, ...] = ()  # what an answer of memory alone rests on
+        self._waits: bool | None = None  # for its turn: False = what is seen meanwhile cannot answer it
 
     def run(self) -> Answer:
         """Return the answer, whatever happens on the way."""
         try:
+            self._waits = False
             check_question(self.question.text)
+            check_area(self.question.limits.area)
             self.account.begin()
-            answer = self._search()
+            self.answered = answer = self._search()
+            if self.question.show:
+                answer = self._show(answer)
             self.account.update()
         except EqaError as error:
             answer = self._failed(error.code, str(error))
         answer.receipt = self.account.receipt(self.privileged)
         return answer
+
+    def consider(self) -> Answer | None:
+        """Answer a question that waits for its turn, without moving: from memory and from what is seen meanwhile.
+
+        Return None while that is not enough. What asks for a drive, is of the past, or fails is left to its turn.
+        """
+        try:
+            with self.account.apart():
+                answer = self._considered()
+        except EqaError:  # its turn will tell
+            self._waits, answer = False, None
+        if answer is not None:
+            answer.receipt = self.account.receipt(self.privileged)
+        return answer
+
+    def _considered(self) -> Answer | None:
+        if self._waits is None:
+            check_question(self.question.text)
+            self._waits = not self.question.show and (
+                bool(self.question.choices) or self.ports.memory.recollect(self.question.text) is None)
+            self.judged.leave_to_recall()
+            enough = self._waits and not self._limit_reached() and self._from_memory() is not None
+        else:
+            enough = self._waits and not self._limit_reached() and self._new_views_answer()
+        fresh = enough and self.answered is not None and not self._stale(self.answered.evidence)
+        return self.answered if fresh else None
 
     def _search(self) -> Answer:
         """Memory first, then look and explore until it is enough or a limit is reached."""
@@ -124,7 +128,7 @@ class Search:
             return True
         self.regions = self.ports.answerer.regions(self.question)
         self._report("looking")
-        self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
+        self._check(self.legs.look_around())
         failed = 0
         for _ in range(self.config.max_legs):
             if self._new_views_answer() and self._confirmed():
@@ -133,7 +137,7 @@ class Search:
                 return False
             decision = self._decide()
             if decision.goal is None:
-                if not self.ports.memory.since(self.newest):
+                if not self.judged.anything_new():
                     self.ended = decision.reason
                     return False
                 continue  # views that came after the last call are judged first
@@ -146,8 +150,8 @@ class Search:
         """Answer from memory alone; where that says where something is now, and long ago, look there first."""
         self.answered = self._told(told)  # what is left when the drive fails
         self.privileged = self.answered.receipt.privileged
-        if told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached():
-            self._look_again(told.evidence[0])
+        if (told.verify and self.question.may_explore and self._stale(told.evidence) and not self._limit_reached()
+                and self._look_again(told.evidence[0])):
             self.answered = self._told(self.ports.memory.recollect(self.question.text) or told)
         return self._worth_saying(self.answered)
 
@@ -158,25 +162,32 @@ class Search:
 
     def _remembered_answers(self) -> bool:
         """Say whether memory answers; what it saw long ago has to be seen again."""
-        items = self._recall()
-        if items and self.stop.calibration is not None:
-            views = [item.keyframe for item in items]
-            self._take(views, self.ports.answerer.assess(self.question, views))
-        if not items or not self._enough(remembered := self._answer_from(items)):
+        remembered = self._from_memory()
+        if remembered is None:
             return False
-        if not self._stale(remembered.evidence) or self._limit_reached():
+        if not self._stale(remembered.evidence) or self._limit_reached() or not self._look_again(
+                remembered.evidence[0]):
             return True
-        self._look_again(remembered.evidence[0])
         views = self.ports.memory.since(0)[-self.config.recall_limit:]
         return bool(views) and self._enough(self._answer_from([Recalled(v, 0.0, "seen just now") for v in views]))
+
+    def _from_memory(self) -> Answer | None:
+        """Return the answer from views that memory recalls, None where it is not enough."""
+        items = self._items()
+        if self.stop.calibration is not None:
+            self.judged.judge_recalled(items)
+        return answer if items and self._enough(answer := self._answer_from(items)) else None
 
     def _stale(self, evidence: Sequence[Evidence]) -> bool:
         now_ns, _ = self.ports.odometry.last()
         return bool(evidence) and now_ns - max(e.stamp_ns for e in evidence) > self.config.stale_s * 1e9
 
-    def _look_again(self, evidence: Evidence) -> None:
-        """Drive to where a remembered view was taken and look round."""
-        self._drive(Decision(evidence.pose, "what is remembered may have changed", look_around=True), evidence.pose)
+    def _look_again(self, evidence: Evidence) -> bool:
+        """Drive to where a remembered view was taken and look round; False where that is outside the area."""
+        decision = self.legs.within(Decision(evidence.pose, "what is remembered may have changed", look_around=True))
+        if decision.goal is not None:
+            self._drive(decision, decision.goal)
+        return decision.goal is not None
 
     def _new_views_answer(self) -> bool:
         """Assess what was seen since the last look; ask for an answer only when a view promises one."""
@@ -192,15 +203,16 @@ class Search:
         promised, self.promised = self.promised, None
         if promised is not None:
             return promised
-        views = self.ports.memory.since(self.newest)
-        return self._assess(views) if views and not self._limit_reached() else None
+        views = self.judged.unjudged()
+        return self.judged.judge(views) if views and not self._limit_reached() else None
 
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
         for _ in range(self.config.max_confirmations):
             if self._limit_reached():
                 return True
-            decision = self.ports.explorer.confirm(self.question, self._ordered(), self.regions)
+            confirm = self.ports.explorer.confirm(self.question, self.judged.in_order(), self.regions)
+            decision = self.legs.within(confirm)
             if decision.goal is None:
                 return True
             self._drive(decision, decision.goal)
@@ -208,35 +220,44 @@ class Search:
                 return False
         return True
 
-    def _assess(self, views: Sequence[Keyframe]) -> float:
-        """Judge new views in one call; return how much the best of them promises."""
-        self.newest = views[-1].id
-        return self._take(views, self.ports.answerer.assess(self.question, views))
-
-    def _take(self, views: Sequence[Keyframe], assessments: Sequence[ViewAssessment]) -> float:
-        by_id = {view.id: view for view in views}
-        for a in assessments:
-            self.assessed[a.keyframe_id] = a
-            if a.relevance >= self.config.relevant:
-                self.views[a.keyframe_id] = by_id[a.keyframe_id]
-        return max((a.enough for a in assessments), default=0.0)
-
     def _decide(self) -> Decision:
         self._report("exploring")
-        return self.ports.explorer.decide(self.question, self._ordered(), self.regions)
-
-    def _ordered(self) -> list[ViewAssessment]:
-        return [self.assessed[i] for i in sorted(self.assessed)]
+        return self.legs.within(self.ports.explorer.decide(self.question, self.judged.in_order(), self.regions))
 
     def _drive(self, decision: Decision, goal: Pose2) -> bool:
         """Drive one leg; True when the robot moved."""
         before = self.ports.odometry.travelled()
         self._report("driving", decision)
         with self._watching():
-            self._check(self.ports.navigator.go_to(goal, self.config.leg_deadline_s))
+            self._check(self.legs.go_to(goal))
         if decision.look_around:
-            self._check(self.ports.navigator.look_around(self.config.leg_deadline_s))
+            self._check(self.legs.look_around())
         return self.ports.odometry.travelled().metres > before.metres
+
+    def _show(self, answer: Answer) -> Answer:
+        """Drive to where the best evidence was seen from, and turn to it; the answer says whether that came off."""
+        trouble = self._not_to_be_shown(answer)
+        if not trouble:
+            pose = answer.evidence[0].pose
+            self._report("showing", Decision(pose, "shows what proves the answer"))
+            result = self.legs.go_to(pose)
+            if self._canceled():
+                raise Canceled("canceled by the caller")
+            _, at = self.ports.odometry.last()
+            if at.distance(pose) > _SHOWN_M or abs(wrap(at.yaw - pose.yaw)) > _SHOWN_RAD:
+                trouble = f"the drive ended {at.distance(pose):.2f} m from where it was seen: " + (
+                    result.message or result.code.value)
+        if not trouble:
+            return replace(answer, shown=True)
+        return replace(answer, message="; ".join(filter(None, (answer.message, f"not shown: {trouble}"))))
+
+    def _not_to_be_shown(self, answer: Answer) -> str:
+        """Say why there is no drive to the evidence, "" where there is one."""
+        if not self.question.may_explore:
+            return "the robot was asked not to move"
+        if answer.abstained or not answer.evidence:
+            return "there is nothing to drive to"
+        return "the question's limits are used up" if self._limit_reached() else ""
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
@@ -247,20 +268,15 @@ class Search:
         if not self.config.assess_while_driving:
             yield
             return
-        arrived = threading.Event()
-        with ThreadPoolExecutor(1, "assess") as pool:
-            watch = pool.submit(self._watch, arrived)
-            try:
-                yield
-            finally:
-                arrived.set()
-            self.promised = watch.result()
+        with aside("assess", self._watch) as watch:
+            yield
+        self.promised = watch.result()
 
     def _watch(self, arrived: threading.Event) -> float | None:
         while not arrived.wait(self.config.look_s):
-            views = self.ports.memory.since(self.newest)
+            views = self.judged.unjudged()
             if views and not self._limit_reached():
-                best = self._assess(views)
+                best = self.judged.judge(views)
                 if best >= self.config.promise:
                     self.ports.navigator.cancel()
                 return best
@@ -272,20 +288,14 @@ class Search:
         if self._canceled():
             raise Canceled("canceled by the caller")
 
-    def _recall(self) -> list[Recalled]:
-        return self.ports.memory.recall(RecallQuery(self.question.text, self.config.recall_limit))
-
     def _items(self) -> list[Recalled]:
-        """Views that were judged relevant, best first, then what memory recalls by the question's words."""
-        judged = sorted((self.assessed[i] for i in self.views), key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
-        items = [Recalled(self.views[a.keyframe_id], a.enough, "judged relevant") for a in judged]
-        items += [item for item in self._recall() if item.keyframe.id not in self.views]
-        return items[:self.config.recall_limit]
+        """Return the views that an answer is made from."""
+        return self.judged.items()
 
     def _answer_from(self, items: Sequence[Recalled]) -> Answer:
         self._report("answering")
         answer = self.ports.answerer.answer(self.question, items)
-        assessed = self._ordered()
+        assessed = self.judged.in_order()
         sure = self.stop.sure(answer, assessed)
         if not answer.abstained:
             self._report("answering", weighed=Weighed(answer.text, support_of(answer, assessed), sure))
@@ -326,7 +336,8 @@ class Search:
         return self.account.reached(self.question.limits)
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
-        best = max((a.enough for a in self.assessed.values()), default=0.0)
-        self._listener(Progress(phase, *self.account.update(), best, decision, decision.reason if decision else "",
-                                weighed))
+        if self._waits is not False:
+            return  # it is in the queue, whose word that is
+        self._listener(Progress(phase, *self.account.update(), self.judged.best, decision,
+                                decision.reason if decision else "", weighed))
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.types import Answer, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, ViewAssessment
 
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _FAR_M = 6.0

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.area import fenced
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types import Decision, Frame, Frontier, GridMap, Join, Situation
+from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.views import Frame
 
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
 _LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
@@ -51,6 +54,11 @@ class Storeys:
         self._began = False
         self._left = (0.0, 0.0, 0.0)  # last point within the band of the floor
         self._ground = _Ground(self._left, 0.0, 0.0)
+
+    def set_back(self, stamp_ns: int) -> None:
+        """Take frames from this stamp on, which is earlier than the last one: the clock was set back. Maps stay."""
+        for floor in self._floors:
+            floor.set_back(stamp_ns)
 
     @property
     def bad_pixels(self) -> int:
@@ -131,12 +139,13 @@ class Storeys:
 
 
 def choose(policy: Policy, situation: Situation, joins: Sequence[Join], confirm: bool) -> Decision:
-    """Ask a policy about one floor: the views of others are left out, their places are not on this map.
+    """Ask a policy about one floor, within the question's area: views of other floors are left out, their places are
+    not on this map.
 
     confirm: ask where to look again before an answer is given, not where to look next.
     """
     z = situation.grid.z
-    here = situation._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
+    here = fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
     return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, joins)
 
 

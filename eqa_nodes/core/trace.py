@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.stopping import Weighed
-from eqa_nodes.core.types import Answer, Candidate, Frontier, GridMap, Keyframe
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.views import Keyframe
 
 
 class TraceDecision(NamedTuple):

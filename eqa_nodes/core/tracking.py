@@ -14,32 +14,27 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.detection import Detection, DetectionConfig, Detector, painted
-from eqa_nodes.core.errors import BadFrame, ConfigError, ModelError
+from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.memory.objects import Point, box_of, least, most, overlap
 from eqa_nodes.core.perception import sightings
-from eqa_nodes.core.types import Frame, Label, Sighting
+from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
+from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 _IDS = 2 ** 16  # of a label image, 0 = nothing
 
 
 @dataclass(frozen=True)
 class TrackingConfig:
-    """When a detection is a known instance.
+    """When a detection is a known instance."""
 
-    overlap: share of the smaller box that both must have in common, boxes widened by slack_m; alike: least cosine of
-    embeddings where the names differ; same names are alike in any case.
-    """
-
-    overlap: float = 0.25
-    slack_m: float = 0.05
-    alike: float = 0.8
+    overlap: Part = 0.25  # share of the smaller box that both must have in common
+    slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
+    alike: float = 0.8  # least cosine of embeddings where the names differ; same names are alike in any case
 
     def __post_init__(self) -> None:
-        if not (0 < self.overlap <= 1 and self.slack_m >= 0):
-            raise ConfigError(f"tracking: overlap {self.overlap} must lie above 0 and at most at 1, slack_m "
-                              f"{self.slack_m} must not be negative")
+        check_ranges(self, "tracking")
 
 
 @dataclass
@@ -62,7 +57,7 @@ class Tracker:
     """The instances of one episode."""
 
     def __init__(self, config: TrackingConfig | None = None) -> None:
-        self._config = config or TrackingConfig()
+        self.config = config or TrackingConfig()
         self.tracks: list[Track] = []
         self._next = 1
 
@@ -82,8 +77,8 @@ class Tracker:
         low, high = (np.array([getattr(t, end) for t in self.tracks]) for end in ("low", "high"))
         scored = []
         for i, (detection, sighting) in enumerate(found):
-            share = overlap(low, high, *box_of(sighting), self._config.slack_m)
-            for j in np.flatnonzero(share >= self._config.overlap).tolist():
+            share = overlap(low, high, *box_of(sighting), self.config.slack_m)
+            for j in np.flatnonzero(share >= self.config.overlap).tolist():
                 alike = self._alike(self.tracks[j], detection)
                 if alike is not None:
                     scored.append((-(float(share[j]) + alike), i, j))
@@ -102,7 +97,7 @@ class Tracker:
             return 1.0 if same else None
         length = float(np.sqrt((track.vector * track.vector).sum()))
         cosine = float((track.vector * d.vector).sum()) / length if length else 0.0
-        return cosine if same or cosine >= self._config.alike else None
+        return cosine if same or cosine >= self.config.alike else None
 
     def _begun(self, d: Detection, s: Sighting) -> Track:
         if self._next >= _IDS:
@@ -145,6 +140,10 @@ class Perceiver:
     def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
         self._detector, self._config = detector, config or PerceiverConfig()
         self._tracker = Tracker(self._config.tracking)
+
+    def configure(self, config: PerceiverConfig) -> None:
+        """Go on with other settings; the vocabulary is the detector's, and stays."""
+        self._config, self._tracker.config = config, config.tracking
 
     def reset(self, first: int = 1) -> None:
         """Begin an episode; as Tracker.reset."""

@@ -10,24 +10,28 @@ from rclpy.action import get_action_names_and_types
 from rclpy.node import Node
 
 from eqa_nodes.doctor.navigation import Navigation
-from eqa_nodes.graph import ACTIONS, SERVICES, absolute
+from eqa_nodes.graph import ACTIONS, DRIVERS, SERVICES, absolute
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.tap import Tap
 
 _GET_STATE = "lifecycle_msgs/srv/GetState"
 _COSTMAPS = ("global_costmap/costmap", "local_costmap/costmap")
 _ANSWER_S, _STEP_S = 5.0, 0.1
-DRIVEN = ("navigate_to_pose", "spin")
+DRIVEN = {"atomic": ("drive_to_pose", "look_around"), "nav2": ("navigate_to_pose", "spin")}
 
 
 def look_at_navigation(tap: Tap, namespace: str, map_topic: str) -> Navigation:
-    """Return who serves the actions that the agent calls, and how managed nodes are. map_topic: as in Navigation."""
+    """Return who serves the actions that the graph calls, and how managed nodes are. map_topic: as in Navigation.
+
+    Where our atomic navigator runs, it drives; else Nav2 has to.
+    """
+    driven = DRIVEN["atomic" if DRIVERS["atomic"] in tap.node.get_node_names() else "nav2"]
     served = {name: types[0] for name, types in get_action_names_and_types(tap.node) if types}
-    names = {key: absolute(ACTIONS[key].name, namespace) for key in DRIVEN}
+    names = {key: absolute(ACTIONS[key].name, namespace) for key in driven}
     costmaps = {name: tap.node.count_publishers(name) for name in (absolute(c, namespace) for c in _COSTMAPS)}
     states = _states(tap) if importlib.util.find_spec("lifecycle_msgs") else None
     return Navigation({name: served.get(name, "") for name in names.values()},
-                      {names[key]: ACTIONS[key].type for key in DRIVEN}, states, costmaps, map_topic)
+                      {names[key]: ACTIONS[key].type for key in driven}, states, costmaps, map_topic)
 
 
 class Showing:

@@ -15,7 +15,7 @@ import numpy as np
 from eqa_nodes.bags.measure import DepthView
 from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.findings import Finding
 
 _TRIALS = 300

@@ -11,7 +11,7 @@ from eqa_nodes.bags.check import check_bag
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.measure import Measured
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import ALSO, Facts, Grid
 from eqa_nodes.doctor.floor import judge_floor
 from eqa_nodes.doctor.frames import judge_frames

@@ -12,7 +12,7 @@ _NEEDED = (DRIVER, "controller_server", "planner_server", "behavior_server", "ma
 
 
 class Navigation(NamedTuple):
-    """actions: name of each that the agent calls -> type it is served with, "" for nobody; wanted: its type.
+    """actions: name of each that the graph calls -> type it is served with, "" for nobody; wanted: its type.
 
     states: managed node -> what it says of its state, "" for no answer; None: lifecycle_msgs is not installed.
     costmaps: topics of costmaps -> how many publish it. map_topic: "" where a map was heard, else where one was sought.
@@ -45,7 +45,7 @@ def _action(name: str, type_name: str, wanted: str) -> Finding:
                        "nav2_bringup navigation_launch.py), or say its namespace; answers from memory need none "
                        "(eqa ask --no-explore)")
     if type_name != wanted:
-        return Finding(name.rpartition("/")[2], "error", f"{name} is {type_name}, the agent calls {wanted}",
+        return Finding(name.rpartition("/")[2], "error", f"{name} is {type_name}, the graph calls {wanted}",
                        "use the messages of one distribution on both sides")
     return Finding(name.rpartition("/")[2], "ok", f"{name} ({type_name})")
 

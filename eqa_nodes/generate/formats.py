@@ -13,7 +13,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.codec import write_json
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from eqa_nodes.generate.values import Benchmark, Record, Way
 from sim_bridge.registry import file_name_of
 

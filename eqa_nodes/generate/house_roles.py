@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Keyframe
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, Pair, Round, Verdict, Way
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts

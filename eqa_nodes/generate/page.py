@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from eqa_nodes.core.codec import dumps, write_bytes
-from eqa_nodes.core.types import Keyframe
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, Record, Way
 
 PAGE = "verify.html"

@@ -15,7 +15,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.types import Frame, Keyframe
+from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
 from eqa_nodes.history_views import Selection, keyframe_of
 from sim_bridge.registry import open_simulator

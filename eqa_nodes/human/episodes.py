@@ -13,7 +13,9 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Action, Evidence, Keyframe, Receipt
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.questions import Evidence, Receipt
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.history_views import Selection, Views, keyframe_of
 from eqa_nodes.human.desk import PageError, Picture, Request
 from sim_bridge.simulator import Robot, Simulator, Step

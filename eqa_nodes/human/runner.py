@@ -11,7 +11,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
 from eqa_nodes.core.errors import Canceled
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.human.desk import Desk, PageError, Reply, Request
 from eqa_nodes.human.episodes import PersonEpisode, picture
 

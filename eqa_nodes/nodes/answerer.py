@@ -7,17 +7,23 @@ from typing import Any
 
 from eqa_nodes import messages
 from eqa_nodes.answerers import answerer_of
-from eqa_nodes.core.types import Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.diagnostics import Health
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.process import run_node
 
 
 class AnswererNode(EqaNode):
     """Serves assess_views and answer_question; publishes every assessment."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("answerer", **kwargs)
+    row = "answerer"
+
+    def configure(self) -> None:
         self.answerer = answerer_of(self.config)
+        self.health = Health()
+        self.diagnostics.add("model", lambda: self.health.report(self.answerer.spent().calls))
         self.out("view_assessments")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)
@@ -27,7 +33,9 @@ class AnswererNode(EqaNode):
         before = self.answerer.spent()
         try:
             question = Question(request.question, request.question_id, seed=request.seed)
-            response.regions = [convert.ranked_region_msg(r) for r in self.answerer.regions(question)]
+            with self.health.call():
+                regions = self.answerer.regions(question)
+            response.regions = [convert.ranked_region_msg(r) for r in regions]
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         return response
@@ -35,7 +43,8 @@ class AnswererNode(EqaNode):
     def _assess(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()
         try:
-            assessments = self.answerer.assess(_question(request), [messages.keyframe_of(v) for v in request.views])
+            with self.health.call():
+                assessments = self.answerer.assess(_question(request), [messages.keyframe_of(v) for v in request.views])
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         response.assessments = [convert.assessment_msg(a, request.question_id) for a in assessments]
@@ -47,7 +56,9 @@ class AnswererNode(EqaNode):
         before = self.answerer.spent()
         views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
         try:
-            convert.fill_answer(response, self.answerer.answer(_question(request), views))
+            with self.health.call():
+                answer = self.answerer.answer(_question(request), views)
+            convert.fill_answer(response, answer)
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         return response

@@ -8,21 +8,24 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import pose2_of
 from eqa_nodes.core.policies import make_policy
+from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storeys import choose
-from eqa_nodes.core.types import Decision, Question, Situation
+from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.questions import Limits, Question, Situation
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.newest import Newest
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.process import run_node
 
 
 class ExplorerNode(EqaNode):
     """Serves choose_goal with a policy."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("explorer", **kwargs)
-        self.policy = make_policy(self.config.policy, self.config.params)
-        self.began = False  # also false when this node was started again in the middle of a question
+    row = "explorer"
+
+    def configure(self) -> None:
+        self.policy: Policy | None = None  # of the question; none, too, where this node was started again in its middle
         self.newest = Newest(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.hear(key, partial(self.newest.put, key))
@@ -33,12 +36,13 @@ class ExplorerNode(EqaNode):
     def _choose(self, request: Any, response: Any) -> Any:
         # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
-        if request.new_question or not self.began:
+        if request.new_question or self.policy is None:
+            self.policy = make_policy(self.config.policy, self.config.params)
             self.policy.reset(request.seed)
-            self.began = True
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(
-            Question(request.question, request.question_id, seed=request.seed),
+            Question(request.question, request.question_id, seed=request.seed,
+                     limits=Limits(area=messages.area_of(request.area))),
             pose2_of(messages.pose_of(request.robot.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions])

@@ -6,22 +6,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqa_nodes.core.storeys import Storeys
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import ObserverNode
+from eqa_nodes.ros.process import run_node
+from eqa_nodes.settings import KEEP
 
 
 class MapperNode(ObserverNode):
     """Publishes map, explored, frontiers and stairs for every observation: of the floor that the robot is on."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("mapper", **kwargs)
+    row = "mapper"
+
+    def configure(self) -> None:
+        super().configure()
         self.mapper = Storeys(self.config.map)
 
     def begin(self, episode: Any, late: bool) -> None:
+        self.mapper = Storeys(self.config.map)
+
+    def set_back(self, stamp_ns: int) -> None:
+        self.mapper.set_back(stamp_ns)
+
+    def relocated(self) -> str:
+        if self.config.relocated == KEEP:
+            return "the map is kept"
         self.mapper.reset()
-        self.frames.clear()
+        return "the map begins anew"
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         bad, between = self.mapper.bad_pixels, self.mapper.between

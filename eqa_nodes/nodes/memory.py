@@ -12,25 +12,31 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.names import file_name
-from eqa_nodes.core.types import Frame, Label, Recalled, RecallQuery
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import ObserverNode
+from eqa_nodes.ros.process import run_node
 
 
 class MemoryNode(ObserverNode):
     """Owns the memory file; acknowledges an observation only when its keyframe is durable."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("memory", **kwargs)
+    row = "memory"
+
+    def configure(self) -> None:
+        super().configure()
         self.store: MemoryStore | None = None
         self.failure: StorageError | None = None
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
         self.serve("forget", self._forget)
 
+    def release(self) -> None:
+        if self.store is not None:
+            self.store.close()
+
     def begin(self, episode: Any, late: bool) -> None:
-        self.frames.clear()
         self.failure = None
         if self.store is not None and not self._keeps(episode):
             self.store.close()
@@ -42,6 +48,10 @@ class MemoryNode(ObserverNode):
         if episode.known_map:
             self.store.align(episode.map_name or episode.episode_id, episode.known_map,
                              messages.pose_of(episode.known_from_map))
+
+    def reconfigured(self, old: Any, new: Any) -> None:
+        if self.store is not None:
+            self.store.configure(new.memory)
 
     def not_before(self, episode: Any) -> int:
         """Return what comes after all that is remembered, where that stays and the episode's clock is a simulator's.
@@ -56,6 +66,18 @@ class MemoryNode(ObserverNode):
     def _keeps(self, episode: Any) -> bool:
         """Say whether what was remembered stays: always in a file that is for all episodes."""
         return bool(episode.keep_memory or self.config.file)
+
+    def set_back(self, stamp_ns: int) -> None:
+        self._interrupt()
+
+    def relocated(self) -> str:
+        self._interrupt()
+        return "a new session of memory begins"
+
+    def _interrupt(self) -> None:
+        """Begin another session of the episode in the same map: what is seen from now on is another walk."""
+        if self.store is not None:
+            self.store.reset(self.episode.episode_id, True, self.episode.map_name)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         store = self._opened()

@@ -1,4 +1,4 @@
-"""The atomic navigator behind Nav2's own actions: plans on the agent's map, acts by the bridge, sees every step."""
+"""The atomic navigator behind actions of Nav2's types: plans on the agent's map, acts by the bridge, sees each step."""
 
 from __future__ import annotations
 
@@ -6,41 +6,44 @@ import threading
 import traceback
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse
-
 from eqa_nodes import messages
-from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.errors import EqaError, NavigationError
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
-from eqa_nodes.core.types import Action, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import Action, GridMap, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.process import run_node
 
 _ACT = interface("eqa_interfaces/srv/Act").Request
 
 
 class NavigatorNode(EqaNode):
-    """Serves navigate_to_pose and spin with atomic actions."""
+    """Serves drive_to_pose and look_around with atomic actions."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("navigator", **kwargs)
+    row = "navigator"
+
+    def configure(self) -> None:
         self._act = self.remote("act")
         self._newest = Newest("map")
         self._busy = threading.Lock()
         self._last: Any = None  # response of the last action
         self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose)
         self.hear("map", lambda message: self._newest.put("map", message))
-        deadline = self.config.leg_deadline_s
-        self._action("navigate_to_pose", lambda goal: self.navigator.go_to(messages.goal_of(goal.pose), deadline))
-        self._action("spin", lambda goal: self.navigator.look_around(deadline))
+        self._action("drive_to_pose", self._go_to)
+        self._action("look_around", self._look_around)
+
+    def reconfigured(self, old: Any, new: Any) -> None:
+        self.navigator.config = new.navigator
 
     def _action(self, key: str, drive: Any) -> None:
-        port = ACTIONS[key]
-        ActionServer(self, interface(port.type), port.name, lambda handle: self._execute(port.type, handle, drive),
-                     cancel_callback=self._cancel, callback_group=self.call_group)
+        self.offer(key, lambda handle: self._execute(ACTIONS[key].type, handle, drive), lambda _: self.deactivate())
+
+    def deactivate(self) -> None:
+        self.navigator.cancel()
 
     def _execute(self, type_name: str, handle: Any, drive: Any) -> Any:
         with self._busy:  # one body: a second goal waits for the first
@@ -52,22 +55,19 @@ class NavigatorNode(EqaNode):
             except Exception as error:  # whoever asked for the drive must hear of it
                 self.get_logger().error(traceback.format_exc())
                 result = NavResult(NavCode.FAILED, f"navigator: {error!r}")
-        response = interface(type_name).Result()
-        response.error_code, response.error_msg = convert.NAV_ERRORS.get(result.code, 0), result.message
-        if result.code is NavCode.SUCCEEDED:
-            handle.succeed()
-        elif result.code is NavCode.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
-        return response
+        return convert.end_goal(handle, interface(type_name).Result(), result)
 
-    def _cancel(self, _: Any) -> CancelResponse:
-        self.navigator.cancel()
-        return CancelResponse.ACCEPT
+    def _go_to(self, goal: Any) -> NavResult:
+        return self.navigator.go_to(messages.goal_of(goal.pose), self.config.leg_deadline_s)
+
+    def _look_around(self, _: Any) -> NavResult:
+        return self.navigator.look_around(self.config.leg_deadline_s)
 
     def _step(self, action: Action) -> ActOutcome:
+        steps = self._last.steps
         self._request(int(action))
+        if self._last.steps != steps + 1:  # whoever wanted this drive has died, or given up, and did not call it off
+            raise NavigationError("another episode has begun: this drive was of the last one")
         return ActOutcome(self._pose(), self._last.collided)
 
     def _request(self, action: int) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.tracking import Perceived
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.node import run_node
 from eqa_nodes.ros.observer import ObserverNode
+from eqa_nodes.ros.process import run_node
 
 _AFTER_A_RESTART = 30_001  # its first instance: what was numbered before is still in memory
 
@@ -22,23 +22,43 @@ _AFTER_A_RESTART = 30_001  # its first instance: what was numbered before is sti
 class PerceptionNode(ObserverNode):
     """Looks at every observation, in lock-step; or, with `newest`, at the newest one whenever the detector is free."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("perception", **kwargs)
+    row = "perception"
+    two_cameras = False
+
+    def configure(self) -> None:
+        super().configure()
         self.perceiver = open_perceiver(self.config.detector, self.config.perceiver)
         self._last: Perceived | None = None
         self._changed, self._looking = threading.Condition(), threading.Lock()
         self._next: tuple[Frame, Mapping[int, Label]] | None = None
         for key in self.spec.publishes:
             self.out(key)
+        self._over = False
         if self.config.newest:
             threading.Thread(target=self._look_at_newest, daemon=True).start()
 
+    def release(self) -> None:
+        self._over = True
+
     def begin(self, episode: Any, late: bool) -> None:
         """Begin with 1; numbers go on where memory may hold those of before."""
-        self.frames.clear()
+        self._reset_perceiver(_AFTER_A_RESTART if late else 0 if episode.keep_memory else 1)
+
+    def set_back(self, stamp_ns: int) -> None:
+        self._reset_perceiver(0)
+
+    def relocated(self) -> str:
+        self._reset_perceiver(0)
+        return "what was followed is forgotten"
+
+    def _reset_perceiver(self, first: int) -> None:
         with self._changed, self._looking:
             self._last = self._next = None
-            self.perceiver.reset(_AFTER_A_RESTART if late else 0 if episode.keep_memory else 1)
+            self.perceiver.reset(first)
+
+    def reconfigured(self, old: Any, new: Any) -> None:
+        with self._looking:
+            self.perceiver.configure(new.perceiver)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         if not self.config.newest:
@@ -55,7 +75,7 @@ class PerceptionNode(ObserverNode):
             self._tell(self._last)
 
     def _look_at_newest(self) -> None:
-        while self.context.ok():
+        while self.context.ok() and not self._over:
             with self._changed:
                 if not self._changed.wait_for(lambda: self._next is not None, 0.5) or self._next is None:
                     continue

@@ -21,11 +21,12 @@ from eqa_nodes import messages
 from eqa_nodes.bags.episode_history import EpisodeHistory
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.node import EqaNode, run_node
+from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations, offset_after
+from eqa_nodes.ros.process import run_node
 
 TELL_S = 0.1  # between two reports of how far it is
 ALIVE_S = 5.0  # between two reports while nothing is shown
@@ -73,8 +74,9 @@ class Reel:
 class ReplayNode(EqaNode):
     """Serves reset_episode, which opens the history that the scene names; after the first OBSERVE it plays."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("replay", **kwargs)
+    row = "replay"
+
+    def configure(self) -> None:
         self._reel: Reel | None = None
         self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()  # of the thread that plays
@@ -84,8 +86,16 @@ class ReplayNode(EqaNode):
         self._tell(WAITING)
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
+
+    def activate(self) -> None:
         if self.config.source:
             self._thread(self._begin)
+
+    def deactivate(self) -> None:
+        self._end_playing()
+
+    def release(self) -> None:
+        self._stop.set()
 
     def _thread(self, work: Callable[[], None]) -> threading.Thread:
         """Run something beside the executor; what it fails of is reported."""
@@ -156,17 +166,18 @@ class ReplayNode(EqaNode):
 
     def _run(self, reel: Reel, stop: threading.Event) -> None:
         """Show all frames: each when its time has come, or when all observers have taken in the one before."""
-        began, first_ns = time.monotonic(), reel.frame.stamp_ns
+        rate, began, first_ns = self.config.rate, time.monotonic(), reel.frame.stamp_ns
         for frame in reel.coming():
-            if self.config.rate > 0:
-                due = began + (frame.stamp_ns - first_ns) / 1e9 / self.config.rate
-                self._wait(due, stop)
+            if self.config.rate != rate:  # count from here
+                rate, began, first_ns = self.config.rate, time.monotonic(), reel.frame.stamp_ns
+            if rate > 0:
+                self._wait(began + (frame.stamp_ns - first_ns) / 1e9 / rate, stop)
             if stop.is_set():
                 return
             with self._one_at_a_time:
                 reel.show(frame)
                 self._publish(reel)
-                if not self.config.rate:
+                if not rate:
                     self._observations.await_observers(frame, reel.history.labels)
             if time.monotonic() - self._told_at > TELL_S:
                 self._tell(PLAYING)

@@ -5,29 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eqa_nodes.core.perception_noise import NoiseConfig
+from eqa_nodes.core.ranges import Counted, Share
 
 PRIVILEGED = ("labels",)  # detectors that read the simulator's labels
 
 
 @dataclass(frozen=True)
 class DetectorConfig:
-    """A detector. name: one of DETECTORS, "" = none.
+    """A detector."""
 
-    model, segmenter, embedder: names or folders of transformers models; without a segmenter a mask is what stands out
-    of its box by depth, without an embedder things are told apart by their names. threshold: least score of what the
-    model says, most: detections of one picture, the surest ones, which segmenter and embedder get to see; batch: boxes
-    or crops that they take at once. device: cpu | cuda | cuda:1 | mps, "" = what there is; dtype: float32 | float16 |
-    bfloat16, "" = float32. masks, noise: of the detector "labels": whether it gives masks, and what it gets wrong.
-    """
-
-    name: str = ""
-    model: str = "google/owlv2-base-patch16-ensemble"
-    segmenter: str = ""
-    embedder: str = ""
-    threshold: float = 0.1
-    most: int = 100
-    batch: int = 32
-    device: str = ""
-    dtype: str = ""
-    masks: bool = True
-    noise: NoiseConfig = NoiseConfig()
+    name: str = ""  # labels (the simulator's, privileged) | transformers; "" = none
+    model: str = "google/owlv2-base-patch16-ensemble"  # name or folder of a transformers model that detects
+    segmenter: str = ""  # model that gives masks; "" = a mask is what stands out of its box by depth
+    embedder: str = ""  # model that tells things apart; "" = by their names
+    threshold: Share = 0.1  # least score, 0..1, of what the model says
+    most: Counted = 100  # detections of one picture, the surest ones, which segmenter and embedder get to see
+    batch: Counted = 32  # boxes or crops that they take at once
+    device: str = ""  # cpu | cuda | cuda:1 | mps; "" = what there is
+    dtype: str = ""  # float32 | float16 | bfloat16; "" = float32
+    masks: bool = True  # whether the detector labels gives masks
+    noise: NoiseConfig = NoiseConfig()  # what the detector labels gets wrong

@@ -11,7 +11,7 @@ import numpy as np
 
 from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.core.tracking import Perceiver
-from eqa_nodes.core.types import Label
+from eqa_nodes.core.types.views import Label
 
 
 class DetectedHistory(FramesAlone):

@@ -9,7 +9,7 @@ import numpy as np
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.perception import PerceptionConfig, sightings
 from eqa_nodes.core.perception_noise import NoiseConfig
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 
 
 class LabelDetector:

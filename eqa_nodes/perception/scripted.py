@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 
 
 class ScriptedDetector:

@@ -5,43 +5,53 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
 from eqa_nodes.core.geometry import Pose2, pose2_of
-from eqa_nodes.core.types import Answer, Limits, Question
-from eqa_nodes.graph import ACTIONS
+from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS, absolute
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.node import spin
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.spinning import spin
 
-CALL_S, RESET_S, ANSWER_S = 30.0, 120.0, 300.0  # deadlines; a reset may build a house, an answer asks a model
+CALL_S, STOP_S = 30.0, 5.0  # deadlines
+RESET_S, ANSWER_S = 120.0, 300.0  # a reset may build a house, an answer asks a model
 ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
 
 
 class GraphClient:
     """A client of one graph; use with `with`. environment: as the graph's processes have it."""
 
-    def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None) -> None:
-        """listen: subscribes to topics with the client's node, whose callbacks are called by its thread."""
+    def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None, *,
+                 namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
+        """listen: subscribes to topics with the client's node, whose callbacks are called by its thread.
+
+        namespace: of the graph's nodes; remap: key of a topic or service -> its name. Raises ConfigError.
+        """
+        rules = rules_of(remap)
         os.environ.update({k: v for k, v in environment.items() if k.startswith(("ROS_", "FASTDDS_", "RMW_"))})
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
-        self.node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False)
+        self.node = Node("eqa_client", context=self._context, enable_rosout=False, start_parameter_services=False,
+                         namespace=absolute(namespace), cli_args=rules)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         remotes = Remotes(self.node)
         self._ask = remotes.action("ask")  # before anything spins: rclpy shows an action client before it is whole
         self.services = {key: remotes.service(key)
                          for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall")}
+        self._stop = self.node.create_client(CancelGoal, f"{ACTIONS['ask'].name}/_action/cancel_goal")
         listen(self.node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
         self._thread.start()
@@ -72,17 +82,29 @@ class GraphClient:
             cancel: threading.Event | None = None, deadline_s: float = ASK_WALL_S) -> Answer:
         """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` calls the question off.
 
+        Several threads may ask at once: the questions wait for each other at the agent.
+
         Raises NodeLost when the agent is gone, also when it was started again meanwhile.
         """
-        def poll() -> None:
+        def poll(handle: Any) -> None:
             if cancel is not None and cancel.is_set():
                 cancel.clear()
-                self._ask.cancel()
+                handle.cancel_goal_async()
 
         result = self._ask.run(goal_of(question), deadline_s, listener, poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
+
+    def stop(self) -> None:
+        """Call off every question, whoever asked it. Raises NodeLost when nobody answers."""
+        if not self._stop.wait_for_service(timeout_sec=STOP_S):
+            raise NodeLost(f"nobody serves {self._stop.srv_name}: does the agent run?")
+        done = threading.Event()
+        future = self._stop.call_async(CancelGoal.Request())  # no id and no stamp: all of them
+        future.add_done_callback(lambda _: done.set())
+        if not done.wait(STOP_S):
+            raise NodeLost(f"the agent did not answer within {STOP_S:g} s whether it stops")
 
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""
@@ -100,10 +122,19 @@ class GraphClient:
         self.services["reset_recorder"].call(CALL_S)
 
 
+def rules_of(remap: Mapping[str, str]) -> list[str]:
+    """Return remappings (key of the graph -> name) as arguments of a node. Raises ConfigError."""
+    wires = {key: wire.name for table in (TOPICS, SERVICES) for key, wire in table.items()}
+    if strange := sorted(set(remap) - set(wires)):
+        raise ConfigError(unknown("topic or service", strange[0], wires))
+    return ["--ros-args", *(word for key, name in remap.items() for word in ("-r", f"{wires[key]}:={name}"))]
+
+
 def goal_of(question: Question) -> Any:
     """Question -> goal of the action ask."""
     limits: Limits = question.limits
     return interface(ACTIONS["ask"].type).Goal(
         question=question.text, question_id=question.id, choices=list(question.choices),
         may_explore=question.may_explore, force_guess=question.force_guess, seed=question.seed, max_steps=limits.steps,
-        max_metres=float(limits.metres), max_seconds=float(limits.seconds), max_calls=limits.calls)
+        max_metres=float(limits.metres), max_seconds=float(limits.seconds), max_calls=limits.calls, show=question.show,
+        area=convert.polygon_msg(limits.area))

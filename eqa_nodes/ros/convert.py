@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from eqa_interfaces import msg as eqa
-from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped, Quaternion, TransformStamped, Vector3
+from geometry_msgs.msg import (
+    Point,
+    Point32,
+    Polygon,
+    Pose,
+    PoseArray,
+    PoseStamped,
+    Quaternion,
+    TransformStamped,
+    Vector3,
+)
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
 from std_msgs.msg import Header
@@ -21,16 +31,16 @@ from vision_msgs.msg import (
     ObjectHypothesisWithPose,
 )
 
-from eqa_nodes.core import types as core
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.tracking import Perceived
+from eqa_nodes.core.types import floor, questions, views
 from eqa_nodes.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
-NAV_ERRORS = {core.NavCode.BLOCKED: 9901, core.NavCode.UNREACHABLE: 9902, core.NavCode.TIMEOUT: 9903,
-              core.NavCode.FAILED: 9904, core.NavCode.CANCELED: 9905}
+NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,
+              floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, CAMERA, SCAN = "map", "odom", "base_link", "camera_color_optical_frame", "base_scan"
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
@@ -75,8 +85,8 @@ def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
                  step=pixels.strides[0], data=data)
 
 
-def camera_info_msg(k: core.Intrinsics, stamp_ns: int) -> CameraInfo:
-    """Intrinsics -> CameraInfo. Messages count pixel centres from 0, the core from 0.5 (REP 104, core/types.py)."""
+def camera_info_msg(k: views.Intrinsics, stamp_ns: int) -> CameraInfo:
+    """Intrinsics -> CameraInfo. Messages count pixel centres from 0, the core from 0.5 (REP 104, types/views.py)."""
     cx, cy = k.cx - 0.5, k.cy - 0.5
     return CameraInfo(header=header(stamp_ns, CAMERA), height=k.height, width=k.width, distortion_model="plumb_bob",
                       d=[0.0] * 5, k=[k.fx, 0.0, cx, 0.0, k.fy, cy, 0.0, 0.0, 1.0],
@@ -84,7 +94,7 @@ def camera_info_msg(k: core.Intrinsics, stamp_ns: int) -> CameraInfo:
                       p=[k.fx, 0.0, cx, 0.0, 0.0, k.fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0])
 
 
-def scan_msg(scan: core.Scan, stamp_ns: int) -> LaserScan:
+def scan_msg(scan: views.Scan, stamp_ns: int) -> LaserScan:
     """Scan -> LaserScan. All beams are of one moment."""
     return LaserScan(header=header(stamp_ns, SCAN), angle_min=scan.first_rad, angle_increment=scan.step_rad,
                      angle_max=scan.first_rad + scan.step_rad * (len(scan.ranges_m) - 1),
@@ -109,12 +119,30 @@ def _quaternion(t: Transform) -> Quaternion:
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
+def polygon_msg(area: floor.Area) -> Polygon:
+    """Corners of an area -> Polygon, whose numbers are single."""
+    return Polygon(points=[Point32(x=float(x), y=float(y)) for x, y in area])
+
+
 def goal_msg(goal: Pose2, stamp_ns: int) -> PoseStamped:
     """Floor pose -> PoseStamped."""
     return PoseStamped(header=header(stamp_ns), pose=pose_msg(goal.transform()))
 
 
-def grid_msg(cells: np.ndarray, grid: core.GridMap) -> OccupancyGrid:
+def end_goal(handle: Any, response: Any, result: floor.NavResult) -> Any:
+    """End the goal of a drive; return the response with its code and message (Humble's has no fields for them)."""
+    if hasattr(response, "error_code"):
+        response.error_code, response.error_msg = NAV_ERRORS.get(result.code, 0), result.message
+    if result.code is floor.NavCode.SUCCEEDED:
+        handle.succeed()
+    elif result.code is floor.NavCode.CANCELED and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
+    return response
+
+
+def grid_msg(cells: np.ndarray, grid: floor.GridMap) -> OccupancyGrid:
     """(H, W) int8 cells of a map (its occupancy, or what is explored as 0/100) -> OccupancyGrid."""
     message = OccupancyGrid(header=header(grid.stamp_ns))
     message.info.map_load_time = message.header.stamp
@@ -125,46 +153,46 @@ def grid_msg(cells: np.ndarray, grid: core.GridMap) -> OccupancyGrid:
     return message
 
 
-def explored_msg(grid: core.GridMap) -> OccupancyGrid:
+def explored_msg(grid: floor.GridMap) -> OccupancyGrid:
     """What is explored -> OccupancyGrid of 0 (not yet) and 100 (explored)."""
     return grid_msg(grid.explored.astype(np.int8) * np.int8(100), grid)
 
 
-def frontier_msg(f: core.Frontier) -> eqa.Frontier:
+def frontier_msg(f: floor.Frontier) -> eqa.Frontier:
     """Frontier -> message."""
     return eqa.Frontier(position=Point(x=f.x, y=f.y), heading=f.heading, length=f.length_m)
 
 
-def frontiers_msg(frontiers: Iterable[core.Frontier], stamp_ns: int) -> eqa.FrontierArray:
+def frontiers_msg(frontiers: Iterable[floor.Frontier], stamp_ns: int) -> eqa.FrontierArray:
     """All frontiers of one map -> message."""
     return eqa.FrontierArray(header=header(stamp_ns), frontiers=[frontier_msg(f) for f in frontiers])
 
 
-def joins_msg(joins: Iterable[core.Join], stamp_ns: int) -> PoseArray:
+def joins_msg(joins: Iterable[floor.Join], stamp_ns: int) -> PoseArray:
     """Stairs -> PoseArray, two poses each: the lower end, the upper end."""
     ends = [Pose(position=Point(x=x, y=y, z=z)) for join in joins for x, y, z in join]
     return PoseArray(header=header(stamp_ns), poses=ends)
 
 
-def label_msg(label: core.Label) -> eqa.Label:
+def label_msg(label: views.Label) -> eqa.Label:
     """Label -> message."""
     pairs = [f"{name}={value}" for name, value in sorted(label.attributes.items())] + [DETECTED] * label.detected
     return eqa.Label(instance_id=label.instance, kind=label.kind, room=label.room, attributes=pairs)
 
 
-def label_table_msg(labels: Mapping[int, core.Label], stamp_ns: int) -> eqa.LabelArray:
+def label_table_msg(labels: Mapping[int, views.Label], stamp_ns: int) -> eqa.LabelArray:
     """All labels of a world -> message."""
     return eqa.LabelArray(header=header(stamp_ns), labels=[label_msg(labels[i]) for i in sorted(labels)])
 
 
-def sighting_msg(s: core.Sighting) -> eqa.ObjectSighting:
+def sighting_msg(s: views.Sighting) -> eqa.ObjectSighting:
     """Sighting -> message."""
     return eqa.ObjectSighting(label=label_msg(s.label), pixels=s.pixels, bbox=list(s.bbox),
                               center=Point(x=s.centre[0], y=s.centre[1], z=s.centre[2]),
                               size=Vector3(x=s.size[0], y=s.size[1], z=s.size[2]))
 
 
-def keyframe_msg(k: core.Keyframe) -> eqa.Keyframe:
+def keyframe_msg(k: views.Keyframe) -> eqa.Keyframe:
     """Keyframe -> message."""
     image = CompressedImage(header=header(k.stamp_ns, CAMERA), format="jpeg", data=array("B", k.jpeg))
     return eqa.Keyframe(header=header(k.stamp_ns), keyframe_id=k.id, pose=pose_msg(k.map_from_base), image=image,
@@ -173,7 +201,7 @@ def keyframe_msg(k: core.Keyframe) -> eqa.Keyframe:
                         privileged=k.privileged)
 
 
-def assessment_msg(a: core.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:
+def assessment_msg(a: questions.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:
     """ViewAssessment -> message."""
     return eqa.ViewAssessment(header=header(a.stamp_ns), question_id=question_id, keyframe_id=a.keyframe_id,
                               relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note,
@@ -182,29 +210,29 @@ def assessment_msg(a: core.ViewAssessment, question_id: str = "") -> eqa.ViewAss
                               target=Point(x=a.target[0], y=a.target[1]) if a.target else Point(), says=a.says)
 
 
-def ranked_region_msg(r: core.RankedRegion) -> eqa.RankedRegion:
+def ranked_region_msg(r: questions.RankedRegion) -> eqa.RankedRegion:
     """RankedRegion -> message."""
     return eqa.RankedRegion(name=r.name, weight=float(r.weight))
 
 
-def candidate_msg(c: core.Candidate) -> eqa.Candidate:
+def candidate_msg(c: floor.Candidate) -> eqa.Candidate:
     """Candidate -> message."""
     return eqa.Candidate(position=Point(x=c.x, y=c.y), weight=float(c.weight), label=c.label)
 
 
-def receipt_msg(r: core.Receipt) -> eqa.Receipt:
+def receipt_msg(r: questions.Receipt) -> eqa.Receipt:
     """Receipt -> message."""
     return eqa.Receipt(steps=r.steps, metres=r.metres, seconds=r.seconds, calls=r.calls, tokens_in=r.tokens_in,
                        tokens_out=r.tokens_out, money=r.money, privileged=list(r.privileged))
 
 
-def evidence_msg(e: core.Evidence) -> eqa.Evidence:
+def evidence_msg(e: questions.Evidence) -> eqa.Evidence:
     """Evidence -> message."""
     return eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id, pose=pose_msg(e.pose.transform()),
                         note=e.note)
 
 
-def fill_answer(message: Any, answer: core.Answer) -> Any:
+def fill_answer(message: Any, answer: questions.Answer) -> Any:
     """Write an answer into an Ask result or an AnswerQuestion response and return it."""
     message.answer, message.confidence, message.abstained = answer.text, float(answer.confidence), answer.abstained
     message.evidence = [evidence_msg(e) for e in answer.evidence]
@@ -218,7 +246,7 @@ def detections_msg(p: Perceived, stamp_ns: int) -> Detection3DArray:
     return Detection3DArray(header=header(stamp_ns), detections=[_detection_msg(d, s, stamp_ns) for d, s in p.found])
 
 
-def _detection_msg(d: Detection, s: core.Sighting, stamp_ns: int) -> Detection3D:
+def _detection_msg(d: Detection, s: views.Sighting, stamp_ns: int) -> Detection3D:
     x, y, z = s.centre
     centre = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0))
     box = BoundingBox3D(center=centre, size=Vector3(x=s.size[0], y=s.size[1], z=s.size[2]))

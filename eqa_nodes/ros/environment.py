@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import importlib.util
 import os
 import re
@@ -14,8 +15,8 @@ import socket
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError, MissingExtra
@@ -27,6 +28,7 @@ LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 # Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
 IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
+END_S = 20.0  # for a process of nodes to end: a recorder may have a bag to write to a slow disk
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
 
 
@@ -94,18 +96,32 @@ def free_domain() -> Iterator[int]:
     """
     clean_shared_memory()
     with ExitStack() as held:
-        for domain_id in DOMAINS:
-            reservation = held.enter_context(closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
-            if _bound(reservation, f"{RESERVATION}{domain_id}") and not _spoken_in(domain_id):
+        for collect in (lambda: None, gc.collect):  # contexts that have ended are still heard until they are collected
+            collect()
+            if domain_id := _reserved(held):
                 yield domain_id
                 return
     raise EqaError(f"all ROS domains from {DOMAINS[-1]} to {DOMAINS[0]} are in use on this machine: end some graphs")
 
 
+def _reserved(held: ExitStack) -> int:
+    """Return a domain that nobody is in and whose reservation is now ours, 0 where there is none."""
+    for domain_id in DOMAINS:
+        reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        if _bound(reservation, f"{RESERVATION}{domain_id}") and not _spoken_in(domain_id):
+            held.enter_context(closing(reservation))
+            return domain_id
+        reservation.close()
+    return 0
+
+
 def _spoken_in(domain_id: int) -> bool:
-    """Tell whether some other ROS process on this machine listens on the domain's discovery ports."""
-    base = 7400 + 250 * domain_id  # DDSI-RTPS 2.5, 9.6.2.3: multicast discovery; the first participant's is 10 above
-    for port in (base, base + 10):
+    """Tell whether some ROS process on this machine listens on the domain's discovery ports.
+
+    Also a context of this process that has ended: others see its nodes until Python has collected it.
+    """
+    base = 7400 + 250 * domain_id  # DDSI-RTPS 2.5, 9.6.2.3: multicast discovery; from 10 above on that of each
+    for port in (base, *range(base + 10, base + 250, 2)):
         with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
             if not _bound(probe, ("", port)):
                 return True
@@ -122,22 +138,40 @@ def _bound(sock: socket.socket, address: object) -> bool:
     return True
 
 
-def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0) -> list[str]:
+def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0,
+                        held: Collection[str] | None = None) -> list[str]:
     """Remove the shared-memory files that dead Fast DDS processes left, and return their names.
 
     A living process holds a lock on its files; what is younger than `older_than_s` may not be locked yet and stays.
+    held: only what belongs to these lock files.
     """
-    left = left_in_shared_memory(folder, older_than_s)
+    left = left_in_shared_memory(folder, older_than_s, held)
     for victim in left:
         victim.unlink(missing_ok=True)
     return [victim.name for victim in left]
 
 
-def left_in_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0) -> list[Path]:
-    """Return the shared-memory files that dead Fast DDS processes left."""
+def held_in_shared_memory(pid: int, folder: Path = Path("/dev/shm")) -> set[str]:
+    """Return the names of the lock files of segments that a process holds; none where the system does not tell (/proc).
+
+    Ports are left out: they are small, and other processes, which may live longer, hold on to the file they know.
+    """
+    found = set()
+    with suppress(OSError):  # it has ended
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            path = Path(os.readlink(descriptor))
+            if path.parent == folder and LOCK_FILE.fullmatch(path.name) and "port" not in path.name:
+                found.add(path.name)
+    return found
+
+
+def left_in_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0,
+                          held: Collection[str] | None = None) -> list[Path]:
+    """Return the shared-memory files that dead Fast DDS processes left. held: only those of these lock files."""
     left = []
     for lock_file in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if LOCK_FILE.fullmatch(lock_file.name) and _abandoned(lock_file, older_than_s):
+        asked = LOCK_FILE.fullmatch(lock_file.name) and (held is None or lock_file.name in held)
+        if asked and _abandoned(lock_file, older_than_s):
             name = lock_file.name[:-3]
             left += [path for path in (folder / name, folder / f"sem.{name}_mutex", lock_file) if path.exists()]
     return left

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from eqa_nodes import messages
+from eqa_nodes.core.camera_config import CameraConfig, TfConfig
 from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
-from eqa_nodes.core.types import Frame, Label
-from eqa_nodes.ros import convert
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.core.geometry import Transform, compose, inverse
+from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.ros.camera import Camera
+from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 
 PENDING = 30  # observations that may wait for their missing parts
 
@@ -26,18 +29,40 @@ class FrameAssembler:
     """
 
     def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
-                 deliver: Callable[[Frame, Mapping[int, Label]], None], pending: int = PENDING) -> None:
-        self._parts, self._tf, self._deliver, self._pending = parts, tf, deliver, pending
+                 deliver: Callable[[Frame, Mapping[int, Label]], None], pending: int = PENDING,
+                 camera: CameraConfig = CameraConfig(), frames: TfConfig = TfConfig()) -> None:
+        self.camera, self._frames = Camera(camera, parts), frames
+        self._parts, self._tf, self._deliver, self._pending = self.camera.parts, tf, deliver, pending
         self._tabled = "label_table" in parts
+        self._matcher = self.camera.matcher(pending)
+        self._matched = self._matcher.parts if self._matcher is not None else frozenset()
+        self._wait_ns = round(frames.wait_s * 1e9)
         self._waiting: dict[int, dict[str, Any]] = {}
         self._table: tuple[int, Mapping[int, Label]] | None = None
+        self._newest_ns = -1
+        self.last_ns = -1  # the stamp that was handed on last
         self.dropped: Counter[str] = Counter()
         self.rejected: Callable[[int, str], None] = lambda stamp_ns, reason: None
 
+    @property
+    def waiting(self) -> int:
+        """Number of observations that wait for a part or a transform."""
+        return len(self._waiting)
+
     def put(self, part: str, message: Any) -> None:
-        """Take in one camera message."""
+        """Take in one camera message.
+
+        One that comes again is of what its publisher still waits for: parts of anything older do not come any more.
+        """
         stamp = messages.ns_of(message.header.stamp)
-        self._waiting.setdefault(stamp, {})[part] = message
+        if self._matcher is not None and part in self._matched:
+            for matched, parts in self._matcher.put(part, stamp, message):
+                self._hold(matched, parts)
+            for unmatched, reason in self._matcher.unmatched:
+                self._drop(unmatched, reason)
+            self._matcher.unmatched.clear()
+        else:
+            self._hold(stamp, {part: message})
         if part == "labels" and self._tabled:
             for older in sorted(s for s, have in self._waiting.items() if s < stamp and "labels" not in have):
                 self._drop(older, "no labels: the detector did not look at them")
@@ -45,6 +70,10 @@ class FrameAssembler:
             oldest = min(self._waiting)
             self._drop(oldest, self._missing(oldest))
         self.retry()
+
+    def free(self, part: str) -> bool:
+        """Say whether the stamps of a part may differ from that of its observation, which is that of depth."""
+        return part != "depth" and part in self._matched
 
     def put_table(self, message: Any) -> None:
         """Take in the table of labels."""
@@ -81,50 +110,79 @@ class FrameAssembler:
         """Forget what is waiting (a new episode begins)."""
         self._waiting.clear()
         self._table = None
+        self._newest_ns = self.last_ns = -1
+        if self._matcher is not None:
+            self._matcher.clear()
 
     def retry(self) -> None:
         """Hand on what has become complete; call when transforms arrive."""
         for stamp in sorted(self._waiting):
-            if self._missing(stamp):
-                return  # later frames wait: order matters to a map
+            missing, poses = self._ready(stamp)
+            if poses is None:
+                if not self._wait_ns or self._newest_ns - stamp <= self._wait_ns:
+                    return  # later frames wait: order matters to a map
+                self._drop(stamp, f"{missing} within {self._frames.wait_s:g} s")
+                continue
             parts = self._waiting.pop(stamp)
             try:
-                frame = self._frame(stamp, parts)
+                frame = self._frame(stamp, parts, poses)
             except (BadFrame, BadPose) as error:
                 self._count(stamp, str(error))
             else:
+                self.last_ns = stamp
                 self._deliver(frame, self._labels(parts))
+
+    def _hold(self, stamp: int, parts: Mapping[str, Any]) -> None:
+        have = self._waiting.setdefault(stamp, {})
+        if not have.keys().isdisjoint(parts):  # shown again: its publisher waits for this one, and for no older one
+            for older in sorted(s for s in self._waiting if s < stamp):
+                if lacks := self._missing(older):
+                    self._drop(older, lacks)
+        have.update(parts)
+        self._newest_ns = max(self._newest_ns, stamp)
 
     def _missing(self, stamp: int) -> str:
         """Return what the observation still lacks, as a reason to drop it; empty when it is complete."""
+        return self._ready(stamp)[0]
+
+    def _ready(self, stamp: int) -> tuple[str, tuple[Transform, Transform] | None]:
+        """Return what the observation still lacks; or "", and map_from_base and base_from_camera."""
         have = self._waiting[stamp]
         lacking = [part for part in self._parts if part not in have]
         if lacking:
-            return f"no {' and '.join(lacking)}"
+            return f"no {' and '.join(lacking)}", None
         if "labels" in self._parts and not self._tabled and (self._table is None or self._table[0] > stamp):
-            return "no label table"
+            return "no label table", None
         try:
-            self._poses(stamp, have)
+            return "", self._poses(stamp, have)
         except BadFrame:
-            return "no transform"
-        return ""
+            return "no transform", None
 
     def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
         if self._tabled:
             return messages.label_table_of(have["label_table"])
         return self._table[1] if self._table else {}
 
-    def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Any, Any]:
-        camera = have["depth"].header.frame_id
-        return (self._tf.lookup(convert.MAP, convert.BASE, stamp), self._tf.lookup(convert.BASE, camera, stamp))
+    def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Transform, Transform]:
+        frames, camera = self._frames, self.camera.frame_of(have)
+        return (self._tf.lookup(frames.map_frame, frames.base_frame, stamp),
+                self._tf.lookup(frames.base_frame, camera, stamp))
 
-    def _frame(self, stamp: int, have: Mapping[str, Any]) -> Frame:
-        depth = messages.depth_of(have["depth"])
-        rgb = messages.rgb_of(have["color"]) if "color" in have else np.broadcast_to(np.uint8(0), (*depth.shape, 3))
+    def _frame(self, stamp: int, have: Mapping[str, Any], poses: tuple[Transform, Transform]) -> Frame:
+        rgb, depth, intrinsics = self.camera.picture(have, partial(self._between, stamp))
+        if rgb is None:
+            rgb = np.broadcast_to(np.uint8(0), (*depth.shape, 3))
         labels = messages.pixels_of(have["labels"]) if "labels" in have else None
-        map_from_base, base_from_camera = self._poses(stamp, have)
-        intrinsics = messages.intrinsics_of(have["camera_info"])
-        return Frame(stamp, rgb, depth, intrinsics, map_from_base, base_from_camera, labels)
+        return Frame(stamp, rgb, depth, intrinsics, *poses, labels)
+
+    def _between(self, stamp: int, target: str, source: str) -> Transform:
+        """Return target_from_source of two frames on the robot. Raises BadFrame where one of them is not known."""
+        base = self._frames.base_frame
+        try:
+            a, b = (self._tf.lookup(base, frame, stamp) for frame in (target, source))
+        except NoTransform as error:
+            raise BadFrame(f"no transform of {error.child!r}, between {source!r} and {target!r}") from error
+        return compose(inverse(a), b)
 
     def _drop(self, stamp: int, reason: str) -> None:
         self._waiting.pop(stamp, None)

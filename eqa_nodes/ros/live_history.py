@@ -25,11 +25,11 @@ from eqa_nodes import messages
 from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame, clean_depth
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.graph import TOPICS, TRANSFORMS
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.node import spin
+from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 IMAGES = ("color", "depth", "camera_info")

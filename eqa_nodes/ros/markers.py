@@ -12,7 +12,8 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.display import Colour, Region, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.ros import convert
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eqa_nodes.bags.cdr import decoded, without
+from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.privacy import PrivacyConfig, hidden_in
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.tf_buffer import TfBuffer
@@ -28,14 +29,14 @@ class Masking:
     """
 
     def __init__(self, config: PrivacyConfig, keep: Callable[[str, int, bytes], None],
-                 refuse: Callable[[int, str], None], detected: bool = False) -> None:
+                 refuse: Callable[[int, str], None], detected: bool = False, frames: TfConfig = TfConfig()) -> None:
         """keep: gets key of graph.TOPICS, stamp and serialized message; refuse: stamp, and why its images are not.
 
         detected: labels come with a table for each observation.
         """
         self._config, self._keep, self._refuse = config, keep, refuse
         labels = (("labels", "label_table") if detected else ("labels",)) if config.kinds else ()
-        self._frames = FrameAssembler(PARTS + labels, TfBuffer(), self._mask)
+        self._frames = FrameAssembler(PARTS + labels, TfBuffer(), self._mask, frames=frames)
         self._frames.rejected = self._rejected
         self._images: dict[int, dict[str, Any]] = {}
         self.done_ns = -1

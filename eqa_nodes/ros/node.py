@@ -1,8 +1,10 @@
-"""The base of every node: parameters from its config, wiring from its row of the graph, counters, a clean end."""
+"""The base of every node: parameters from its config, wiring from its row of the graph, counters, a clean end.
+
+An inactive node hears what is latched, takes in nothing else, and refuses requests by name.
+"""
 
 from __future__ import annotations
 
-import signal
 import time
 import traceback
 from collections import Counter
@@ -10,49 +12,82 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.exceptions import ROSInterruptException
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
-from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
-from eqa_nodes.parameters import ROS_OWN, build, leaves
+from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
+from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, KINDS, NODES, SERVICES, TOPICS
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.diagnostics import Diagnostics
+from eqa_nodes.ros.ear import Ear
+from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.managed import ManagedNode
+from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.settings import SETTINGS
+
+REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
 
 
-class EqaNode(Node):
-    """A node of the graph; `name` is its row."""
+class EqaNode(ManagedNode):
+    """A node of the graph; `row` names its row there."""
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
-        super().__init__(name, start_parameter_services=True, **kwargs)
-        self.spec = NODES[name]
-        self.config: Any = self._declare()
+    row: str
+    _ear: Ear | None = None  # also where __init__ has failed
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Raises ConfigError for wrong parameters."""
+        super().__init__(self.row, start_parameter_services=True, **kwargs)
+        self.spec = NODES[self.row]
+        self.config: Any = declare(self)  # read it whenever a setting is needed: `ros2 param set` replaces it
         self.counts: Counter[str] = Counter()
         self.data_group = MutuallyExclusiveCallbackGroup()
         self.call_group = ReentrantCallbackGroup()
         self._publishers_by_key: dict[str, Any] = {}
         self._remotes: Remotes | None = None
         self._started = self.create_publisher(Header, TOPICS["started"].name, qos(TOPICS["started"].qos))
-        self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=name))
-        self._diagnostics = self.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos("event"))
-        self._reported: Counter[str] = Counter()
-        self.create_timer(1.0, self._report_counts, clock=rclpy.clock.Clock())
+        self.diagnostics = Diagnostics(self)
+        self._injection = Injection(self) if self.config.node.test_seed else None
 
-    def _declare(self) -> Any:
-        """Declare every setting as a parameter. Raises ConfigError for an override that is none (rclpy would not)."""
-        name = self.get_name()
-        overrides = {key: p.value for key, p in self._parameter_overrides.items() if key not in ROS_OWN}
-        config: Any = build(SETTINGS[name], overrides, name)
-        for key, value in leaves(config):
-            self.declare_parameter(key, value, ignore_override=True)
-        return config
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        result = super().on_activate(state)
+        if self.active:
+            self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=self.row))
+        return result
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self._publishers_by_key, self._remotes = {}, None  # those of before were taken back
+        self.diagnostics.clear()
+        return super().on_configure(state)
+
+    def itself_and_ear(self) -> list[Node]:
+        """Return all that rclpy takes for a node here."""
+        return [self] if self._ear is None else [self, self._ear.node]
+
+    def _clean(self) -> None:
+        super()._clean()
+        self._close_ear()
+
+    def destroy_node(self) -> None:
+        super().destroy_node()
+        self._close_ear()
+
+    def _close_ear(self) -> None:
+        if self._ear is not None:
+            self._ear.close()
+            self._ear = None
+
+    def reconfigured(self, old: Any, new: Any) -> None:
+        """Hand new settings to objects that hold some; self.config is `old` until this returns.
+
+        An EqaError refuses them: then nothing may have changed.
+        """
 
     def out(self, key: str) -> Any:
         """Return the publisher of a topic in this node's row (made at the first call)."""
@@ -68,10 +103,16 @@ class EqaNode(Node):
         self._subscribe(key, callback, raw)
 
     def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
-        topic = TOPICS[key]
+        topic = TOPICS.get(key) or CAMERA_TOPICS[key]
         profile = qos(topic.qos, topic.qos != "frame" or self.config.node.reliable_camera)
-        self.create_subscription(interface(topic.type), topic.name, self._delayed(callback), profile,
-                                 callback_group=self.data_group, raw=raw)
+        heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
+        counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
+        if key in self.spec.apart:
+            self._ear = self._ear or Ear(self)
+            self._ear.node.create_subscription(interface(topic.type), topic.name, counting, profile, raw=raw)
+        else:
+            self.create_subscription(interface(topic.type), topic.name, counting, profile,
+                                     callback_group=self.data_group, raw=raw)
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""
@@ -79,6 +120,9 @@ class EqaNode(Node):
 
         def guarded(request: Any, response: Any) -> Any:
             try:
+                if not self.active:
+                    raise NodeLost(f"{self.get_name()} is not active: ros2 lifecycle set "
+                                   f"{self.get_fully_qualified_name()} activate")
                 return callback(request, response)
             except EqaError as error:
                 return convert.report(response, error)
@@ -89,7 +133,25 @@ class EqaNode(Node):
 
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]
-        self.create_service(interface(port.type), port.name, self._delayed(guarded), callback_group=group)
+        self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, self._delayed(guarded)),
+                            callback_group=group)
+
+    def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
+              accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:
+        """Offer an action of this node's row. Inactive, it takes no goal.
+
+        cancel: told of each goal that is called off; accepted: has it executed, by itself at once.
+        """
+        self._allowed(key, self.spec.serves, "serve")
+
+        def canceled(handle: Any) -> CancelResponse:
+            cancel(handle)
+            return CancelResponse.ACCEPT
+
+        port = ACTIONS[key]
+        ActionServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
+                     goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
+                     handle_accepted_callback=accepted, cancel_callback=canceled)
 
     def remote(self, key: str) -> Any:
         """Return a client of a service or an action in this node's row."""
@@ -102,14 +164,28 @@ class EqaNode(Node):
         """Publish; when the middleware cannot take more, that is counted (the observation is then shown again)."""
         try:
             self.out(key).publish(message)
-        except RCLError as error:
-            self.count(f"{key} not published: {error}")
+        except (RCLError, InvalidHandle) as error:
+            if self.context.ok():  # else the end took the publisher away
+                self.count(f"{key} not published: {error}")
 
     def count(self, reason: str) -> None:
         """Count something that was dropped or refused; shown in the log and on /diagnostics."""
+        if reason not in self.counts and len(self.counts) >= REASONS:
+            reason = OTHER
         self.counts[reason] += 1
         if self.counts[reason] in (1, 10, 100, 1000):
             self.get_logger().warning(f"{reason} ({self.counts[reason]} so far)")
+
+    def tested(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a topic's callback with the faults of the wire that a drill puts before it: by itself none."""
+        return callback if self._injection is None else self._injection.wrap(key, callback)
+
+    def _while_active(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        def heard(message: Any) -> None:
+            if self.active:
+                callback(message)
+
+        return heard
 
     def _delayed(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         delay = self.config.node.test_delay_s
@@ -127,16 +203,6 @@ class EqaNode(Node):
             known = ", ".join(row) or "none"
             raise ConfigError(f"{self.get_name()} may not {verb} {key!r}: its row in graph.py has {known}")
 
-    def _report_counts(self) -> None:
-        if self.counts == self._reported:
-            return
-        self._reported = self.counts.copy()
-        values = [KeyValue(key=k, value=str(v)) for k, v in sorted(self.counts.items())]
-        status = DiagnosticStatus(level=DiagnosticStatus.WARN, name=self.get_fully_qualified_name(),
-                                  message="observations or requests were refused", values=values)
-        stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(DiagnosticArray(header=Header(stamp=stamp), status=[status]))
-
 
 def executor_of(node: EqaNode) -> Any:
     """Return an executor as the node's row wants it, with the node added."""
@@ -146,34 +212,3 @@ def executor_of(node: EqaNode) -> Any:
         executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     return executor
-
-
-def spin(executor: Any) -> None:
-    """Spin until the context ends, also when that happens in the middle of a callback."""
-    try:
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
-        return
-    except (InvalidHandle, RCLError):  # the end takes publishers and clients away from callbacks that still run
-        if executor.context.ok():
-            raise
-
-
-def run_node(node_class: Callable[[], EqaNode], args: list[str] | None = None) -> int:
-    """Run one node until SIGINT or SIGTERM; a configuration error is one clear line and exit code 2."""
-    rclpy.init(args=args)
-    signal.signal(signal.SIGTERM, lambda *_: rclpy.try_shutdown())
-    try:
-        node = node_class()
-    except ConfigError as error:
-        print(f"eqa: {error}")
-        rclpy.try_shutdown()
-        return 2
-    executor = executor_of(node)
-    spin(executor)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # ending already; a second Ctrl-C must not tear the bag
-    executor.shutdown(timeout_sec=2.0)
-    node.destroy_node()
-    rclpy.try_shutdown()
-    return 0

@@ -10,19 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Header
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.types import Frame, Label
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.node import EqaNode, spin
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.node import EqaNode
 
 OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock")
 
@@ -40,20 +36,7 @@ class Observations:
         self._heard = threading.Condition()
         for key in OBSERVATION:
             node.out(key)
-        self._ear = self._listen()
-
-    def _listen(self) -> Any:
-        """Hear acknowledgements in a node and thread of their own while a callback waits for them.
-
-        A multi-threaded executor would do, but it spins while a callback waits: 35 ms of CPU a step.
-        """
-        node = self._node
-        ear = Node(f"{node.get_name()}_ear", context=node.context, enable_rosout=False, start_parameter_services=False)
-        ear.create_subscription(Header, TOPICS["taken"].name, self._on_taken, qos(TOPICS["taken"].qos))
-        executor = SingleThreadedExecutor(context=node.context)
-        executor.add_node(ear)
-        threading.Thread(target=spin, args=(executor,), daemon=True).start()
-        return ear
+        node.hear("taken", self._on_taken)  # apart: a callback waits for it
 
     def _on_taken(self, header: Any) -> None:
         with self._heard:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
+
 from eqa_nodes import messages
-from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.types import Frame, Label
-from eqa_nodes.graph import LABELS, TOPICS
+from eqa_nodes.core.camera_config import CameraConfig
+from eqa_nodes.core.errors import BadFrame, EqaError
+from eqa_nodes.core.jumps import ClockWatch, PlaceWatch
+from eqa_nodes.core.ordering import InOrder
+from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.graph import LABELS, SECOND, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.frames import PENDING, FrameAssembler
 from eqa_nodes.ros.interfaces import qos
@@ -23,13 +30,12 @@ class EpisodeNode(EqaNode):
     Observations are taken in only within an episode, and never from before its first stamp.
     """
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
+    def configure(self) -> None:
         self.episode: Any = None
         self.starts_ns = 0
         self.last_ns = -1
         self._taken = self.create_publisher(convert.Header, TOPICS["taken"].name, qos("event"))
-        self.serve(f"reset_{name}", self._reset)
+        self.serve(f"reset_{self.row}", self._reset)
         self._subscribe("episode", self._late)
 
     def begin(self, episode: Any, late: bool) -> None:
@@ -70,40 +76,119 @@ class EpisodeNode(EqaNode):
 
 
 class ObserverNode(EpisodeNode):
-    """Takes in frames one by one: `take` gets each observation of the episode once, in order."""
+    """Takes in frames one by one: `take` gets each observation of the episode once, in order.
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
+    With a second camera, those of both, in the order of their stamps. Jumps of the clock and of localisation are
+    counted, and told to `set_back` and `relocated` before the frame that comes next.
+    """
+
+    two_cameras = True  # whether this node has a use for the second
+
+    def configure(self) -> None:
+        super().configure()
+        node = self.config.node
         labels, source = getattr(self.config, "labels", False), getattr(self.config, "labels_from", "simulator")
         detected = labels and source == "detector"  # then every observation has a table of its own
-        self.tf = TfBuffer()
+        limits = (node.tf.relocated_m or math.inf, node.tf.relocated_rad or math.inf)
+        self.tf = TfBuffer(corrected={node.tf.odom_frame: limits})
+        self._place, self._clock_watch = PlaceWatch(*limits), ClockWatch(node.tf.time_jump_s)
         parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
-        self.frames = FrameAssembler(parts, self.tf, self._frame, getattr(self.config, "pending", PENDING))
-        self.frames.rejected = self._rejected
-        topics = dict(zip(LABELS["simulator"], LABELS[source], strict=True))
-        for part in parts:
-            self.hear(topics.get(part, part), partial(self._put, part))
+        both = node.second_camera.present and self.two_cameras
+        self._order = InOrder(2, self._frame, self._rejected) if both else None
+        self.frames = self._camera(0, node.camera, parts, dict(zip(LABELS["simulator"], LABELS[source], strict=True)))
+        self._cameras = [self.frames]
+        self.diagnostics.gauge("observations that wait for a part", lambda: sum(f.waiting for f in self._cameras),
+                               getattr(self.config, "pending", PENDING))
+        if both:
+            self._cameras.append(self._camera(1, node.second_camera, self.spec.frames, {}))
         if labels and not detected:
             self.hear("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
         self._subscribe("tf_static", lambda message: self._transforms(message, static=True))
+        self._jumps = self._watch_clock()
+
+    def release(self) -> None:
+        if self._jumps is not None:
+            self._jumps.unregister()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         """Take in one observation. An EqaError refuses it; it is counted."""
         raise NotImplementedError
 
-    def _put(self, part: str, message: Any) -> None:
+    def set_back(self, stamp_ns: int) -> None:
+        """Go on from an earlier stamp: the clock was set back. An EqaError is counted."""
+
+    def relocated(self) -> str:
+        """Do what is to be done when poses of before are none of the same walk; say what that is."""
+        return "this node goes on"
+
+    def _camera(self, number: int, config: CameraConfig, parts: tuple[str, ...],
+                topics: Mapping[str, str]) -> FrameAssembler:
+        """Hear a camera. topics: of what does not come from it."""
+        deliver = self._frame if self._order is None else partial(self._order.put, number)
+        frames = FrameAssembler(parts, self.tf, deliver, getattr(self.config, "pending", PENDING), config,
+                                self.config.node.tf)
+        frames.rejected, frames.camera.noted = self._rejected, self.count
+        own = frames.camera.topics()
+        for part in frames.camera.parts:
+            callback = partial(self._put, frames, part)
+            if part in own:
+                self._subscribe(SECOND * number + own[part], callback)
+            else:
+                self.hear(topics.get(part, part), callback)
+        return frames
+
+    def _watch_clock(self) -> Any:
+        """Be told of jumps where time is simulated; elsewhere stamps that go back tell."""
+        if not self.get_parameter("use_sim_time").value or not self.config.node.tf.time_jump_s:
+            return None
+        limit = JumpThreshold(min_forward=None, on_clock_change=False,
+                              min_backward=Duration(seconds=-self.config.node.tf.time_jump_s))
+        return self.get_clock().create_jump_callback(limit, post_callback=self._clock_jumped)
+
+    def _clock_jumped(self, jump: TimeJump) -> None:
+        self._go_back(-jump.delta.nanoseconds, self.get_clock().now().nanoseconds)
+
+    def _begin(self, episode: Any, late: bool) -> None:
+        self._drop_waiting()
+        super()._begin(episode, late)
+
+    def _drop_waiting(self) -> None:
+        self._place.clear()
+        for frames in self._cameras:
+            frames.clear()
+        if self._order is not None:
+            self._order.clear()
+
+    def _go_back(self, by_ns: int, stamp_ns: int) -> None:
+        self.count(f"time went back by {by_ns / 1e9:.0f} s: what was waiting is dropped")
+        self._drop_waiting()
+        self.tf.set_back(stamp_ns, by_ns)
+        self.starts_ns, self.last_ns = min(self.starts_ns, stamp_ns + 1), -1  # parts of this one may be gone
+        try:
+            self.set_back(stamp_ns)
+        except EqaError as error:
+            self.count(str(error))
+
+    def _put(self, frames: FrameAssembler, part: str, message: Any) -> None:
         stamp = messages.ns_of(message.header.stamp)
-        if self.episode is None or stamp < self.starts_ns:
+        if self.episode is None:
             return
-        if stamp == self.last_ns:
+        if frames.free(part):
+            frames.put(part, message)
+            return
+        if part == "depth" and frames is self.frames and self._clock_watch.set_back(stamp, frames.last_ns):
+            self._go_back(frames.last_ns - stamp, stamp)
+        if stamp < self.starts_ns:
+            return
+        if stamp == frames.last_ns:
             if part == "depth":
                 self._repeat(stamp)
             return
-        if stamp < self.last_ns:
+        if stamp < frames.last_ns:
             self.count("observation from the past")
             return
-        self.frames.put(part, message)
+        frames.put(part, message)
 
     def _repeat(self, stamp_ns: int) -> None:
         try:
@@ -115,14 +200,29 @@ class ObserverNode(EpisodeNode):
     def _transforms(self, message: Any, static: bool) -> None:
         for reason in self.frames.put_transforms(message, static):
             self.count(reason)
+        for others in self._cameras[1:]:
+            others.retry()
 
     def _frame(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         self.last_ns = frame.stamp_ns
         try:
+            self._locate(frame)
             self.take(frame, labels)
         except EqaError as error:
             self.count(str(error))
         self.taken(frame.stamp_ns)
+
+    def _locate(self, frame: Frame) -> None:
+        """Tell the node when localisation has found the robot elsewhere, which no odometry says it has driven to."""
+        names = self.config.node.tf
+        try:
+            map_from_odom = self.tf.lookup(names.map_frame, names.odom_frame, frame.stamp_ns)
+        except BadFrame:
+            return  # there is no odometry to compare with: what localisation says stands
+        jump = self._place.moved(map_from_odom, frame.map_from_base)
+        if jump is not None:
+            self.count(f"localisation jumped by {jump.metres:.1f} m and {math.degrees(jump.radians):.0f} degrees: "
+                       f"{self.relocated()}")
 
     def _rejected(self, stamp_ns: int, reason: str) -> None:
         self.count(reason)

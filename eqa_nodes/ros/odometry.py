@@ -5,26 +5,30 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Protocol
 
 from geometry_msgs.msg import PoseStamped
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import BadFrame, EqaError, NodeLost, StaleData
+from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.core.types import Travelled
-from eqa_nodes.graph import TRANSFORMS
+from eqa_nodes.core.jumps import ClockWatch
+from eqa_nodes.core.types.floor import Travelled
+from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.ros.place import Place
+
+_FASTEST_M_S = 3.0  # no robot that answers questions indoors drives faster
 
 
 class RosOdometry(Protocol):
-    """Odometry (core/protocols.py) of the graph. newest_ns: the last stamp that was heard of, 0 before the first."""
+    """Odometry (core/protocols.py) of the graph."""
 
-    newest_ns: int
+    @property
+    def newest_ns(self) -> int:
+        """Return the last stamp that was heard of, 0 before the first."""
 
     def begin(self, starts_ns: int) -> None:
         """Count from here: an episode begins. Returns when its first observation has been taken in by all."""
@@ -38,20 +42,23 @@ class RosOdometry(Protocol):
     def last(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last observation."""
 
+    def missing(self) -> str:
+        """Say what an episode cannot begin without and has not been heard of, "" where all is there."""
+
 
 class BridgeOdometry:
     """Counts and pose as the simulator's bridge reports them."""
 
     def __init__(self, node: EqaNode) -> None:
-        self._client, self._config = node.remote("act"), node.config
+        self._client, self._node = node.remote("act"), node
         self.newest_ns = 0
 
     def begin(self, starts_ns: int) -> None:
-        self._client.call(self._config.observe_deadline_s, action=self._client.Request.OBSERVE)
+        self._client.call(self._node.config.observe_deadline_s, action=self._client.Request.OBSERVE)
 
     def status(self) -> Any:
         """Return the Act response of the last action."""
-        status = self._client.call(self._config.node.call_deadline_s, action=self._client.Request.STATUS)
+        status = self._client.call(self._node.config.node.call_deadline_s, action=self._client.Request.STATUS)
         self.newest_ns = messages.ns_of(status.stamp)
         return status
 
@@ -67,35 +74,48 @@ class BridgeOdometry:
         status = self.status()
         return messages.ns_of(status.stamp), pose2_of(messages.pose_of(status.pose))
 
+    def missing(self) -> str:
+        return ""  # the simulator says so itself
+
 
 class TopicOdometry:
     """Metres by `odom`, the pose in the map by the transforms; no steps are counted.
 
-    An observation counts as taken in when each observer says so on `taken`, as in lock-step.
+    What localisation corrects is not driven, nor what odometry itself jumps by: that is counted. An observation counts
+    as taken in when each observer says so on `taken`, as in lock-step.
     """
 
     def __init__(self, node: EqaNode) -> None:
-        self._node, self._config = node, node.config
-        self.newest_ns = 0
+        self._node = node
+        self._odom_ns = 0
         self._metres = 0.0
         self._before: tuple[float, ...] = ()
-        self._tf = TfBuffer()
-        self._place: tuple[int, Transform] | None = None
+        self._jump_m = node.config.node.tf.relocated_m or math.inf
+        self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
         self._taken: dict[str, int] = {}
         self._heard = threading.Condition()
         node.hear("odom", self._on_odom)
         node.hear("taken", self._on_taken)
-        for key in TRANSFORMS:
-            node.hear(key, partial(self._on_transforms, static=key == "tf_static"))
+        self._place = Place(node, self._heard)
+
+    @property
+    def newest_ns(self) -> int:
+        """Return the newest stamp that was heard of, 0 before the first."""
+        return max(self._odom_ns, self._place.newest[0] if self._place.newest is not None else 0)
+
+    def missing(self) -> str:
+        odom = "" if self._odom_ns else f"no odometry has come on {TOPICS['odom'].name}: does the robot publish it?"
+        place = "" if self._place.newest is not None else f"no {self._place.chain} has come: is the robot localised?"
+        return "; ".join(filter(None, (odom, place)))
 
     def begin(self, starts_ns: int) -> None:
         """Raises NodeLost naming the observers that have not taken in an observation before the deadline."""
-        deadline = self._config.observe_deadline_s
+        deadline = self._node.config.observe_deadline_s
         with self._heard:
             self._metres, self._before = 0.0, ()
-            self._wait(lambda: not self._behind(starts_ns), deadline, lambda: NodeLost(
-                f"{', '.join(self._behind(starts_ns))} did not take in an observation from {starts_ns / 1e9:.3f} s on "
-                f"within {deadline:g} s: does the camera publish?"))
+            if not self._heard.wait_for(lambda: not self._behind(starts_ns), deadline):
+                raise NodeLost(f"{', '.join(self._behind(starts_ns))} did not take in an observation from "
+                               f"{starts_ns / 1e9:.3f} s on within {deadline:g} s: does the camera publish?")
 
     def travelled(self) -> Travelled:
         with self._heard:
@@ -111,53 +131,36 @@ class TopicOdometry:
 
     def _placed(self) -> tuple[int, Transform]:
         """Return the newest stamp and map_from_base; waits for the first. Raises StaleData at the deadline."""
-        deadline = self._config.node.call_deadline_s
         with self._heard:
-            self._wait(lambda: self._place is not None, deadline, lambda: StaleData(
-                f"no transform from {convert.MAP} to {convert.BASE} came within {deadline:g} s: is the robot "
-                "localised?"))
-            assert self._place is not None
-            return self._place
-
-    def _wait(self, done: Callable[[], bool], deadline_s: float, late: Callable[[], EqaError]) -> None:
-        if not self._heard.wait_for(done, deadline_s):
-            raise late()
+            return self._place.wait(self._node.config.node.call_deadline_s)
 
     def _behind(self, stamp_ns: int) -> list[str]:
-        return [name for name in self._config.observers if self._taken.get(name, -1) < stamp_ns]
+        return [name for name in self._node.config.observers if self._taken.get(name, -1) < stamp_ns]
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
         with self._heard:
-            if stamp <= self.newest_ns:  # published again, or late
+            if self._clock_watch.set_back(stamp, self._odom_ns):
+                self._go_back(stamp)
+            if stamp <= self._odom_ns:  # published again, or late
                 return
-            self._metres += math.dist(self._before or at, at)
-            self._before, self.newest_ns = at, stamp
+            step = math.dist(self._before or at, at)
+            if step <= self._jump_m + _FASTEST_M_S * (stamp - self._odom_ns) / 1e9:
+                self._metres += step
+            else:
+                self._node.count(f"odometry jumped by {step:.1f} m, which was not driven")
+            self._before, self._odom_ns = at, stamp
+
+    def _go_back(self, stamp_ns: int) -> None:
+        """Go on from an earlier stamp."""
+        self._node.count(f"time went back by {(self._odom_ns - stamp_ns) / 1e9:.0f} s: where the robot is now counts")
+        self._place.set_back(stamp_ns, self._odom_ns - stamp_ns)
+        self._before, self._odom_ns = (), 0
 
     def _on_taken(self, header: Any) -> None:
         with self._heard:
             self._taken[header.frame_id] = messages.ns_of(header.stamp)
             self._heard.notify_all()
-
-    def _on_transforms(self, message: Any, *, static: bool) -> None:
-        with self._heard:
-            for t in message.transforms:
-                stamp = messages.ns_of(t.header.stamp)
-                try:
-                    self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t), static)
-                except EqaError as error:
-                    self._node.count(str(error))
-            self._locate(max((messages.ns_of(t.header.stamp) for t in message.transforms), default=0))
-
-    def _locate(self, stamp_ns: int) -> None:
-        """Take the newest stamp at which the whole chain of transforms is known."""
-        if self._place is not None and stamp_ns <= self._place[0]:
-            return
-        try:
-            self._place = stamp_ns, self._tf.lookup(convert.MAP, convert.BASE, stamp_ns)
-        except BadFrame:  # a part of the chain has not come yet: the next message may bring it
-            return
-        self._heard.notify_all()
 
 
 ODOMETRIES: dict[str, Callable[[EqaNode], RosOdometry]] = {"simulator": BridgeOdometry, "topics": TopicOdometry}

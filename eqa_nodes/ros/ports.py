@@ -14,20 +14,10 @@ from eqa_nodes import messages
 from eqa_nodes.core.agent import Ports
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import (
-    Answer,
-    Decision,
-    Keyframe,
-    NavCode,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Receipt,
-    Recollection,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
@@ -41,10 +31,10 @@ class RosMemory:
 
     def __init__(self, node: EqaNode) -> None:
         self._client, self._past = node.remote("recall"), node.remote("recollect")
-        self._deadline = node.config.node.call_deadline_s
+        self._node = node
 
     def recollect(self, question: str) -> Recollection | None:
-        response = self._past.call(self._deadline, question=question)
+        response = self._past.call(self._deadline(), question=question)
         if not response.found:
             return None
         return Recollection(response.text, response.confidence, messages.evidence_of(response.evidence),
@@ -56,22 +46,24 @@ class RosMemory:
             x, y, radius = query.near
             near = {"use_near": True, "near": Point(x=x, y=y), "radius": radius}
         response = self._client.call(
-            self._deadline, text=query.text, limit=query.limit, after=convert.time_of(query.after_ns),
+            self._deadline(), text=query.text, limit=query.limit, after=convert.time_of(query.after_ns),
             before=convert.time_of(query.before_ns), **near)
         frames = [messages.keyframe_of(k) for k in response.keyframes]
         return [Recalled(k, score, why) for k, score, why in zip(frames, response.scores, response.reasons)]
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
-        response = self._client.call(self._deadline, since_keyframe=keyframe_id, in_order=True)
+        response = self._client.call(self._deadline(), since_keyframe=keyframe_id, in_order=True)
         return [messages.keyframe_of(k) for k in response.keyframes]
+
+    def _deadline(self) -> float:
+        return float(self._node.config.node.call_deadline_s)
 
 
 class RosExplorer:
     """Decisions of the explorer node on the map of the newest observation."""
 
     def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
-        self._client, self._deadline = node.remote("choose_goal"), node.config.node.call_deadline_s
-        self._odometry, self._map_deadline = odometry, node.config.map_deadline_s
+        self._node, self._client, self._odometry = node, node.remote("choose_goal"), odometry
         self._asked: object = None
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment],
@@ -87,6 +79,7 @@ class RosExplorer:
         response = self._fresh(
             confirm=confirm, robot=self._odometry.robot(), question=question.text, question_id=question.id,
             seed=question.seed, new_question=question is not self._asked,
+            area=convert.polygon_msg(question.limits.area),
             assessments=[convert.assessment_msg(a, question.id) for a in assessments],
             regions=[convert.ranked_region_msg(r) for r in regions])
         self._asked = question
@@ -97,9 +90,10 @@ class RosExplorer:
 
     def _fresh(self, **fields: Any) -> Any:
         """Ask until the explorer has the map of the newest observation. Raises StaleData at the deadline."""
-        end = time.monotonic() + self._map_deadline
+        config = self._node.config
+        end = time.monotonic() + config.map_deadline_s
         while True:
-            response = self._client.exchange(self._deadline, **fields)
+            response = self._client.exchange(config.node.call_deadline_s, **fields)
             if response.error_code != ErrorCode.STALE or time.monotonic() > end:
                 convert.raise_remote(response)
                 return response
@@ -112,7 +106,7 @@ class RosAnswerer:
     def __init__(self, node: EqaNode) -> None:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
         self._answer = node.remote("answer_question")
-        self._deadline = node.config.model_deadline_s
+        self._node = node
         self._spent = Receipt()
 
     def spent(self) -> Receipt:
@@ -136,7 +130,7 @@ class RosAnswerer:
         return messages.answer_of(response)
 
     def _call(self, client: Any, **fields: Any) -> Any:
-        response = client.exchange(self._deadline, **fields)
+        response = client.exchange(self._node.config.model_deadline_s, **fields)
         r = response.receipt  # before the error is raised: failed calls cost too
         s = self._spent
         self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,
@@ -147,10 +141,10 @@ class RosAnswerer:
 
 
 class RosNavigator:
-    """Drives through the actions navigate_to_pose and spin, whoever serves them."""
+    """Drives through the actions drive_to_pose and look_around, whichever navigator serves them."""
 
     def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
-        self._to_pose, self._spin = node.remote("navigate_to_pose"), node.remote("spin")
+        self._to_pose, self._spin = node.remote("drive_to_pose"), node.remote("look_around")
         self._odometry = odometry
 
     def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
@@ -168,7 +162,7 @@ class RosNavigator:
 def _result(response: Any) -> NavResult:
     if response.status == GoalStatus.STATUS_SUCCEEDED:
         return NavResult(NavCode.SUCCEEDED)
-    code = getattr(response.result, "error_code", 0)  # absent before Jazzy
+    code = getattr(response.result, "error_code", 0)  # absent in Humble
     message = getattr(response.result, "error_msg", "")
     if response.status == GoalStatus.STATUS_CANCELED:
         return NavResult(NavCode.CANCELED, message)

@@ -5,26 +5,29 @@ from __future__ import annotations
 import math
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
+from unique_identifier_msgs.msg import UUID
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.messages import ns_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this
-# Of a simulated and of a replayed world there is one only: whoever of them runs is the server.
+# Of a simulated and of a replayed world there is one only, and of the navigators: whoever of them runs is the server.
 SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
-           for key in (*SERVICES, *ACTIONS)}
-NAV2 = ("navigate_to_pose", "spin")  # may be served by what is not ours
+           for key in (*SERVICES, *ACTIONS) if key not in NAV2_SERVES}
 AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
+END_S = 45.0  # for a goal to end that was called off: an action of a simulator ends first
 ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
 
@@ -79,14 +82,14 @@ class Remotes:
 class _Remote:
     def __init__(self, key: str, births: Births) -> None:
         self._servers = SERVERS[key]
-        self.server = " or ".join((*self._servers, *(("Nav2",) if key in NAV2 else ())))
+        self.server = " or ".join(self._servers)
         self._key, self._births = key, births
 
     def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,
-              again: Callable[[], Any] | None = None) -> Any:
+              again: Callable[[], Any] | None = None, times: float = AGAIN) -> Any:
         """Return a future's result. Raises NodeLost at the deadline, Reborn when the server was started again.
 
-        again: asks once more, for a server that may have missed the first request; the first answer counts.
+        again: asks once more, so many times, where request or answer may be lost; the first answer counts.
         """
         done = threading.Event()
         asked = [future]
@@ -101,7 +104,7 @@ class _Remote:
                 for one in asked:
                     one.cancel()
                 raise NodeLost(f"{self.server} did not answer {self._key} within {deadline_s:g} s: does it run?")
-            if again is not None and len(asked) <= AGAIN and time.monotonic() > ask_at:
+            if again is not None and len(asked) <= times and time.monotonic() > ask_at:
                 asked.append(again())
                 asked[-1].add_done_callback(lambda _: done.set())
                 ask_at += AGAIN_S
@@ -149,29 +152,69 @@ class Action(_Remote):
         super().__init__(key, births)
         self._client = client
         self.Goal = interface(ACTIONS[key].type).Goal
-        self._handle: Any = None
+        self._newest: _Sent | None = None
 
     def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
-            poll: Callable[[], None] = lambda: None) -> Any:
-        """Send the goal and return (status, result), calling `poll` now and then. NodeLost calls the goal off."""
+            poll: Callable[[Any], None] = lambda handle: None) -> Any:
+        """Send the goal and return (status, result), calling `poll` with its handle now and then. NodeLost calls the
+        goal off. `cancel` is for the newest goal, where several run at once.
+        """
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"nobody serves {self._key}: does {self.server} run?")
-        born = self._births.of(*self._servers)
-        sent = self._client.send_goal_async(goal, feedback_callback=lambda message: listener(message.feedback))
-        handle = self._wait(sent, DISCOVERY_S, born)
-        if not handle.accepted:
-            raise NodeLost(f"{self.server} rejected the goal of {self._key}")
-        self._handle = handle
+        born, sending = self._births.of(*self._servers), _Sent(self._client)
+        self._newest = sending
         try:
-            return self._wait(handle.get_result_async(), deadline_s, born, poll)
+            answer = self._client.send_goal_async(goal, lambda message: listener(message.feedback), sending.identity)
+            handle = self._wait(answer, DISCOVERY_S, born)
+            if not handle.accepted:
+                raise NodeLost(f"{self.server} rejected the goal of {self._key}: its log and /diagnostics say why")
+            sending.accepted = True
+            if sending.called_off_s < math.inf:  # before it was accepted
+                sending.cancel()
+
+            def alive() -> None:
+                poll(handle)
+                if time.monotonic() - sending.called_off_s > END_S:
+                    raise NodeLost(f"{self.server} did not end {self._key} within {END_S:g} s of being called off")
+
+            return self._wait(handle.get_result_async(), deadline_s, born, alive, handle.get_result_async, math.inf)
         except (NodeLost, KeyboardInterrupt):
-            handle.cancel_goal_async()
+            sending.cancel()  # it may have been accepted, and drive the robot, though nothing was heard of that
             raise
         finally:
-            self._handle = None
+            if self._newest is sending:
+                self._newest = None
 
     def cancel(self) -> None:
-        """Call the running goal off; nothing when none runs."""
-        handle = self._handle
-        if handle is not None:
-            handle.cancel_goal_async()
+        """Call the running goal off, also one that is not accepted yet; nothing when none runs."""
+        sending = self._newest
+        if sending is not None:
+            sending.called_off_s = min(sending.called_off_s, time.monotonic())
+            if sending.accepted:
+                sending.cancel()
+
+
+class _Sent:
+    """A goal on its way. called_off_s: when its end was asked for first, by our own clock."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self.identity = client, new_id()
+        self.accepted, self.called_off_s = False, math.inf
+
+    def cancel(self) -> None:
+        """Ask for its end."""
+        cancel_goal(self._client, self.identity)
+
+
+def new_id() -> Any:
+    """Return the identity of a new goal."""
+    return UUID(uuid=list(uuid.uuid4().bytes))
+
+
+def cancel_goal(client: Any, goal_id: Any) -> None:
+    """Cancel a goal by its identity, also one whose answer was not heard: it may drive the robot all the same.
+
+    An answer can be lost on the way, and in rclpy 9.1, which registers a goal only after it was sent.
+    """
+    answer = client._action_type.Impl.SendGoalService.Response(accepted=True)
+    ClientGoalHandle(client, goal_id, answer).cancel_goal_async()

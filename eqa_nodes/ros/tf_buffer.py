@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Transform, compose
+from eqa_nodes.core.jumps import angle_between
 
+_SURE = 3  # samples in a row that are far behind, until time is taken to have been set back
 KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
 Quaternion = tuple[float, float, float, float]
 
 
-class TfBuffer:
-    """Samples of parent_from_child by child frame; a moving frame keeps the last `keep_ns` of them."""
+class NoTransform(BadFrame):
+    """A link of the tree is missing. child: its frame."""
 
-    def __init__(self, keep_ns: int = KEEP_NS) -> None:
-        self._keep_ns = keep_ns
+    def __init__(self, child: str, message: str) -> None:
+        super().__init__(message)
+        self.child = child
+
+
+class TfBuffer:
+    """Samples of parent_from_child by child frame; a moving frame keeps the last `keep_ns` of them.
+
+    One sample that is far older than that is a stray; several in a row mean that time was set back. corrected: frames
+    that localisation corrects by a jump (metres, radians): where two samples differ by more, nothing was in between.
+    """
+
+    def __init__(self, keep_ns: int = KEEP_NS,
+                 corrected: Mapping[str, tuple[float, float]] | None = None) -> None:
+        self._keep_ns, self._corrected = keep_ns, dict(corrected or {})
+        self._behind: dict[str, list[tuple[int, Transform]]] = {}
         self._parents: dict[str, str] = {}
         self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
         self._static: dict[str, Transform] = {}
@@ -30,6 +46,16 @@ class TfBuffer:
             self._static[child] = transform
             return
         stamps, samples = self._samples.setdefault(child, ([], []))
+        if stamps and stamps[-1] - stamp_ns > self._keep_ns:
+            behind = self._behind.setdefault(child, [])
+            behind.append((stamp_ns, transform))
+            if len(behind) >= _SURE:
+                stamps.clear()
+                samples.clear()
+                for sample in self._behind.pop(child):
+                    self.put(parent, child, *sample)
+            return
+        self._behind.pop(child, None)
         at = bisect.bisect_left(stamps, stamp_ns)
         if at < len(stamps) and stamps[at] == stamp_ns:
             samples[at] = transform
@@ -59,6 +85,13 @@ class TfBuffer:
         else:
             self._samples.clear()
 
+    def set_back(self, stamp_ns: int, by_ns: int) -> None:
+        """Forget what is of before, when time was set back to a stamp by so much; what has come since stays."""
+        for stamps, samples in self._samples.values():
+            keep = bisect.bisect(stamps, stamp_ns + by_ns // 2) if by_ns > self._keep_ns else 0
+            del stamps[keep:], samples[keep:]
+        self._behind.clear()
+
     def _sample(self, child: str, stamp_ns: int) -> Transform:
         if child in self._static:
             return self._static[child]
@@ -68,9 +101,15 @@ class TfBuffer:
             return samples[at]
         if at == 0 or at == len(stamps):
             known = f"{stamps[0] / 1e9:.3f} s to {stamps[-1] / 1e9:.3f} s" if stamps else "nothing"
-            raise BadFrame(f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}")
+            raise NoTransform(child, f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}")
+        if child in self._corrected and _jumped(samples[at - 1], samples[at], *self._corrected[child]):
+            return samples[at - 1]
         share = (stamp_ns - stamps[at - 1]) / (stamps[at] - stamps[at - 1])
         return interpolate(samples[at - 1], samples[at], share)
+
+
+def _jumped(a: Transform, b: Transform, metres: float, radians: float) -> bool:
+    return math.dist(a.xyz, b.xyz) > metres or angle_between(a, b) > radians
 
 
 def interpolate(a: Transform, b: Transform, share: float) -> Transform:

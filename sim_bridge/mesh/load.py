@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import UnknownScene
-from eqa_nodes.core.types import Label
+from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.model import BASIS_REMEDY, Part, broken
 from sim_bridge.mesh.pyramid import Pyramids, pyramids
 from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model

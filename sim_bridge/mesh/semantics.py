@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
-from eqa_nodes.core.types import Label
+from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.model import Model, Part, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
 from sim_bridge.mesh.upright import map_from_file

@@ -21,7 +21,9 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types import Answer, Keyframe, Place, Question, Recalled
+from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe, Place
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import HOME
 

@@ -12,7 +12,7 @@ import pytest
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from sim_bridge.habitat import HabitatSimulator
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Camera, Driving, Episode, Robot

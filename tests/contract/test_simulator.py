@@ -19,7 +19,7 @@ import pytest
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator

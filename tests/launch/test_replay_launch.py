@@ -5,6 +5,10 @@ Runs as `launch_test tests/launch/test_replay_launch.py` as well.
 
 from __future__ import annotations
 
+from tests.launch.needs import need_launch
+
+need_launch()
+
 import tempfile
 import unittest
 from contextlib import ExitStack
@@ -12,11 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-# launch comes with a ROS distribution, not from PyPI. The bare name would find the checkout's folder of launch files.
-for _module in ("launch.actions", "launch_ros.actions", "launch_testing.actions", "eqa_interfaces.action"):
-    pytest.importorskip(_module, reason=f"{_module.split('.')[0]} is missing: source a ROS distribution that has it")
-
 from launch import LaunchDescription
 from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -27,7 +26,7 @@ from launch_testing.asserts import assertExitCodes
 from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.replay import Watch
-from eqa_nodes.core.types import Question
+from eqa_nodes.core.types.questions import Question
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
@@ -45,7 +44,7 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     domain_id = str(held.enter_context(free_domain()))
     environment = {"ROS_DOMAIN_ID": domain_id, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     write_bag(walk(5), folder / "walk")
-    arguments = {"source": str(folder / "walk"), "record": "true", "folder": str(folder)}
+    arguments = {"source": str(folder / "walk"), "record": "true", "folder": str(folder / "run")}
     source = PythonLaunchDescriptionSource(str(LAUNCH_FILE))
     actions = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
     actions += [IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()]
@@ -55,14 +54,16 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
 class TestReplay(unittest.TestCase):
     """While the graph runs."""
 
-    def test_it_is_shown_recorded_and_asked_about(self, environment: dict[str, str], folder: Path) -> None:
+    def test_it_is_shown_recorded_and_asked_about(self, environment: dict[str, str], folder: Path,
+                                                  proc_output: Any) -> None:
         with GraphClient(environment) as client:
+            proc_output.assertWaitFor("eqa: ready", timeout=120.0, stream="stdout")
             status = Watch(client.node).until_end(lambda shown: None)
             assert {v.key: v.value for v in status.values} == {"shown": "5", "frames": "5"}
             answer = client.ask(Question("Where is the mug?", may_explore=False))
             assert answer.abstained and not answer.error
             client.end_episode()
-        assert [f.stamp_ns for f in open_history(folder / "bags" / "walk")] == [f.stamp_ns for f in walk(5)]
+        assert [f.stamp_ns for f in open_history(folder / "run" / "bags" / "walk")] == [f.stamp_ns for f in walk(5)]
 
 
 @post_shutdown_test()
@@ -71,5 +72,5 @@ class TestEnd(unittest.TestCase):
 
     def test_exit_codes(self, proc_info: Any, held: ExitStack) -> None:
         self.addCleanup(held.close)
-        assert len(proc_info.processes()) == len(nodes_of("replay", recording=True))
+        assert len(proc_info.processes()) == len(nodes_of("replay", recording=True)) + 1  # and ready
         assertExitCodes(proc_info)

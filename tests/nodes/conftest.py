@@ -31,12 +31,14 @@ class Ros:
         overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
         node = make(context=self.context, parameter_overrides=overrides)
         self._nodes.append(node)
+        if node.config.node.autostart:
+            node.bring_up()
         self.spin(executor_of(node))
         return node
 
     def spin(self, executor: Any) -> None:
         """Spin an executor in a thread."""
-        from eqa_nodes.ros.node import spin
+        from eqa_nodes.ros.spinning import spin
 
         thread = threading.Thread(target=spin, args=(executor,), daemon=True)
         thread.start()

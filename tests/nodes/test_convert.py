@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 
 from eqa_nodes import messages
-from eqa_nodes.core import types as core
 from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.types import floor, questions, views
 from eqa_nodes.ros import convert
 
 number = st.floats(-1e6, 1e6)
@@ -25,13 +25,13 @@ stamp = st.integers(0, 2**31 * 10**9 - 1)
 pose2 = st.builds(Pose2, number, number, st.floats(-math.pi, math.pi))
 transforms = st.builds(lambda p, z: p.transform(z), pose2, number)
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
-labels = st.builds(core.Label, st.integers(1, 65535), texts, texts,
+labels = st.builds(views.Label, st.integers(1, 65535), texts, texts,
                    st.dictionaries(texts.filter(lambda t: "=" not in t), texts, max_size=3))
 points = st.tuples(number, number, number)
 pixel = st.integers(0, 4000)
-sightings = st.builds(core.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,
+sightings = st.builds(views.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,
                       points)
-keyframes = st.builds(core.Keyframe, st.integers(0, 2**63), stamp, transforms, st.binary(max_size=50),
+keyframes = st.builds(views.Keyframe, st.integers(0, 2**63), stamp, transforms, st.binary(max_size=50),
                       st.lists(sightings, max_size=2).map(tuple), texts, texts)
 
 
@@ -58,23 +58,23 @@ def test_a_goal_arrives_as_the_core_says(goal: Pose2, ns: int) -> None:
 
 @settings(max_examples=30)
 @given(keyframes)
-def test_keyframes(keyframe: core.Keyframe) -> None:
+def test_keyframes(keyframe: views.Keyframe) -> None:
     assert messages.keyframe_of(over_the_wire(convert.keyframe_msg(keyframe))) == keyframe
 
 
-places = st.lists(st.builds(core.Candidate, number, number, number, texts), max_size=3).map(tuple)
+places = st.lists(st.builds(floor.Candidate, number, number, number, texts), max_size=3).map(tuple)
 
 
-@given(st.builds(core.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
+@given(st.builds(questions.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
                  st.builds(Pose2, number, number, number), st.floats(0, 1), places,
                  st.none() | st.tuples(number, number), texts, number))
-def test_assessments(assessment: core.ViewAssessment) -> None:
+def test_assessments(assessment: questions.ViewAssessment) -> None:
     assert messages.assessment_of(over_the_wire(convert.assessment_msg(assessment, "q"))) == assessment
 
 
-@given(st.builds(core.Frontier, number, number, number, number),
-       st.builds(core.Candidate, number, number, number, texts))
-def test_frontiers_and_candidates(frontier: core.Frontier, candidate: core.Candidate) -> None:
+@given(st.builds(floor.Frontier, number, number, number, number),
+       st.builds(floor.Candidate, number, number, number, texts))
+def test_frontiers_and_candidates(frontier: floor.Frontier, candidate: floor.Candidate) -> None:
     assert messages.frontier_of(over_the_wire(convert.frontier_msg(frontier))) == frontier
     assert messages.candidate_of(over_the_wire(convert.candidate_msg(candidate))) == candidate
 
@@ -84,7 +84,7 @@ def test_frontiers_and_candidates(frontier: core.Frontier, candidate: core.Candi
 def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cells = rng.choice(np.array([-1, 0, 100], np.int8), (rows, columns))
-    grid = core.GridMap(7, resolution, (x, y), cells, rng.random((rows, columns)) < 0.5, z)
+    grid = floor.GridMap(7, resolution, (x, y), cells, rng.random((rows, columns)) < 0.5, z)
     back = messages.grid_of(over_the_wire(convert.grid_msg(grid.cells, grid)),
                             over_the_wire(convert.explored_msg(grid)))
     assert (back.stamp_ns, back.resolution_m) == (grid.stamp_ns, grid.resolution_m)
@@ -93,8 +93,8 @@ def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution:
     assert back.explored_share() == grid.explored_share()
 
 
-@given(st.lists(st.builds(core.Join, *[st.tuples(number, number, number)] * 2), max_size=3))
-def test_stairs(joins: list[core.Join]) -> None:
+@given(st.lists(st.builds(floor.Join, *[st.tuples(number, number, number)] * 2), max_size=3))
+def test_stairs(joins: list[floor.Join]) -> None:
     assert messages.joins_of(over_the_wire(convert.joins_msg(joins, 7))) == tuple(joins)
 
 
@@ -133,7 +133,7 @@ def test_broken_depth_images_are_refused(change: dict[str, object], complaint: s
 
 
 def test_camera_info_round_trip_and_uncalibrated_camera() -> None:
-    k = core.Intrinsics(640, 480, 320.0, 321.5, 320.0, 240.25)
+    k = views.Intrinsics(640, 480, 320.0, 321.5, 320.0, 240.25)
     assert messages.intrinsics_of(over_the_wire(convert.camera_info_msg(k, 1))) == k
     info = convert.camera_info_msg(k, 1)
     info.k[0] = 0.0
@@ -144,9 +144,9 @@ def test_camera_info_round_trip_and_uncalibrated_camera() -> None:
 def test_answers_with_evidence_and_errors() -> None:
     from eqa_interfaces.action import Ask
 
-    receipt = core.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",))
-    answer = core.Answer("red", 0.75, False, (core.Evidence(9, 10, Pose2(1.0, 2.0, 0.5).as_sent(), "note"),), receipt,
-                         ErrorCode.MODEL, "why")
+    receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",))
+    proof = questions.Evidence(9, 10, Pose2(1.0, 2.0, 0.5).as_sent(), "note")
+    answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why")
     back = messages.answer_of(over_the_wire(convert.fill_answer(Ask.Result(), answer)))
     assert back.evidence[0].keyframe_id == 9 and back.evidence[0].pose.distance(answer.evidence[0].pose) == 0
     assert (back.text, back.confidence, back.receipt) == ("red", 0.75, receipt)
@@ -162,5 +162,5 @@ def test_error_codes_of_the_action_are_those_of_the_core() -> None:
 def test_actions_of_the_service_are_those_of_the_core() -> None:
     from eqa_interfaces.srv import Act
 
-    wire = {name: getattr(Act.Request, name) for name in core.Action.__members__}
-    assert wire == {action.name: action.value for action in core.Action}
+    wire = {name: getattr(Act.Request, name) for name in floor.Action.__members__}
+    assert wire == {action.name: action.value for action in floor.Action}

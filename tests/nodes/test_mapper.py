@@ -18,7 +18,8 @@ from eqa_interfaces.msg import Episode
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.storeys import Storeys
-from eqa_nodes.core.types import Intrinsics, Join
+from eqa_nodes.core.types.floor import Join
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert

@@ -18,7 +18,8 @@ from visualization_msgs.msg import Marker
 
 from eqa_nodes import messages
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Join, Question, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.explorer import ExplorerNode
 from eqa_nodes.ros import convert

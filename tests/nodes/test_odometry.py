@@ -113,3 +113,29 @@ def test_what_does_not_come_is_named(ros: Any) -> None:
 def test_an_unknown_odometry_is_named(ros: Any) -> None:
     with pytest.raises(ConfigError, match="'wheels'.*simulator"):
         ros.add(AgentNode, odometry="wheels")
+
+
+def test_jumps_of_odometry_and_of_localisation_are_not_driven(ros: Any) -> None:
+    robot = Robot(ros)
+    robot.localise()
+    for seconds, x in ((1, 0.0), (2, 0.5), (3, 40.0), (4, 40.5)):
+        robot.drive(x, seconds)
+        robot.until(lambda at=seconds: robot.odometry.newest_ns == at * SECOND)
+    assert robot.odometry.travelled().metres == pytest.approx(1.0)
+    assert robot.agent.counts == {"odometry jumped by 39.5 m, which was not driven": 1}
+
+
+def test_odometry_goes_on_when_its_clock_was_set_back(ros: Any) -> None:
+    robot = Robot(ros)
+    robot.localise()
+    for seconds, x in ((100, 0.0), (101, 0.5)):
+        robot.drive(x, seconds)
+        robot.until(lambda at=seconds: robot.odometry.newest_ns == at * SECOND)
+    for seconds, x in ((1, 5.0), (2, 5.5), (3, 6.0)):
+        robot.drive(x, seconds)
+    robot.until(lambda: robot.odometry.newest_ns == 3 * SECOND)
+    robot.drive(6.5, 4)
+    robot.until(lambda: robot.odometry.newest_ns == 4 * SECOND)
+    robot.until(lambda: robot.odometry.last()[0] == 4 * SECOND)
+    assert robot.odometry.travelled().metres == pytest.approx(1.0)
+    assert robot.agent.counts == {"time went back by 98 s: where the robot is now counts": 1}

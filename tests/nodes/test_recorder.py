@@ -20,9 +20,9 @@ from mcap.reader import NonSeekingReader
 from eqa_nodes import messages
 from eqa_nodes.bags.history import read_history
 from eqa_nodes.bags.recording import Recording
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
 from eqa_nodes.ros import convert
@@ -190,7 +190,9 @@ def test_a_full_disk_is_counted_and_holds_nobody_up(ros: Any, tmp_path: Path, mo
     assert camera.show(2 * SECOND)  # refused for good, which is what the bridge waits for
     monkeypatch.undo()
     assert any("No space left on device" in reason for reason in camera.recorder.counts)
-    camera.begin("")
+    with pytest.raises(EqaError, match="No space left on device") as told:  # acknowledged, and not in the bag
+        camera.begin("")
+    assert told.value.code == ErrorCode.STORAGE
     assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND]
 
 

@@ -15,7 +15,7 @@ import pytest
 from eqa_nodes import messages
 from eqa_nodes.bags import cdr
 from eqa_nodes.bags.history import read_history
-from eqa_nodes.core.types import Label
+from eqa_nodes.core.types.views import Label
 from eqa_nodes.graph import LABELS, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos

@@ -25,7 +25,7 @@ from eqa_nodes import messages
 from eqa_nodes.bags.episode_history import RecordedHistory
 from eqa_nodes.bags.export import write_bag
 from eqa_nodes.core.errors import ErrorCode, StorageError
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes import replay
 from eqa_nodes.nodes.replay import Reel, ReplayNode

@@ -14,7 +14,7 @@ import pytest
 
 from eqa_nodes.agents import chain_parameters
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.in_process import InProcessRunner
 from tests.system.test_lockstep import course, parameters

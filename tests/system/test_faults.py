@@ -22,7 +22,7 @@ from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode, NodeLost
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Limits, Question
+from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.runner import Child
 from tests.system.test_lockstep import SAMPLES, course, parameters

@@ -19,7 +19,8 @@ import pytest
 from benchmarks.habitat_echo import frame_seconds
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Action, Frame
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame
 from sim_bridge import habitat_session
 from sim_bridge.habitat import HabitatSimulator
 from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
@@ -231,7 +232,7 @@ from functools import partial
 from sim_bridge.habitat import HabitatSimulator
 from sim_bridge.habitat_session import Process
 from sim_bridge.simulator import Episode
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 sim = HabitatSimulator(start=partial(Process, command=({sys.executable!r}, {str(SCRIPTED)!r}, {script!r})))
 sim.reset(Episode({scene!r}))
 print(sim._session._worker.pid, flush=True)

@@ -23,7 +23,8 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types import Keyframe, Question
+from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, RESET_S, GraphClient

@@ -19,11 +19,11 @@ import pytest
 from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.configuration import Parameters, merged
 from eqa_nodes.core.policies import DEFAULT, policy_names
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import Parameters, merged
 from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=40)

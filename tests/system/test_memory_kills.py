@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types import RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("EQA_KILLS", "8"))

@@ -1,4 +1,4 @@
-"""A question is answered while something else than our navigator drives by cmd_vel, as Nav2 does."""
+"""A question is answered while something else drives by cmd_vel, as Nav2 does, with goals from our nav2_navigator."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import pytest
 
 from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.configuration import Parameters, driven_by
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.convert import RemoteError
 from eqa_nodes.runner import Graph
-from eqa_nodes.settings import NAV2, Parameters, driven_by
+from eqa_nodes.settings import NAV2
 from tests.nav2 import StandIn
 from tests.system.test_lockstep import parameters
 
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 def driven(folder: Path) -> Parameters:
     chosen = driven_by(NAV2)
     chosen["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}  # commands of a slow machine count too
+    chosen["nav2_navigator"] = {"driving.gates.place_s": 60.0, "driving.wait.silent_s": 0.0}
     return parameters(folder, chosen)
 
 
@@ -63,8 +65,8 @@ def test_who_does_not_drive_is_named(tmp_path: Path) -> None:
     with Graph(tmp_path, driven(tmp_path)) as graph, GraphClient(graph.environment) as client:
         client.reset("toy:flat", "alone", None, 3)
         answer = client.ask(PLANT.as_question(Limits(), False))
-        assert answer.error == ErrorCode.NODE_LOST
-        assert "nobody serves spin: does navigator or Nav2 run?" in answer.message
+        assert answer.error == ErrorCode.NAVIGATION
+        assert "nobody serves bt_navigator/get_state" in answer.message and "bring up Nav2" in answer.message
         act = client.services["act"]
         with pytest.raises(RemoteError, match="takes velocities") as refused:
             act.call(60.0, action=act.Request.MOVE_FORWARD)

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.configuration import Parameters, merged
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.planning import cell_at
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Limits
+from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import Parameters, merged
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Episode, Robot
 from tests.poster import LINES, MODELS, SCENE, hung
@@ -150,7 +150,8 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
     from eqa_nodes.bags.trace import trace_of
     from eqa_nodes.graph import nodes_of
     from eqa_nodes.ros.client import GraphClient
-    from eqa_nodes.ros.node import executor_of, spin
+    from eqa_nodes.ros.node import executor_of
+    from eqa_nodes.ros.spinning import spin
     from eqa_nodes.runner import Graph
     from sim_bridge.bridge_node import BridgeNode
 
@@ -162,6 +163,7 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
         rclpy.init(context=context, domain_id=int(os.environ["ROS_DOMAIN_ID"]))
         bridge = BridgeNode(context=context, parameter_overrides=[
             Parameter(name, value=value) for name, value in own["bridge"].items()])
+        bridge.bring_up()
         thread = Thread(target=spin, args=(executor_of(bridge),), daemon=True)
         thread.start()
         try:

@@ -19,14 +19,14 @@ from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
 from eqa_nodes.commands.replay import Watch, replay_parameters
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.storeys import Storeys
-from eqa_nodes.core.types import Question
+from eqa_nodes.core.types.questions import Question
 from eqa_nodes.graph import nodes_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runner import Graph
-from eqa_nodes.settings import settings
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of
 from tests.unit.frame_fixture import frame

@@ -21,7 +21,7 @@ from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.in_process import InProcessRunner
 from tests.system.test_lockstep import parameters
 from tests.system.test_model_explores import EXTRA, model

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.in_graph import GraphRunner
 from tests.key_search import KEY, SERVERS, leaks, shows
 from tests.system.test_lockstep import parameters

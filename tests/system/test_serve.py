@@ -22,7 +22,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.serve import NEEDED
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.model import Completion, Message
-from eqa_nodes.core.types import Limits, Question
+from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.vlm import open_model
 from eqa_nodes.vlm.config import ModelConfig

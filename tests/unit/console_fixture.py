@@ -21,7 +21,9 @@ from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.console.server import ConsoleServer, rules_for
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.errors import ErrorCode, StorageError
-from eqa_nodes.core.types import Answer, Evidence, GridMap, Keyframe, Question, Receipt
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt
+from eqa_nodes.core.types.views import Keyframe
 from tests.unit.synthetic_run import grid, jpeg, trace
 
 WAIT_S = 60.0  # a deadline that a busy machine does not miss
@@ -39,8 +41,21 @@ class FakeRobot:
         self.answer: Answer | Exception = ANSWER
         self.go, self.driving, self.asked = threading.Event(), threading.Event(), list[str]()
         self.lost_views = False
+        self._line, self.stopped = list[object](), threading.Event()
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
+        mine = object()
+        self._line.append(mine)
+        listener(Progress("queued", place=len(self._line)))
+        try:
+            while self._line[0] is not mine:
+                if cancel.wait(0.02) or self.stopped.is_set():
+                    return Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled while it waited")
+            return self._drive(question, listener, cancel)
+        finally:
+            self._line.remove(mine)
+
+    def _drive(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         self.asked.append(question.text)
         self.live.began(question.text)
         for stamp, pose in STORY.poses[:12]:
@@ -49,12 +64,15 @@ class FakeRobot:
         listener(Progress("driving", 12, 3.5, reason=STORY.decisions[0].reason))
         self.driving.set()
         while not self.go.wait(0.02):
-            if cancel.is_set():
+            if cancel.is_set() or self.stopped.is_set():
                 return Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled by the caller")
         if isinstance(self.answer, Exception):
             raise self.answer
         self.live.answered(self.answer)
         return self.answer
+
+    def stop(self) -> None:
+        self.stopped.set()
 
     def view(self, evidence: Evidence) -> Keyframe:
         if self.lost_views:
@@ -88,9 +106,14 @@ def serving(out: Path, rules: Rules | None = None,
 
 def ended(console: Console, number: int) -> None:
     """Wait for the end of a question. Fails at the deadline."""
-    done = threading.Event()
+    until(lambda: console.questions.entry(number).state == "ended")
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Wait for what is to be. Fails at the deadline."""
+    pause = threading.Event()
     for _ in range(round(WAIT_S / 0.02)):
-        if console.questions.entry(number).state == "ended":
+        if done():
             return
-        done.wait(0.02)
-    raise AssertionError(f"question {number} has not ended: {console.questions.entry(number)}")
+        pause.wait(0.02)
+    raise AssertionError("it did not come")

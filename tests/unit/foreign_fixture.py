@@ -16,7 +16,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from eqa_nodes.bags.history import BagOptions, read_history
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from tests.unit.bag_fixture import Cdr
 from tests.unit.frame_fixture import MOUNT, F, H, W
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eqa_nodes.core.types import GridMap
+from eqa_nodes.core.types.floor import GridMap
 
 
 def grid_of(*rows: str, scale: int = 5) -> GridMap:

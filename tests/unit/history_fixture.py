@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from tests.unit.frame_fixture import H, W
 
 COLOR_SIZE, DEPTH_SIZE = (48, 36), (24, 18)  # width, height

@@ -5,16 +5,8 @@ from __future__ import annotations
 from eqa_nodes.core.frontiers import find_frontiers
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types import (
-    Candidate,
-    Decision,
-    Frontier,
-    GridMap,
-    Question,
-    RankedRegion,
-    Situation,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.unit.grid_fixture import grid_of
 
 LENGTH_M = 20.5

@@ -19,7 +19,9 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier, GridMap, Keyframe, Label, Receipt, Sighting
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
+from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 RESOLUTION_M = 0.1
 WALLS = ((0, 0, 9, 0), (0, 6, 9, 6), (0, 0, 0, 6), (9, 0, 9, 6), (4, 0, 4, 2.2), (4, 3.4, 4, 6), (4, 4, 6, 4),

@@ -11,21 +11,10 @@ import pytest
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types import (
-    Answer,
-    Decision,
-    Keyframe,
-    Limits,
-    NavCode,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Receipt,
-    Travelled,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.views import Keyframe
 
 QUESTION = Question("Where is the kettle?", "q")
 GOAL = Pose2(1.0, 0.0, 0.0)

@@ -13,18 +13,10 @@ from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types import (
-    Answer,
-    Keyframe,
-    Limits,
-    NavCode,
-    NavResult,
-    Question,
-    Recalled,
-    RecallQuery,
-    Receipt,
-    Recollection,
-)
+from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
 from tests.unit.frame_fixture import LABELS, frame
 from tests.unit.test_agent import World, view
 

@@ -16,14 +16,15 @@ from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of, robot_parameters
+from eqa_nodes.configuration import merged, settings
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies import make_policy
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.from_history import HistoryRunner, file_source
 from eqa_nodes.history_views import POLICIES, Selection
 from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import AnswererSettings, merged, settings
+from eqa_nodes.settings import AnswererSettings
 from sim_bridge.simulator import Camera, Robot
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.talkative import prompts, talkative

@@ -25,7 +25,8 @@ from eqa_nodes.bench.scores import score_run
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
-from eqa_nodes.core.types import Label, Limits
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.views import Label
 from eqa_nodes.from_history import tour_source
 from eqa_nodes.functions import ActiveFunctionRunner, EmFunctionRunner, load_function
 from sim_bridge.registry import open_simulator

@@ -19,7 +19,8 @@ from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.keyframes import jpeg_of_pixels
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Candidate, Evidence, Frontier
+from eqa_nodes.core.types.floor import Candidate, Frontier
+from eqa_nodes.core.types.questions import Answer, Evidence
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import LABELS, frame
 

@@ -10,8 +10,8 @@ import pytest
 
 from eqa_nodes.bags import images
 from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.rectify import Distortion, Rectifier
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.rectify import Distortion, Rectifier
 from tests.unit.foreign_fixture import (
     BEGIN,
     BENT,
@@ -75,9 +75,9 @@ def test_a_bent_bag_is_rectified_and_a_rectified_one_is_left_as_it_is(scene: Sce
 
 
 def test_an_unknown_lens_is_refused_unless_the_images_are_rectified(scene: Scene, tmp_path: Path) -> None:
-    scene.info_fields = {"d": np.array(BENT[:4]), "distortion_model": "equidistant"}
+    scene.info_fields = {"d": np.array(BENT[:4]), "distortion_model": "omnidirectional"}
     folder = scene.cdr.write(tmp_path / "bag", scene.rows())
-    with pytest.raises(BadFrame, match="distortion 'equidistant' with 4 coefficients cannot be taken out"):
+    with pytest.raises(BadFrame, match="distortion 'omnidirectional' with 4 coefficients cannot be taken out"):
         read_history(folder)
     scene.color, scene.depth = "/cam/color/image_rect_color", "/cam/depth_registered/image_rect"
     assert len(frames_of(scene, tmp_path / "rectified")) == scene.count

@@ -16,7 +16,7 @@ from eqa_nodes.core.detection import Detection, DetectionConfig
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.perception import PerceptionConfig
 from eqa_nodes.core.tracking import Perceiver, PerceiverConfig
-from eqa_nodes.core.types import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.scripted import ScriptedDetector
 from tests.unit.frame_fixture import frame
 

@@ -25,7 +25,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import ConfigError, ErrorCode, ModelError, StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Evidence, Receipt
+from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from tests.unit.synthetic_run import make_run, overall, plain, samples, scripted
 
 

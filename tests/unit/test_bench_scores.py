@@ -21,7 +21,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.codec import read_json
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from tests.unit.synthetic_run import FakeFacts, make_run, overall, plain, samples
 
 

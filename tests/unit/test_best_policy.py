@@ -14,15 +14,8 @@ from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area
 from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
-from eqa_nodes.core.types import (
-    Candidate,
-    Frontier,
-    GridMap,
-    Question,
-    RankedRegion,
-    Situation,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.unit.grid_fixture import grid_of
 
 QUESTION = Question("Where is the kettle?", "q")

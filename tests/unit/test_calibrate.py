@@ -29,7 +29,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.stopping import Calibration, Support, load_calibration
-from eqa_nodes.core.types import Limits
+from eqa_nodes.core.types.questions import Limits
 
 
 def trial(*weighed: Judged, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,

@@ -18,7 +18,7 @@ from eqa_nodes.bags.cameras import LOST_POSE, base_below, mount, onto_color, pin
 from eqa_nodes.bags.files import MAX_PIXELS, decode_image, read_bounded, read_matrix, rgb_pixels
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from tests.unit.history_fixture import looking
 
 SIZES, FOCAL = st.integers(1, 12), st.floats(2.0, 30.0)

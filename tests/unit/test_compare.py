@@ -25,7 +25,7 @@ from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
-from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
 
 DIFFERENCES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=9)
 

@@ -111,8 +111,8 @@ def test_topics_are_named_as_the_transports_name_them() -> None:
 @pytest.mark.parametrize(("options", "complaint"), [
     ({"compression": "gzip"}, "'gzip': known are lz4, none, zstd"), ({"color": "webp"}, "known are jpeg, png, raw"),
     ({"depth": "jpeg"}, "known are png, raw"), ({"jpeg_quality": 0}, "1 to 100"), ({"split_mb": 0.5}, "at least 1"),
-    ({"split_s": -1.0}, "or 0 for a single file"), ({"split_s": float("nan")}, "at least 1"),
-    ({"buffer_mb": 0.0}, "at least 8")])
+    ({"split_s": 0.5}, "or 0 for a single file"), ({"split_s": -1.0}, "0 or more"),
+    ({"split_s": float("nan")}, "0 or more"), ({"buffer_mb": 0.0}, "above 0"), ({"buffer_mb": 7.0}, "at least 8")])
 def test_wrong_options_are_named(options: dict[str, object], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         RecordingConfig(**options)  # type: ignore[arg-type]

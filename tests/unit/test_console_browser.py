@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.types import Answer, Evidence
+from eqa_nodes.core.types.questions import Answer, Evidence
 from tests.browser import PHONE, SCREEN, browser, overflow
 from tests.unit.console_fixture import ANSWER, DESK, STORY, WAIT_S, serving
 

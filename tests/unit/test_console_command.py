@@ -19,7 +19,9 @@ def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(("words", "complaint"), [
     (["--through", "process"], "--through is graph or isolated"),
     (["--agent", "tests.unit.own_agents:active"], "--agent no function"),
-    (["--keep-memory"], "--keep-memory is for a graph that runs")])
+    (["--keep-memory"], "--keep-memory is for a graph that runs"),
+    (["--namespace", "robot1"], "they need --attach"), (["--remap", "color:=/front"], "they need --attach"),
+    (["--attach", "--area", "0,0 1"], "--area is '0,0 1'")])
 def test_wrong_use_is_one_line(words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
@@ -33,3 +35,11 @@ def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert main(["console"]) == 2
     assert "starlette is not installed: pip install 'eqa-nodes[console]'" in capsys.readouterr().err
+
+
+def test_asking_a_graph_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = parsed(["ask", "Where?", "--attach", "--namespace", "robot1", "--remap", "color:=/front", "--show"])
+    assert (arguments.namespace, arguments.remap, arguments.show) == ("robot1", ["color:=/front"], True)
+    assert main(["ask", "Where?", "--namespace", "robot1"]) == 2 and "need --attach" in capsys.readouterr().err
+    assert main(["ask", "Where?", "--history", "no-bag", "--show"]) == 2
+    assert "leave out --show" in capsys.readouterr().err

@@ -23,8 +23,8 @@ from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer
-from tests.unit.console_fixture import ANSWER, STORY, WAIT_S, ended, serving
+from eqa_nodes.core.types.questions import Answer
+from tests.unit.console_fixture import ANSWER, STORY, WAIT_S, ended, serving, until
 
 
 def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) ->
         entry = console.questions.entry(1)
     assert robot.asked == ["Where is the desk?", "Is it green?"]
     assert entry.answer == ANSWER and entry.proofs[0].where == "study" and entry.proofs[0].jpeg[:2] == b"\xff\xd8"
-    assert [o.name for o in entry.proofs[0].outlines] == ["desk"] and entry.replay == "own/0"
+    assert [o.name for o in entry.proofs[0].outlines] == ["desk"] and entry.replay in ("own/0", "own/1")
     first, second = read_predictions(tmp_path / "own").predictions.values()
     kept = load_trace(tmp_path / "own" / first.trace)
     assert first.answer == ANSWER and second.final_pose == STORY.poses[11][1]
@@ -52,14 +52,40 @@ def test_one_that_waits_is_taken_back_and_one_that_runs_is_called_off(tmp_path: 
         console.questions.cancel(2)
         console.questions.cancel(1)
         ended(console, 1)
+        ended(console, 2)
         robot.go.set()
         ended(console, 3)
         first, second, third = (console.questions.entry(n).answer for n in (1, 2, 3))
         console.questions.cancel(3)  # too late: it stays as it is
         assert console.questions.entry(3).answer == third == ANSWER
     assert first is not None and first.error is ErrorCode.CANCELED
-    assert second is not None and "before it began" in second.message
+    assert second is not None and second.error is ErrorCode.CANCELED  # whether the robot had it already or not
     assert robot.asked == ["Where is the unicorn?", "Where is the desk?"]
+
+
+def test_all_that_wait_are_with_the_robot_at_their_places_and_stop_ends_them(tmp_path: Path) -> None:
+    """What others ask, which the page cannot cancel, is stopped too."""
+    with serving(tmp_path) as (_, console, robot):
+        for text in ("Where is the unicorn?", "Who has it?", "Where is the desk?"):
+            console.questions.put(text)
+        third = console.questions.entry(3)
+        until(lambda: third.progress is not None)
+        assert [shown_entry(e)["state"] for e in console.questions.entries()] == ["waiting", "waiting", "asking"]
+        assert shown_entry(third)["progress"]["place"] == 3
+        console.questions.stop(robot)
+        for number in (1, 2, 3):
+            ended(console, number)
+            answer = console.questions.entry(number).answer
+            assert answer is not None and answer.error is ErrorCode.CANCELED
+    assert robot.stopped.is_set()
+
+
+def test_a_wish_to_be_shown_goes_with_the_question(tmp_path: Path) -> None:
+    with serving(tmp_path, begin=False) as (_, console, _robot):
+        assert console.questions.put("Where?", show=True).question.show
+        console.questions.cancel(1)  # the robot has not heard of it
+        taken = console.questions.entry(1).answer
+        assert taken is not None and "before it began" in taken.message
 
 
 def test_errors_end_a_question_by_name_and_the_next_one_is_asked(tmp_path: Path) -> None:

@@ -139,12 +139,24 @@ def test_texts_of_questions_reasons_and_answers_stay_texts(console: Any) -> None
 @pytest.mark.parametrize(("path", "body", "status"), [
     ("/questions", {"text": " "}, 400), ("/questions", {"text": 7}, 400), ("/questions", {}, 400),
     ("/questions", {"text": "Where?", "explore": "yes"}, 400), ("/questions", [], 400),
+    ("/questions", {"text": "Where?", "show": 1}, 400),
     ("/questions", {"text": "x" * 2001}, 400), ("/questions", {"text": "x" * 30_000}, 413),
     ("/questions/9/cancel", {}, 404), ("/questions/x/cancel", {}, 404), ("/nothing", {}, 404), ("/events", {}, 405)])
 def test_what_cannot_be_done_is_refused_in_words(console: Any, path: str, body: object, status: int) -> None:
     reply = console[0].ask(path, body)
     assert reply.status == status and reply.json["error"]
     assert console[1].questions.entries() == []
+
+
+def test_stop_ends_all_that_is_asked(console: Any) -> None:
+    browser, page, robot = console
+    for text in ("Where?", "Show me the desk"):
+        assert browser.ask("/questions", {"text": text, "show": True}).status == 200
+    assert robot.driving.wait(WAIT_S)
+    assert browser.ask("/stop", {}).status == 200 and robot.stopped.is_set()
+    for number in (1, 2):
+        ended(page, number)
+        assert page.questions.entry(number).question.show
 
 
 def test_broken_requests_are_refused(console: Any) -> None:

@@ -18,7 +18,7 @@ from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.perception import PerceptionConfig, sightings
 from eqa_nodes.core.perception_noise import NoiseConfig
 from eqa_nodes.core.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
-from eqa_nodes.core.types import Frame, Label, Sighting
+from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector
 from eqa_nodes.perception.scripted import ScriptedDetector
 from sim_bridge.simulator import Camera
@@ -167,7 +167,7 @@ def test_in_a_frame_that_cannot_be_used_nothing_is_detected() -> None:
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="detection"):
         DetectionConfig(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="overlap 0"):
+    with pytest.raises(ConfigError, match="overlap is 0"):
         TrackingConfig(overlap=0.0)
 
 

@@ -15,7 +15,8 @@ from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
 from eqa_nodes.core.geometry import Transform, camera_mount
-from eqa_nodes.core.types import Action, Frame
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Camera, Episode, Robot
 from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import Clock, Facts, Grid, Link, Stream
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.doctor.judge import judge_map, judge_matrix
@@ -178,7 +178,7 @@ DRIVEN = Navigation({"/navigate_to_pose": NAV}, {"/navigate_to_pose": NAV}, {"/b
 @pytest.mark.parametrize(("seen", "wanted", "words"), [
     (DRIVEN, {}, "active: /bt_navigator"), (DRIVEN._replace(states={}, costmaps={"/c": 0}), {}, "navigate_to_pose"),
     (DRIVEN._replace(actions={"/navigate_to_pose": ""}), {"navigate_to_pose": "error"}, "bring up Nav2"),
-    (DRIVEN._replace(actions={"/navigate_to_pose": "x/action/Y"}), {"navigate_to_pose": "error"}, "the agent calls"),
+    (DRIVEN._replace(actions={"/navigate_to_pose": "x/action/Y"}), {"navigate_to_pose": "error"}, "the graph calls"),
     (DRIVEN._replace(states={"/bt_navigator": "inactive"}), {"lifecycle": "error"}, "/bt_navigator inactive"),
     (DRIVEN._replace(states={"/bt_navigator": ""}), {"lifecycle": "error"}, "does not answer"),
     (DRIVEN._replace(states={"/bt_navigator": "active", "/lidar": "unconfigured"}), {"lifecycle": "warning"}, "/lidar"),

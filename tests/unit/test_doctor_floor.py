@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bags.measure import DepthView
 from eqa_nodes.core.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
-from eqa_nodes.core.types import Intrinsics
+from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.floor import judge_floor, seen, told
 from eqa_nodes.findings import Finding
 

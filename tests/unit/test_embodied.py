@@ -46,7 +46,7 @@ from eqa_nodes.bench.scores import score_run
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
 from eqa_nodes.core.geometry import Pose2, Transform, wrap
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from sim_bridge.simulator import Camera
 from tests.unit.test_readers import FUZZ, JUNK, refusal

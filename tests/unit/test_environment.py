@@ -15,7 +15,13 @@ import pytest
 
 from eqa_nodes.core.errors import EqaError, MissingExtra
 from eqa_nodes.ros import environment
-from eqa_nodes.ros.environment import clean_shared_memory, ensure_ros, free_domain, ros_environment
+from eqa_nodes.ros.environment import (
+    clean_shared_memory,
+    ensure_ros,
+    free_domain,
+    held_in_shared_memory,
+    ros_environment,
+)
 
 HOLD_A_DOMAIN = """
 import time
@@ -91,11 +97,24 @@ def test_a_killed_process_frees_its_domain(three_domains: str) -> None:
         assert again == 23
 
 
-def test_a_domain_in_which_somebody_speaks_is_avoided(three_domains: str) -> None:
+@pytest.mark.parametrize("participant_id", [0, 7])  # 7: those before it have left
+def test_a_domain_in_which_somebody_speaks_is_avoided(three_domains: str, participant_id: int) -> None:
     with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as participant:
-        participant.bind(("127.0.0.1", 7400 + 250 * 23 + 10))
+        participant.bind(("127.0.0.1", 7400 + 250 * 23 + 10 + 2 * participant_id))
         with free_domain() as other:
             assert other == 22
+
+
+def test_what_this_process_has_left_is_collected_when_no_domain_is_left(three_domains: str) -> None:
+    class Left:  # as rclpy's nodes and contexts: only the garbage collector takes it away
+        def __init__(self) -> None:
+            self.itself, self.participant = self, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.participant.bind(("127.0.0.1", 7400 + 250 * 21 + 10))
+
+    with free_domain(), free_domain():
+        Left()
+        with free_domain() as collected:
+            assert collected == 21
 
 
 def test_no_domain_left_says_so(three_domains: str) -> None:
@@ -119,6 +138,15 @@ def test_only_abandoned_shared_memory_is_removed(tmp_path: Path) -> None:
         assert clean_shared_memory(tmp_path, older_than_s=10) == []
         assert sorted(clean_shared_memory(tmp_path, older_than_s=0)) == sorted(dead)
     assert sorted(os.listdir(tmp_path)) == sorted(alive + others)
+
+
+def test_what_a_process_held_can_be_removed_alone(tmp_path: Path) -> None:
+    ours, other = (shared_memory_of(tmp_path, f"fastdds_0123456789abcde{k}") for k in "12")
+    with (tmp_path / ours[1]).open(), (tmp_path / ours[0]).open():
+        held = held_in_shared_memory(os.getpid(), tmp_path)
+    assert held == {ours[1]} and not held_in_shared_memory(os.getpid(), tmp_path)
+    assert sorted(clean_shared_memory(tmp_path, older_than_s=0, held=held)) == sorted(ours)
+    assert sorted(os.listdir(tmp_path)) == sorted(other)
 
 
 def test_shared_memory_of_others_is_left_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from eqa_nodes.commands.bench_run import share_of
 from eqa_nodes.commands.run_bar import outlook_text
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.policies import policy_names
-from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
 
 
 def asked(name: str, category: str = "") -> Sample:

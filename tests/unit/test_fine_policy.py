@@ -6,7 +6,8 @@ import pytest
 
 from eqa_nodes.core.policies.config import FineConfig
 from eqa_nodes.core.policies.fine_policy import FinePolicy
-from eqa_nodes.core.types import Decision, GridMap, ViewAssessment
+from eqa_nodes.core.types.floor import Decision, GridMap
+from eqa_nodes.core.types.questions import ViewAssessment
 from tests.unit.policy_fixture import HERE, ROOMS, drive, goal_of, hall, situation, spot, view
 
 WEST, EAST = 2.1, 18.1

@@ -24,7 +24,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
 from eqa_nodes.history_views import Selection
 from eqa_nodes.settings import AnswererSettings

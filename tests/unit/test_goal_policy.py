@@ -8,7 +8,7 @@ import pytest
 
 from eqa_nodes.core.policies.config import GoalConfig, SemanticConfig
 from eqa_nodes.core.policies.goal_policy import GoalPolicy
-from eqa_nodes.core.types import Decision
+from eqa_nodes.core.types.floor import Decision
 from tests.unit.policy_fixture import HERE, LENGTH_M, drive, goal_of, situation, spot, view
 
 SHARP = SemanticConfig(sigma_cells=0.01)  # so that values stay where they were painted

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import ast
 import configparser
+import math
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from eqa_nodes.configuration import detecting, driven_by, merged, navigator_of, of_world, settings
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import ACTIONS, NODES, OBSERVERS, PERCEPTION, SERVICES, TOPICS, TRANSFORMS, nodes_of
+from eqa_nodes.graph import (
+    ACTIONS,
+    NAV2_SERVES,
+    NODES,
+    OBSERVERS,
+    PERCEPTION,
+    SERVICES,
+    SIMULATED,
+    TOPICS,
+    TRANSFORMS,
+    nodes_of,
+)
+from eqa_nodes.launching import PROGRAMS
 from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import ATOMIC, NAV2, SETTINGS, detecting, driven_by, merged, navigator_of, settings
+from eqa_nodes.settings import ATOMIC, NAV2, SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
-# the base classes', ROS's own, or Nav2's
-LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static", "cmd_vel"}
+# the base classes', ROS's own, Nav2's, or a robot's
+LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static", "cmd_vel", "stop", "battery",
+        "localisation"}
 
 
 def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
@@ -33,12 +48,15 @@ def test_every_call_has_one_server_at_most(world: str) -> None:
     nodes = nodes_of(world, recording=True, detecting=True)
     serving = [key for name in nodes for key in NODES[name].serves]
     assert len(serving) == len(set(serving)) and set(serving) <= SERVICES.keys() | ACTIONS.keys()
-    for name in nodes if world != "robot" else ():  # what drives a robot is not ours
-        assert set(NODES[name].calls) <= {*serving}, name
+    ours = {*serving, *NAV2_SERVES} if world != "robot" else {*serving, *NAV2_SERVES, "act", "reset_simulator"}
+    for name in nodes:
+        assert set(NODES[name].calls) <= ours, name
 
 
 def test_every_service_and_action_has_a_server() -> None:
-    assert {key for spec in NODES.values() for key in spec.serves} == SERVICES.keys() | ACTIONS.keys()
+    ours = {key for spec in NODES.values() for key in spec.serves}
+    assert ours == (SERVICES.keys() | ACTIONS.keys()) - {*NAV2_SERVES} and not ours & {*NAV2_SERVES}
+    assert {*NAV2_SERVES} <= {key for spec in NODES.values() for key in spec.calls}
 
 
 def test_nothing_in_the_tables_is_unused() -> None:
@@ -54,6 +72,20 @@ def test_observers_can_be_reset() -> None:
 
 def test_robot_graph_has_no_simulator() -> None:
     assert "bridge" in nodes_of("sim") and "bridge" not in nodes_of("robot") + nodes_of("replay")
+
+
+def test_on_a_robot_the_agent_begins_episodes_by_itself() -> None:
+    """And calls nothing that only a simulated or replayed world serves."""
+    assert {"act", "reset_simulator"} == SIMULATED
+    own = settings("agent", merged(None, of_world("robot")))
+    assert (own.simulator, own.odometry, own.agent.answer_waiting) == (False, "topics", True)
+    for world in ("sim", "replay"):
+        own = settings("agent", merged(None, of_world(world)))
+        assert (own.simulator, own.odometry, own.agent.answer_waiting) == (True, "simulator", False)
+    with pytest.raises(ConfigError, match="without a simulator its odometry is that of topics"):
+        merged(None, {"agent": {"simulator": False}})
+    with pytest.raises(ConfigError, match="queue is 0"):
+        merged(None, {"agent": {"queue": 0}})
 
 
 def test_a_replay_is_recorded_when_asked() -> None:
@@ -72,7 +104,8 @@ def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
 
 
 def test_nav2_takes_the_place_of_our_navigator() -> None:
-    assert set(nodes_of("sim")) - set(nodes_of("sim", navigator=NAV2)) == {"navigator"}
+    assert set(nodes_of("sim")) ^ set(nodes_of("sim", navigator=NAV2)) == {"navigator", "nav2_navigator"}
+    assert "navigator" in nodes_of("replay", navigator=NAV2) and "nav2_navigator" not in nodes_of("replay")
     robot = {*nodes_of("robot", detecting=True), "bridge"}
     assert set(nodes_of("sim", navigator=NAV2, detecting=True)) == robot
     result = merged(None, driven_by(NAV2))
@@ -96,7 +129,7 @@ def test_every_node_has_settings_module_and_executable() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     shipped = set(re.findall(r"resource/nodes/(\w+)", setup["options.data_files"]["lib/eqa_nodes"]))
-    assert shipped == NODES.keys()
+    assert shipped == {*NODES, *PROGRAMS}
     for spec in NODES.values():
         module, _, cls = spec.target.partition(":")
         tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
@@ -117,7 +150,7 @@ def test_shipped_parameter_files_fit_the_nodes() -> None:
     ({"mapper": {"ros__parameters": {"map.voxel_m": "small"}}}, "map.voxel_m is 'small'"),
     ({"mapper": {"ros__parameters": {"map.voxel_m": True}}}, "map.voxel_m is True"),
     ({"mapper": {"map.voxel_m": 0.1}}, "ros__parameters"),
-    ({"mapper": {"ros__parameters": {"map.voxel_m": -1.0}}}, "must be positive"),
+    ({"mapper": {"ros__parameters": {"map.voxel_m": -1.0}}}, "must be above 0"),
 ])
 def test_wrong_parameter_files_are_named_errors(tmp_path: Path, body: object, complaint: str) -> None:
     file = tmp_path / "wrong.yaml"
@@ -133,3 +166,38 @@ def test_later_parameters_win_and_wildcards_reach_every_node(tmp_path: Path) -> 
     assert result["mapper"]["map.voxel_m"] == 0.05
     assert {values["node.test_delay_s"] for values in result.values()} == {1}
     assert result.keys() == SETTINGS.keys()
+
+
+def test_a_robots_camera_is_best_effort_and_all_nodes_mean_the_same_camera() -> None:
+    assert of_world("sim") == of_world("replay") == {}
+    robot = merged(None, of_world("robot"))
+    for name in ("mapper", "memory", "recorder", "perception"):
+        node = settings(name, robot).node
+        assert not node.reliable_camera and node.camera.tolerance_s == 0.02 and node.tf.wait_s == 2.0
+    with pytest.raises(ConfigError, match="mapper and memory mean different cameras: node.camera is .*align=True"):
+        merged(None, {"mapper": {"node.camera.align": True}})
+    with pytest.raises(ConfigError, match=r"and agent mean different cameras: node.tf .*give both the same"):
+        merged(None, {name: {"node.tf.base_frame": "base_footprint"} for name in ("mapper", "memory", "recorder")})
+    with pytest.raises(ConfigError, match="and perception mean"):
+        merged(None, {"perception": {"detector.name": "transformers", "node.camera.compressed": True}})
+
+
+@pytest.mark.parametrize(("wrong", "complaint"), [
+    ({"node.camera.lens": "fish"}, "lens 'fish'.*distorted, pinhole, rectified"),
+    ({"node.camera.tolerance_s": -1.0}, "camera.tolerance_s is -1.0"),
+    ({"node.second_camera.depth_unit_m": math.nan}, "camera.depth_unit_m is nan"),
+    ({"node.tf.wait_s": math.inf}, "tf.wait_s is inf"),
+    ({"node.tf.odom_frame": "map"}, "map, odom and base are three frames"),
+    ({"relocated": "lost"}, "relocated 'lost'.*keep, new")])
+def test_cameras_that_are_none_are_refused(wrong: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        settings("mapper", {"mapper": wrong})
+
+
+@pytest.mark.parametrize("camera", [{"node.camera.compressed": True}, {"node.camera.tolerance_s": 0.02},
+                                    {"node.second_camera.present": True}])
+def test_what_cannot_be_masked_is_not_recorded_with_privacy(camera: dict[str, object]) -> None:
+    hidden = {"privacy.image": (0.0, 0.0, 0.5, 1.0)}
+    assert settings("recorder", {"recorder": hidden}).privacy.active
+    with pytest.raises(ConfigError, match="recorder: privacy hides parts of images"):
+        settings("recorder", {"recorder": {**hidden, **camera}})

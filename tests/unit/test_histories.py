@@ -24,7 +24,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import LABELS, frame

@@ -19,7 +19,8 @@ from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.keyframes import KeyframeConfig, even_in_time
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.privacy import PrivacyConfig
-from eqa_nodes.core.types import Label, Question
+from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.views import Label
 from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, open_views
 from tests.unit.frame_fixture import LABELS, frame
 

@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world

@@ -17,7 +17,7 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.language import plural
-from eqa_nodes.core.types import Question
+from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts

@@ -8,7 +8,7 @@ from typing import Any
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.storeys import Storeys
-from eqa_nodes.core.types import Action
+from eqa_nodes.core.types.floor import Action
 from eqa_nodes.in_process import Body
 from sim_bridge.simulator import Episode, Step
 from tests.unit.frame_fixture import frame

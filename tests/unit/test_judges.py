@@ -11,7 +11,7 @@ from eqa_nodes.bench.judges import Mark, OfflineJudge, drop_after_last_full_stop
 from eqa_nodes.bench.question_score import mark_answer
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 
 # question, reference, answer, mark given by hand: 5 right .. 1 wrong. The rules were adjusted on HAND, not on HELD_OUT.
 HAND = [

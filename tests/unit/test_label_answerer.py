@@ -13,7 +13,8 @@ from eqa_nodes.core.answerers.label.parse import Ref, parse, reference
 from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Question, Recalled
+from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.remembered import Recalled
 from tests.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, thing, view
 
 ITEMS = tuple(Recalled(one, 1.0, "test") for one in HOME)

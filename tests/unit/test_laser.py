@@ -12,7 +12,7 @@ from eqa_nodes.core.config import ScanConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose
 from eqa_nodes.core.laser import base_from_scan, scan_of
-from eqa_nodes.core.types import Frame, Intrinsics, Scan
+from eqa_nodes.core.types.views import Frame, Intrinsics, Scan
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 
@@ -86,8 +86,9 @@ def _same(a: Scan, b: Scan) -> bool:
     return a.step_rad == b.step_rad and np.allclose(a.ranges_m, b.ranges_m, atol=1e-5)
 
 
-@pytest.mark.parametrize("wrong", [{"low_m": 1.0, "high_m": 0.5}, {"low_m": -0.1},
-                                   {"min_range_m": 2.0, "max_range_m": 1.0}])
-def test_a_band_that_is_none_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ConfigError, match="rise"):
+@pytest.mark.parametrize(("wrong", "complaint"), [
+    ({"low_m": 1.0, "high_m": 0.5}, "rise"), ({"low_m": -0.1}, "low_m is -0.1"),
+    ({"min_range_m": 2.0, "max_range_m": 1.0}, "rise")])
+def test_a_band_that_is_none_is_refused(wrong: dict[str, float], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
         ScanConfig(**wrong)

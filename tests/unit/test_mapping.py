@@ -14,7 +14,8 @@ from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.mapping import Mapper
-from eqa_nodes.core.types import Action, Frame, GridMap, Intrinsics
+from eqa_nodes.core.types.floor import Action, GridMap
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 

@@ -20,7 +20,8 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.types import Frame, RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.views import Frame
 from tests.unit.frame_fixture import LABELS, frame
 
 ROOT = Path(__file__).resolve().parents[2]

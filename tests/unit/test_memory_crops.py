@@ -14,7 +14,8 @@ from PIL import Image
 from eqa_nodes.cli import main
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.crops import crop_of, file_name
-from eqa_nodes.core.types import Label, MemoryObject
+from eqa_nodes.core.types.remembered import MemoryObject
+from eqa_nodes.core.types.views import Label
 from tests.unit.frame_fixture import LABELS, H, W, frame
 
 

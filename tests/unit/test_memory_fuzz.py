@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection
-from eqa_nodes.core.types import RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
 
 COUNT = int(os.environ.get("EQA_FUZZ", "150"))

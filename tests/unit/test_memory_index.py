@@ -13,7 +13,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import Selection
 from eqa_nodes.core.memory.index import row_of
-from eqa_nodes.core.types import Keyframe
+from eqa_nodes.core.types.views import Keyframe
 
 CONFIG = MemoryConfig(embedder="none")
 

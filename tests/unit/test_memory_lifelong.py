@@ -15,7 +15,8 @@ from eqa_nodes.core.keyframes import KeyframeConfig
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.privacy import PrivacyConfig, masked
-from eqa_nodes.core.types import Label, RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.views import Label
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9

@@ -27,7 +27,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import read_scores, score_run
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.scripted import Scripted, ScriptedBackend
 from tests.unit.synthetic_run import make_run

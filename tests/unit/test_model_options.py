@@ -12,9 +12,9 @@ import pytest
 from eqa_nodes.cli import main, parsed
 from eqa_nodes.commands.chain import parameters_of
 from eqa_nodes.commands.model import model_of, model_options
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
-from eqa_nodes.settings import settings
 from eqa_nodes.vlm import open_model
 from eqa_nodes.vlm.config import ModelConfig
 

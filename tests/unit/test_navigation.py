@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
-from eqa_nodes.core.types import Action, GridMap, NavCode
+from eqa_nodes.core.types.floor import Action, GridMap, NavCode
 from sim_bridge.simulator import Camera, Episode, Robot, Step
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 

@@ -22,7 +22,7 @@ from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.bench.values import value_of
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.from_history import tour_source
 from eqa_nodes.history_views import Selection
 from eqa_nodes.navqa import NavqaRunner

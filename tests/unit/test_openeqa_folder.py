@@ -17,7 +17,7 @@ from eqa_nodes.bags.openeqa_folder import _square_pixels, write_openeqa
 from eqa_nodes.bags.rgbd_folder import RgbdFolder
 from eqa_nodes.bench.axes import pose_from_habitat
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from tests.data import shared_data
 from tests.unit.frame_fixture import frame
 from tests.unit.history_fixture import COLOR_K, DEPTH_K, looking, png, room, walk

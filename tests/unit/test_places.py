@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, camera_mount
 from eqa_nodes.core.perception_noise import NoiseConfig, disturbed
 from eqa_nodes.core.places import PlacesConfig, places_of
-from eqa_nodes.core.types import Frame, Intrinsics, Label, Sighting
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label, Sighting
 
 K = Intrinsics(160, 120, 80.0, 80.0, 80.0, 60.0)
 MOUNT = camera_mount(1.2, math.radians(10))
@@ -90,5 +90,5 @@ def test_from_the_same_spot_a_mistake_is_repeated_and_near_by_it_is_rare() -> No
 
 
 def test_shares_that_cannot_double_are_refused() -> None:
-    with pytest.raises(ConfigError, match="miss 0.7"):
+    with pytest.raises(ConfigError, match="miss is 0.7"):
         NoiseConfig(miss=0.7)

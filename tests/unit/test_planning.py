@@ -15,7 +15,7 @@ from scipy import ndimage
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.planning import Point, along, distance_field, index_of, plan, snap
-from eqa_nodes.core.types import GridMap
+from eqa_nodes.core.types.floor import GridMap
 from tests.unit.grid_fixture import grid_of
 
 RADIUS = 0.18

@@ -19,7 +19,8 @@ from eqa_nodes.core.planning import distance_field, index_of
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types import Action, Decision, Frontier, GridMap, Question, Situation
+from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap
+from eqa_nodes.core.types.questions import Question, Situation
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 from tests.unit.grid_fixture import grid_of

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from eqa_nodes import messages
 from eqa_nodes.cli import main
+from eqa_nodes.configuration import merged
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.privacy import PrivacyConfig, hidden_shares, masked
-from eqa_nodes.settings import merged
 from tests.unit.frame_fixture import LABELS, frame
 
 KINDS = PrivacyConfig(kinds=("kettle",))

@@ -26,7 +26,7 @@ from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash
 from eqa_nodes.bench.values import value_of
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.data import shared_data
 
 NAMES = st.sampled_from(["question_id", "question", "answer", "category", "episode_history", "position", "rotation",

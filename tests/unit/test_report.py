@@ -22,7 +22,8 @@ from eqa_nodes.bench.traces import last_view, load_trace, save_trace
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, GridMap
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer
 from tests.unit.synthetic_run import answers, make_run, path, trace
 
 

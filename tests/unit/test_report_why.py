@@ -24,7 +24,8 @@ from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Candidate, Receipt
+from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.unit.synthetic_run import path, samples, trace
 
 ANSWER = Answer("here", receipt=Receipt(steps=40))

@@ -22,7 +22,8 @@ from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types import Frame, RecallQuery
+from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.views import Frame
 from tests.data import shared_data
 from tests.unit.foreign_fixture import depth_png, inverse_depth_png
 

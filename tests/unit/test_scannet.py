@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.bags.cameras import LOST_POSE
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from tests.unit.history_fixture import (
     COLOR_SIZE,
     DEPTH_SIZE,

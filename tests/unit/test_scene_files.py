@@ -19,7 +19,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, SimulatorError, UnknownScene
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from sim_bridge import habitat_devices, registry
 from sim_bridge.habitat_devices import check_python
 from sim_bridge.robots import DEFAULT, ROBOTS

@@ -12,7 +12,7 @@ from PIL import Image
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.scene_graph import Thing, likest, relations, snapshots, things_in, told
-from eqa_nodes.core.types import Keyframe
+from eqa_nodes.core.types.views import Keyframe
 from tests.rooms import HOME, KITCHEN, thing, view
 
 Point = tuple[float, float, float]

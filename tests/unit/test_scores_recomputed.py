@@ -18,7 +18,7 @@ from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.bench.values import METRICS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.unit.test_resampling import looped_means
 
 N = 60

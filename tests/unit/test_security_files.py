@@ -16,7 +16,7 @@ from eqa_nodes.bench.traces import load_trace, save_trace
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from tests.unit.synthetic_run import make_run, trace
 
 

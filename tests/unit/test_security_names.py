@@ -19,13 +19,13 @@ from eqa_nodes.bench.runner import EPISODES, EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import EM, Sample, check_samples
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.commands.em import source_finder
+from eqa_nodes.configuration import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
 from eqa_nodes.core.names import file_name, inside
 from eqa_nodes.core.trace import EpisodeTrace
-from eqa_nodes.core.types import Answer, Limits
+from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.history_views import Selection
 from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import merged
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Robot
 from tests.unit.history_fixture import walk

@@ -18,7 +18,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
-from eqa_nodes.core.types import Answer
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.generate.page import PAGE
 from tests.browser import browser as chromium
 from tests.unit.generate_fixture import Model

@@ -10,8 +10,8 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS
-from eqa_nodes.sros2 import CLIENTS, PARAMETER_SERVICES, policy
+from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, NAV2_SERVES, NODES, SERVICES, TOPICS, TRANSFORMS
+from eqa_nodes.sros2 import CLIENTS, NODE_SERVICES, policy
 from tests.policy_rules import GOAL, Wires, allowed, check_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,15 +46,28 @@ def told(keys: tuple[str, ...]) -> set[str]:
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_holds_its_row_and_nothing_else(name: str, rights: dict[str, Wires]) -> None:
     spec, has = NODES[name], rights[f"/{name}"]
+    cameras = {wire(topic.name) for topic in CAMERA_TOPICS.values() if "camera_info" in spec.subscribes + spec.frames}
     observer = f"reset_{name}" in spec.serves
     assert has.publishers == (topics(spec.publishes) | told(spec.serves) | EVERY_NODE.publishers
-                              | topics(("taken",) * observer))
-    assert has.subscribers == (topics(spec.subscribes + spec.frames + TRANSFORMS * bool(spec.frames))
+                              | {f"/{name}/transition_event"} | topics(("taken",) * observer))
+    if spec.apart:
+        assert rights[f"/{name}_ear"].subscribers == topics(spec.apart) | EVERY_NODE.subscribers
+    hears = {*spec.subscribes, *spec.frames, *TRANSFORMS * bool(spec.frames)} - {*spec.apart}
+    assert has.subscribers == (topics(tuple(hears))
                                | told(spec.calls) | EVERY_NODE.subscribers | topics(("episode",) * observer)
-                               | topics(("started",) * bool(spec.calls)))
-    assert has.servers == services(spec.serves) | {f"/{name}/{own}" for own in (*PARAMETER_SERVICES,
+                               | cameras | topics(("started",) * bool({*spec.calls} - {*NAV2_SERVES})))
+    assert has.servers == services(spec.serves) | {f"/{name}/{own}" for own in (*NODE_SERVICES,
                                                                               "get_type_description")}
     assert has.clients == services(spec.calls)
+
+
+def test_on_a_robot_nobody_asks_a_simulator_for_anything() -> None:
+    root = ElementTree.fromstring(policy(world="robot"))
+    check_schema(root)
+    robot = allowed(root)
+    assert "/bridge" not in robot and "/replay" not in robot and "/navigator" not in robot
+    assert robot["/agent"].clients == services(tuple(key for key in NODES["agent"].calls
+                                                     if key not in ("act", "reset_simulator")))
 
 
 def test_nobody_may_set_the_parameters_of_another(rights: dict[str, Wires]) -> None:
@@ -63,7 +76,9 @@ def test_nobody_may_set_the_parameters_of_another(rights: dict[str, Wires]) -> N
 
 def test_only_who_drives_may_act(rights: dict[str, Wires]) -> None:
     assert {node for node, has in rights.items() if "/act" in has.clients} == {"/navigator", "/agent", "/eqa_client"}
-    assert {node for node, has in rights.items() if "/navigate_to_pose/_action/send_goal" in has.clients} == {"/agent"}
+    assert {node for node, has in rights.items() if "/drive_to_pose/_action/send_goal" in has.clients} == {"/agent"}
+    nav2 = {node for node, has in rights.items() if "/navigate_to_pose/_action/send_goal" in has.clients}
+    assert nav2 == {"/nav2_navigator"}
 
 
 def test_every_node_has_an_enclave_of_its_own() -> None:

@@ -17,7 +17,7 @@ from eqa_nodes.commands.printing import shown
 from eqa_nodes.commands.run_bar import RunBar
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Evidence
+from eqa_nodes.core.types.questions import Answer, Evidence
 
 HOSTILE = ["[/bold] red", "[link=file:///etc/passwd]red[/link]", "\x1b[2Jred\x1b]0;owned\x07", "[red", "\\[/x] red",
            "red \u202egnp"]

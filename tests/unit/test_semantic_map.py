@@ -9,7 +9,7 @@ import pytest
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import SemanticConfig
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions
-from eqa_nodes.core.types import ViewAssessment
+from eqa_nodes.core.types.questions import ViewAssessment
 from tests.unit.grid_fixture import grid_of
 from tests.unit.policy_fixture import HERE, RANKED, spot, view
 

@@ -9,7 +9,8 @@ import pytest
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.snapshot_policy import SnapshotPolicy
-from eqa_nodes.core.types import Candidate, Frontier, GridMap, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.questions import ViewAssessment
 from tests.unit.policy_fixture import HERE, drive, goal_of, hall, situation, spot, view
 
 TO_WEST, TO_EAST = Frontier(6.25, 1.25, math.pi, 1.0), Frontier(14.25, 1.25, 0.0, 1.0)  # 4 m from HERE

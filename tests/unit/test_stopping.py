@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.commands.chain import parameters_of
+from eqa_nodes.configuration import settings
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
@@ -26,22 +27,10 @@ from eqa_nodes.core.stopping import (
     make_stop,
     support_of,
 )
-from eqa_nodes.core.types import (
-    Answer,
-    Decision,
-    Keyframe,
-    Limits,
-    NavCode,
-    NavResult,
-    Question,
-    RankedRegion,
-    Recalled,
-    RecallQuery,
-    Receipt,
-    Travelled,
-    ViewAssessment,
-)
-from eqa_nodes.settings import settings
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.views import Keyframe
 
 LOOKS = Calibration((-4.0, 1.0, 2.0, 2.0, -0.5))  # the more places say the same, the likelier it is right
 

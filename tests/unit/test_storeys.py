@@ -27,17 +27,9 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.navigation import AtomicNavigator
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.storeys import Storeys, choose
-from eqa_nodes.core.types import (
-    Action,
-    Candidate,
-    Decision,
-    Frame,
-    GridMap,
-    Join,
-    Question,
-    Situation,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Join
+from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import GridWorld

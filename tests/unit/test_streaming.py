@@ -16,7 +16,7 @@ from eqa_nodes.bags.export import _Messages, write_bag
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.reader import Bag
 from eqa_nodes.bags.writer import BagTopic, BagWriter
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.graph import TOPICS
 from tests.unit.frame_fixture import frame
 from tests.unit.history_fixture import walk

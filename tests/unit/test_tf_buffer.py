@@ -89,3 +89,52 @@ def test_memory_is_bounded_and_late_samples_are_sorted_in() -> None:
     tf.put("map", "base_link", 5 * SECOND + KEEP_NS, Pose2(0, 0, 0).transform())
     with pytest.raises(BadFrame):
         tf.lookup("map", "base_link", 3 * SECOND)
+
+
+def at(tf: TfBuffer, seconds: float) -> float:
+    return tf.lookup("map", "base_link", round(seconds * SECOND)).xyz[0]
+
+
+def moved(tf: TfBuffer, seconds: float, x: float) -> None:
+    tf.put("map", "base_link", round(seconds * SECOND), Pose2(x, 0, 0).transform())
+
+
+def test_a_stray_of_long_ago_changes_nothing_and_time_that_was_set_back_does() -> None:
+    tf = TfBuffer()
+    for seconds in (100, 101):
+        moved(tf, seconds, seconds)
+        moved(tf, seconds - 50, -1.0)
+        moved(tf, seconds + 0.5, seconds)
+    assert at(tf, 100) == 100 and at(tf, 101) == 101
+    for seconds in (50, 50.1, 50.2, 50.3):
+        moved(tf, seconds, seconds)
+    assert at(tf, 50) == 50 and at(tf, 50.25) == pytest.approx(50.25)
+    with pytest.raises(BadFrame, match="there is 50.000 s to 50.300 s"):
+        at(tf, 101)
+
+
+@pytest.mark.parametrize("by_s", [5, 500])
+def test_of_time_that_was_set_back_only_the_new_is_kept(by_s: int) -> None:
+    tf = TfBuffer()
+    for k in range(5):
+        moved(tf, 1000 + k, 1.0)
+    for k in range(4):
+        moved(tf, 1004 - by_s + k / 10, 2.0)
+    tf.set_back((1004 - by_s) * SECOND, by_s * SECOND)
+    moved(tf, 1004 - by_s + 0.4, 3.0)
+    assert at(tf, 1004 - by_s + 0.4) == 3.0
+    with pytest.raises(BadFrame):
+        at(tf, 1002)
+    if by_s > 10:  # what had come of the new time is told apart from the old
+        assert at(tf, 1004 - by_s + 0.3) == 2.0
+
+
+def test_a_corrected_frame_jumps_and_others_move() -> None:
+    tf = TfBuffer(corrected={"odom": (1.0, 0.5)})
+    for k, x in enumerate((0.0, 0.4, 3.0, 3.0)):
+        tf.put("map", "odom", k * SECOND, Pose2(x, 0, 0).transform())
+        tf.put("odom", "base_link", k * SECOND, Pose2(2.0 * k, 0, 0).transform())
+    assert tf.lookup("map", "odom", SECOND // 2).xyz[0] == pytest.approx(0.2)
+    assert tf.lookup("map", "odom", 2 * SECOND - 1).xyz[0] == 0.4
+    assert tf.lookup("map", "odom", 2 * SECOND).xyz[0] == 3.0
+    assert at(tf, 0.5) == pytest.approx(1.2)

@@ -15,7 +15,7 @@ from eqa_nodes.bags.video import Inset, drawn, write_video
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import MissingExtra, StorageError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from tests.unit.frame_fixture import frame
 
 W, H = 320, 240

@@ -17,7 +17,8 @@ from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
 from eqa_nodes.core.text import plain
-from eqa_nodes.core.types import Question, Recalled
+from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.scripted import ScriptedBackend
 from tests.rooms import LIVING_ROOM, view
@@ -219,7 +220,7 @@ def test_stated_probabilities_must_be_some(wrong: str) -> None:
         choose_verbalised(ScriptedBackend([wrong, wrong]), (Message("user", ("?",)),), ("red", "blue"))
 
 
-@given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3),
+@given(st.dictionaries(st.text(max_size=5), st.integers(1 - 10**18, 10**18 - 1) | st.text(max_size=5), max_size=3),
        st.text(st.characters(exclude_characters="{}"), max_size=20))
 def test_json_is_found_in_any_prose(value: dict[str, Any], prose: str) -> None:
     assert json_object(prose + json.dumps(value) + prose) == plain(value)

@@ -13,7 +13,7 @@ import pytest
 from eqa_nodes.core.detection import Detection, DetectionConfig
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.tracking import PerceiverConfig
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.embedder import PictureEmbedder

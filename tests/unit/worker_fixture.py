@@ -14,7 +14,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.unit.synthetic_run import trace
 
 NOTES = "asked.txt"

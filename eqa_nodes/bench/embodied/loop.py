@@ -17,7 +17,7 @@ from eqa_nodes.bench.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.bench.embodied.world import World
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Frame
+from eqa_nodes.core.types.views import Frame
 
 MAX_STEPS = 24
 SUCCESS, FAILED = "success", "failed"

@@ -17,7 +17,8 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.codec import write_bytes, write_json
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types import Answer, Frame, Receipt
+from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.views import Frame
 
 
 class TaskRunner:

@@ -10,7 +10,8 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types import Action, Frame
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import ROBOTS
 from sim_bridge.simulator import Camera, Episode, Handling, Point, Simulator, Step

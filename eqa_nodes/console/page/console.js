@@ -49,8 +49,9 @@ function showLive() {
   elsewhere();
 }
 
-// A question that another client asks is watched here too; only who asked can call it off.
+// A question that another client asks is watched here too; the stop button stops it.
 function elsewhere() {
+  stopButton();
   const ours = questions.some(q => q.state === "asking");
   let note = el("elsewhere");
   if (!live.running || ours) { note?.remove(); return; }
@@ -70,10 +71,17 @@ function showQuestions() {
   const aloud = ended[0] ? `${ended[0].question} ${ended[0].error || ended[0].answer || "I do not know."}` : "";
   if (el("aloud").textContent !== aloud) el("aloud").textContent = aloud;
   el("history").hidden = !el("entries").childElementCount;
-  el("stop").hidden = !asking;
-  el("stop").disabled = Boolean(asking?.stopping);
-  el("stop").textContent = asking?.stopping ? "Stopping" : "Stop";
-  el("stop").onclick = () => act(`/questions/${asking.id}/cancel`, {});
+  stopButton();
+}
+
+// It stops the robot: whatever runs and waits, also what others ask.
+function stopButton() {
+  const open = questions.filter(q => q.state !== "ended");
+  const stopping = open.length > 0 && open.every(q => q.stopping);
+  el("stop").hidden = !(live.running || open.some(q => q.state === "asking"));
+  el("stop").disabled = stopping;
+  el("stop").textContent = stopping ? "Stopping" : "Stop";
+  el("stop").onclick = () => act("/stop", {});
 }
 
 // Cards that did not change stay as they are: pictures do not load again, and what is read aloud is new.
@@ -92,11 +100,12 @@ function card(entry) {
   const head = make("div", { className: "head" }, make("h2", { textContent: entry.question }));
   const made = make("article", { className: "card entry " + entry.state }, head);
   if (entry.state === "waiting") {
-    head.append(make("button", { type: "button", className: "back", textContent: "Take back",
-                                 onclick: () => act(`/questions/${entry.id}/cancel`, {}) }));
-    made.append(make("p", { className: "soft", textContent: live.ready ? "waits for its turn" : "waits until the robot has started" }));
+    head.append(takeBack(entry, "Take back"));
+    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started"
+      : entry.progress?.place ? `waits at place ${entry.progress.place}` : "waits for its turn" }));
   } else if (entry.state === "asking") {
     const p = entry.progress;
+    head.append(takeBack(entry, "Cancel"));
     made.append(make("p", { className: "phase" }, make("i"), make("b", { textContent: p ? p.phase : "beginning" }),
       make("span", { textContent: p && p.steps ? `${p.steps} steps · ${p.metres.toFixed(1)} m` : "" })),
       make("p", { className: "reason", textContent: p?.reason ?? "" }));
@@ -111,6 +120,11 @@ function card(entry) {
   return made;
 }
 
+function takeBack(entry, text) {
+  return make("button", { type: "button", className: "back", textContent: entry.stopping ? "Stopping" : text, disabled: entry.stopping,
+                          onclick: () => act(`/questions/${entry.id}/cancel`, {}) });
+}
+
 async function act(path, body) {
   try { await ask(path, body); tell(""); return true; } catch (error) { tell(error.message); return false; }
 }
@@ -118,7 +132,7 @@ async function act(path, body) {
 async function put(event) {
   event.preventDefault();
   const text = el("text").value;
-  if (await act("/questions", { text, explore: el("explore").checked }) && el("text").value === text) {
+  if (await act("/questions", { text, explore: el("explore").checked, show: el("show").checked && el("explore").checked }) && el("text").value === text) {
     el("text").value = "";
     grow();
   }

@@ -87,7 +87,8 @@ export function answerOf(entry) {
   meter.setAttribute("aria-label", "how sure it is");
   return make("div", {}, make("p", { className: "answer", textContent: entry.answer }),
     make("p", { className: "sure" }, meter, make("span", { textContent: percent(entry.confidence) + " sure" }),
-      entry.message ? make("span", { className: "soft", textContent: entry.message }) : null));
+      entry.message ? make("span", { className: "soft", textContent: entry.message }) : null),
+    entry.shown ? make("p", { className: "soft", textContent: "The robot stands where that was seen from." }) : null);
 }
 
 export function proofOf(url, proof) {

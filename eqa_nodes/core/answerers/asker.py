@@ -11,7 +11,8 @@ from typing import TypeVar
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.vlm_replies import REGIONS, Reply, read_answer
 from eqa_nodes.core.model import Backend, Message, Usage, ask_json
-from eqa_nodes.core.types import Answer, Keyframe, Question, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
 

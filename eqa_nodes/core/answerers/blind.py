@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types import Answer, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
 
 
 class BlindAnswerer(Unjudging):

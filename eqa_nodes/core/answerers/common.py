@@ -7,16 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.types import (
-    Answer,
-    Evidence,
-    Keyframe,
-    Question,
-    RankedRegion,
-    Receipt,
-    Recollection,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recollection
+from eqa_nodes.core.types.views import Keyframe
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3

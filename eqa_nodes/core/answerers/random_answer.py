@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqa_nodes.core.answerers.common import Unjudging, check_question
-from eqa_nodes.core.types import Answer, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
 
 _OR = re.compile(r"\b(\w+) or (?:the |a |an )?(\w+)\W*$", re.IGNORECASE)
 # What a question begins with, or says early -> what is usually answered. The first line that fits counts.

@@ -14,7 +14,9 @@ from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answe
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.scene_graph import MAX_THINGS, Thing, likest, relations, things_in, told
-from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.scene_graph import Snapshot, snapshots, things_in
-from eqa_nodes.core.types import Answer, Keyframe, Question, RankedRegion, Recalled, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
-from eqa_nodes.core.types import Answer, Keyframe, Question, Recalled, Receipt
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
 
 
 def as_list(tag: str, lines: Sequence[str]) -> str:

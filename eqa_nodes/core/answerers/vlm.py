@@ -11,7 +11,9 @@ from eqa_nodes.core.answerers.asker import Asker
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend
-from eqa_nodes.core.types import Answer, Keyframe, Place, Question, RankedRegion, Recalled, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe, Place
 
 T = TypeVar("T")
 

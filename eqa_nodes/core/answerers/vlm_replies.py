@@ -8,7 +8,9 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
 from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
-from eqa_nodes.core.types import Candidate, Keyframe, Place, Question, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.questions import Question, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.views import Keyframe, Place
 
 REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
     "bathroom", "bedroom", "dining room", "garage", "kitchen", "laundry room", "living room", "office", "rec room",

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from PIL import Image, ImageDraw, ImageFont
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types import Keyframe, Place
+from eqa_nodes.core.types.views import Keyframe, Place
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
 _MIN_RADIUS_PX = 9.0  # a letter in a smaller disc cannot be read

@@ -7,7 +7,7 @@ import re
 
 from PIL import Image
 
-from eqa_nodes.core.types import MemoryObject
+from eqa_nodes.core.types.remembered import MemoryObject
 
 _NAME = 60  # characters of a kind that a file's name has at most
 

@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import window_of
-from eqa_nodes.core.types import Keyframe, Place
+from eqa_nodes.core.types.views import Keyframe, Place
 
 _SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
 _FINEST_M = 0.5  # edge of the cells in which views make up for each other; doubled until enough can go

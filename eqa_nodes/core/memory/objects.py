@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.memory.embedding import Embedder
-from eqa_nodes.core.types import Frame, Sighting
+from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
+from eqa_nodes.core.types.views import Frame, Sighting
 
 Point = tuple[float, float, float]
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
@@ -23,28 +23,20 @@ _TOUCH_M = 0.05  # less than a wall is thick
 
 @dataclass(frozen=True)
 class ObjectsConfig:
-    """When a sighting is a known object, and when an object is gone.
+    """When a sighting is a known object, and when an object is gone."""
 
-    look_s: time between two looks for objects in views that are not kept, seconds.
-    alike: cosine of two kinds' names, 0..1, from which they may be one thing.
-    overlap: share of the smaller box that both must have in common; slack_m: what boxes are widened by, metres.
-    gone_after: a look that finds the place empty counts 2, one where the thing should be seen and is not counts 1; this
-        many in a row and it is gone.
-    gone_range_m: only looks from so near count, metres; gone_slack_m: depth behind the box by more than this is empty.
-    """
-
-    look_s: float = 1.0
-    alike: float = 0.75
-    overlap: float = 0.25
-    slack_m: float = 0.05
-    gone_after: int = 5
-    gone_range_m: float = 4.5
-    gone_slack_m: float = 0.25
+    look_s: NotNegative = 1.0  # time between two looks for objects in views that are not kept, seconds
+    alike: float = 0.75  # cosine of two kinds' names, 0..1, from which they may be one thing
+    overlap: Part = 0.25  # share of the smaller box that both must have in common
+    slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
+    # a look that finds the place empty counts 2, one where the thing should be seen and is not counts 1; this many in a
+    # row and it is gone
+    gone_after: Counted = 5
+    gone_range_m: NotNegative = 4.5  # only looks from so near count, metres
+    gone_slack_m: NotNegative = 0.25  # depth behind the box by more than this is empty, metres
 
     def __post_init__(self) -> None:
-        if self.gone_after < 1 or not 0 < self.overlap <= 1:
-            raise ConfigError(f"memory.objects: gone_after is {self.gone_after} (at least 1), overlap {self.overlap} "
-                              "(above 0, at most 1)")
+        check_ranges(self, "memory.objects")
 
 
 @dataclass
@@ -77,7 +69,7 @@ class Objects:
 
     def __init__(self, known: Sequence[Known], config: ObjectsConfig, embedder: Embedder | None) -> None:
         self.known = {o.id: o for o in known}
-        self._config, self._embedder = config, embedder
+        self.config, self._embedder = config, embedder
         self._vectors: dict[str, np.ndarray] = {}
         self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # in `known`'s order
         self._at = {o.id: i for i, o in enumerate(known)}
@@ -90,7 +82,7 @@ class Objects:
         looked, alike = self.join(seen, frame.stamp_ns)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
-                         for o, by in zip(rest, _misses(frame, rest, min_pixels, self._config), strict=True) if by]
+                         for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
         return looked
 
     def join(self, seen: Sequence[Sighting], stamp_ns: int) -> tuple[Looked, set[int]]:
@@ -114,7 +106,7 @@ class Objects:
         """Return the objects whose middle is in range before the camera, oldest first."""
         m = frame.map_from_camera()
         off = self._boxes[:len(self._at)].mean(axis=1) - m[:3, 3]
-        near = ((off * off).sum(axis=1) <= self._config.gone_range_m ** 2) & (off @ m[:3, 2] > 0)
+        near = ((off * off).sum(axis=1) <= self.config.gone_range_m ** 2) & (off @ m[:3, 2] > 0)
         known = list(self.known.values())
         return [known[i] for i in np.flatnonzero(near)]
 
@@ -129,10 +121,10 @@ class Objects:
         low, high = self._boxes[:len(known), 0], self._boxes[:len(known), 1]
         scored = []
         for i, s in enumerate(seen):
-            share = overlap(low, high, *box_of(s), self._config.slack_m)
-            for j in np.flatnonzero(share >= self._config.overlap).tolist():
+            share = overlap(low, high, *box_of(s), self.config.slack_m)
+            for j in np.flatnonzero(share >= self.config.overlap).tolist():
                 alike = self._alike(known[j], s)
-                if alike >= self._config.alike:
+                if alike >= self.config.alike:
                     scored.append((-(float(share[j]) + alike), i, known[j].id, j))
         pairs: dict[int, Known] = {}
         taken: set[int] = set()
@@ -166,7 +158,7 @@ class Objects:
 
     def _missed(self, known: Known, by: int, stamp_ns: int) -> Known:
         missed = known.missed + by
-        return replace(known, missed=missed, gone_ns=stamp_ns if missed >= self._config.gone_after else 0)
+        return replace(known, missed=missed, gone_ns=stamp_ns if missed >= self.config.gone_after else 0)
 
 
 def _new(s: Sighting, stamp_ns: int) -> Known:

@@ -24,7 +24,7 @@ from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
 from eqa_nodes.core.memory.times import Window, window_of
-from eqa_nodes.core.types import MemoryObject, RecallQuery
+from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
 _RERANKED = 100  # best matches whose sightings are looked at

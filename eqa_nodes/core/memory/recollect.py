@@ -9,7 +9,8 @@ from eqa_nodes.core.answerers.common import MAX_EVIDENCE
 from eqa_nodes.core.language import COLOURS, canonical, content_words
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.times import told, window_of
-from eqa_nodes.core.types import Evidence, MemoryObject, Recollection
+from eqa_nodes.core.types.questions import Evidence
+from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 
 if TYPE_CHECKING:
     from eqa_nodes.core.memory.store import MemoryStore

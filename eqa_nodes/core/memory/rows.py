@@ -15,7 +15,8 @@ from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import Known, Looked, Point
-from eqa_nodes.core.types import Keyframe, Label, MemoryObject, Place, Sighting
+from eqa_nodes.core.types.remembered import MemoryObject
+from eqa_nodes.core.types.views import Keyframe, Label, Place, Sighting
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")

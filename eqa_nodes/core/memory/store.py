@@ -28,34 +28,23 @@ from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.places import PlacesConfig, places_of
 from eqa_nodes.core.privacy import PrivacyConfig, masked
-from eqa_nodes.core.types import (
-    Frame,
-    Keyframe,
-    Label,
-    MemoryObject,
-    Recalled,
-    RecallQuery,
-    Recollection,
-    Sighting,
-)
+from eqa_nodes.core.ranges import NotNegative
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """What is worth remembering.
-
-    embedder: auto (what is installed) | wordllama | none. budget_mb: what the file may hold; beyond it the views are
-    forgotten that others make up for, 0 = no limit.
-    """
+    """What is worth remembering."""
 
     keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
     places: PlacesConfig = PlacesConfig()
     objects: ObjectsConfig = ObjectsConfig()
     privacy: PrivacyConfig = PrivacyConfig()
-    embedder: str = "auto"
-    budget_mb: float = 0.0
-
+    embedder: str = "auto"  # of recall by meaning: auto (what is installed) | wordllama | none
+    # what the file may hold, megabytes; beyond it the views are forgotten that others make up for; 0 = no limit
+    budget_mb: NotNegative = 0.0
 
 
 class MemoryStore:
@@ -78,6 +67,12 @@ class MemoryStore:
         with self._db.storage("read"):
             self._maps = Maps(self._db)
         self._load()
+
+    def configure(self, config: MemoryConfig) -> None:
+        """Go on with other settings; the embedder stays as it is."""
+        with self._lock:
+            self._config = config
+            self._novelty.config, self._objects.config = config.keyframes, config.objects
 
     def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
         """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.policies.sight import clear_lines
-from eqa_nodes.core.types import GridMap, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
 _GROWTH = 256  # squares for which room is made at once
 _CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the area, not with the steps

@@ -15,7 +15,8 @@ from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers, same
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)

@@ -4,147 +4,123 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
+
 
 @dataclass(frozen=True)
 class RandomConfig:
-    """nearest_m: cells nearer than this by path are not drawn."""
+    """Of the policy that goes anywhere."""
 
-    nearest_m: float = 1.0
+    nearest_m: NotNegative = 1.0  # cells nearer than this by path are not drawn, metres
 
 
 @dataclass(frozen=True)
 class FrontierConfig:
-    """Scales of the weight, lengths of the rays, and of a leg in metres (explore-eqa)."""
+    """Frontiers by weight (explore-eqa)."""
 
-    unexplored: float = 0.2
-    unoccupied: float = 2.0
-    distance_m: float = 10.0
-    unexplored_ray_m: float = 3.0
-    unoccupied_ray_m: float = 1.0
-    leg_m: float = 3.0
+    unexplored: Positive = 0.2  # scale of the unexplored share, in the weight
+    unoccupied: Positive = 2.0  # scale of the free share, in the weight
+    distance_m: Positive = 10.0  # scale of the distance, in the weight, metres
+    unexplored_ray_m: Positive = 3.0  # length of the ray that counts unexplored cells, metres
+    unoccupied_ray_m: Positive = 1.0  # length of the ray that counts free cells, metres
+    leg_m: Positive = 3.0  # length of a leg, metres
 
 
 @dataclass(frozen=True)
 class SemanticConfig:
-    """Semantic value map and regions (EXPRESS-Bench and its code). Lengths in metres.
+    """Semantic value map and regions (EXPRESS-Bench and its code)."""
 
-    disc_m: radius of what a place paints; sigma_cells: of the Gaussian; global_scale: in exp(worth / 0.5); merge_m:
-    floor of one name so near to each other is one region; least_votes, agreement: from which a square counts for a
-    region, the threshold that the paper names and its code lacks.
-    """
-
-    disc_m: float = 1.0
-    sigma_cells: float = 5.0
-    global_scale: float = 0.5
-    merge_m: float = 3.0
-    least_votes: float = 1.0
-    agreement: float = 0.5
+    disc_m: Positive = 1.0  # radius of what a place paints, metres
+    sigma_cells: Positive = 5.0  # width of the Gaussian that smooths worth, cells
+    global_scale: Positive = 0.5  # scale s of the weight exp(worth / s)
+    merge_m: NotNegative = 3.0  # floor of one name so near to each other is one region, metres
+    # votes from which a square counts for a region: with `agreement`, the threshold that the paper names and its code
+    # lacks
+    least_votes: NotNegative = 1.0
+    agreement: Share = 0.5  # share of them that the region's name must have
 
 
 @dataclass(frozen=True)
 class GoalConfig:
-    """Goal-oriented exploration. visits: to one region at most; visited_m: radius round a visit that counts no more.
-
-    spread_m: where nothing is valued, floor so far from all visits is next.
-    """
+    """Goal-oriented exploration (EXPRESS-Bench)."""
 
     semantic: SemanticConfig = SemanticConfig()
-    leg_m: float = 3.0
-    visits: int = 3
-    visited_m: float = 0.5
-    spread_m: float = 2.0
+    leg_m: Positive = 3.0  # length of a leg, metres
+    visits: Counted = 3  # visits to one region at most
+    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
+    spread_m: NotNegative = 2.0  # where nothing is valued, floor so far from all visits is next, metres
 
 
 @dataclass(frozen=True)
 class FineConfig:
-    """Fine-EQA. value, value_ray_m: scale and ray of the semantic terms, off for the first `quiet` decisions."""
+    """Fine-EQA."""
 
     semantic: SemanticConfig = SemanticConfig()
     frontier: FrontierConfig = FrontierConfig()
-    leg_m: float = 3.0
-    value: float = 0.5
-    value_ray_m: float = 3.0
-    quiet: int = 2
-    visits: int = 3
-    visited_m: float = 0.5
+    leg_m: Positive = 3.0  # length of a leg, metres
+    value: Positive = 0.5  # scale of the semantic terms
+    value_ray_m: Positive = 3.0  # length of the ray of the semantic terms, metres
+    quiet: Count = 2  # first decisions without the semantic terms
+    visits: Counted = 3  # visits to one region at most
+    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
 
 
 @dataclass(frozen=True)
 class SnapshotConfig:
-    """3D-Mem. prefilter: most relevant views that compete; together_m: one snapshot for targets so near to each other.
+    """3D-Mem."""
 
-    unseen: score of a frontier that no view shows; margin: by so much another image must be better than the one driven
-    to; sight_m: a frontier is seen from so far; near_m: a thing is looked at from no nearer.
-    """
-
-    leg_m: float = 1.0
-    prefilter: int = 10
-    together_m: float = 3.5
-    unseen: float = 0.2
-    margin: float = 0.1
-    sight_m: float = 6.0
-    near_m: float = 1.0
+    leg_m: Positive = 1.0  # length of a leg, metres
+    prefilter: Counted = 10  # most relevant views that compete
+    together_m: Positive = 3.5  # one snapshot for targets so near to each other, metres
+    unseen: float = 0.2  # score of a frontier that no view shows
+    margin: NotNegative = 0.1  # by so much another image must be better than the one driven to
+    sight_m: Positive = 6.0  # a frontier is seen from so far, metres
+    near_m: NotNegative = 1.0  # a thing is looked at from no nearer, metres
 
 
 @dataclass(frozen=True)
 class TopoConfig:
-    """AQ-Nav. beta: relevance from which a view is a keyframe for the answer (published); stop: score of stopping.
+    """AQ-Nav; worth, room, unseen and distance are the weights of the scorer without training."""
 
-    merge_m: nodes so near to each other are one; sight_m: views so near to a node can look at it; votes_m: how far
-    round a node its room is asked for; worth, room, unseen, distance: weights of the scorer without training.
-    """
-
-    leg_m: float = 3.0
-    merge_m: float = 1.0
-    sight_m: float = 6.0
-    votes_m: float = 2.5
-    beta: float = 0.5
-    stop: float = -4.0
-    worth: float = 1.0
-    room: float = 1.0
-    unseen: float = 0.2
-    distance: float = 0.1
+    leg_m: Positive = 3.0  # length of a leg, metres
+    merge_m: Positive = 1.0  # nodes so near to each other are one, metres
+    sight_m: Positive = 6.0  # views so near to a node can look at it, metres
+    votes_m: Positive = 2.5  # how far round a node its room is asked for, metres
+    beta: Share = 0.5  # relevance from which a view is a keyframe for the answer (published)
+    stop: float = -4.0  # score of stopping
+    worth: float = 1.0  # weight of what views promise
+    room: float = 1.0  # weight of the room's name
+    unseen: float = 0.2  # weight of floor that was not seen
+    distance: float = 0.1  # weight of the way there, a metre
 
 
 @dataclass(frozen=True)
 class BestConfig:
-    """Parameters of our own policy, chosen on train seeds. Lengths in metres, chances 0..1.
+    """Parameters of our own policy, chosen on train seeds."""
 
-    leg_m: length of a leg; switch: another target must score so many times better; turn_m, fixed_m: what half a
-    turn and any drive cost beside its length; fan_m, area_m2: reach of the fan that counts unexplored floor, and
-    how much of it is as good as a room; unknown: chance of a room not yet recognised; again: what of it stays when
-    the likely rooms are known; inside, doorway: chance that a frontier belongs to the room it is in, when it is
-    wider or narrower than doorway_m; votes_m: how far round it rooms are asked for; look, thin: what a promising
-    spot, and a thing seen from afar, are worth beside a frontier; seen_m: spots so near to a view were looked at;
-    count, remembered: bounds of spots and of the views that they come from; near_m, far_m: a thing is in full view
-    from between them.
-    rooms, looks, confirm: the parts that can be switched off; straight: distances as the crow flies, to see what those
-    on the map are worth.
-    """
-
-    leg_m: float = 3.0
-    switch: float = 1.3
-    turn_m: float = 0.5
-    fixed_m: float = 1.0
-    fan_m: float = 3.0
-    area_m2: float = 3.0
-    unknown: float = 0.35
-    again: float = 0.4
-    inside: float = 0.8
-    doorway: float = 0.35
-    doorway_m: float = 1.2
-    votes_m: float = 2.5
-    look: float = 0.5
-    thin: float = 0.6
-    seen_m: float = 1.5
-    count: int = 6
-    remembered: int = 60
-    near_m: float = 1.6
-    far_m: float = 2.8
-    rooms: bool = True
-    looks: bool = True
-    confirm: bool = True
-    straight: bool = False
+    leg_m: Positive = 3.0  # length of a leg, metres
+    switch: Positive = 1.3  # another target must score so many times better
+    turn_m: NotNegative = 0.5  # what half a turn costs beside the way's length, metres
+    fixed_m: Positive = 1.0  # what any drive costs beside its length, metres
+    fan_m: Positive = 3.0  # reach of the fan that counts unexplored floor, metres
+    area_m2: Positive = 3.0  # how much of that floor is as good as a room, square metres
+    unknown: Share = 0.35  # chance of a room not yet recognised
+    again: Share = 0.4  # what of it stays when the likely rooms are known
+    inside: Share = 0.8  # chance that a frontier belongs to the room it is in, where it is wider than doorway_m
+    doorway: Share = 0.35  # chance that a frontier belongs to the room it is in, where it is narrower
+    doorway_m: NotNegative = 1.2  # width of a doorway, metres
+    votes_m: Positive = 2.5  # how far round a frontier rooms are asked for, metres
+    look: NotNegative = 0.5  # what a promising spot is worth beside a frontier
+    thin: NotNegative = 0.6  # what a thing seen from afar is worth beside a frontier
+    seen_m: NotNegative = 1.5  # spots so near to a view were looked at, metres
+    count: Count = 6  # spots at most
+    remembered: Count = 60  # views that they come from, at most
+    near_m: Positive = 1.6  # a thing is in full view from so far on, metres
+    far_m: Positive = 2.8  # a thing is in full view up to so far, metres
+    rooms: bool = True  # look for the likely rooms
+    looks: bool = True  # drive to promising spots
+    confirm: bool = True  # look again before an answer
+    straight: bool = False  # distances as the crow flies, to see what those on the map are worth
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers
-from eqa_nodes.core.types import Candidate, Decision, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.questions import Situation
 
 
 class FinePolicy(AnswersAtOnce):

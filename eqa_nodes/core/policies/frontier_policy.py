@@ -20,7 +20,8 @@ from eqa_nodes.core.policies.steering import (
     reachable_frontiers,
     same,
 )
-from eqa_nodes.core.types import Candidate, Decision, Frontier, GridMap, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.questions import Situation
 
 
 class SemanticValues(NamedTuple):

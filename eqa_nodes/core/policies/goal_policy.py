@@ -12,7 +12,8 @@ from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import GoalConfig
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets
-from eqa_nodes.core.types import Candidate, Decision, GridMap, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
+from eqa_nodes.core.types.questions import Situation
 
 
 class GoalPolicy(AnswersAtOnce):

@@ -11,7 +11,8 @@ from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.planning import centre_of, distance_field
 from eqa_nodes.core.policies.config import RandomConfig
 from eqa_nodes.core.policies.steering import AnswersAtOnce
-from eqa_nodes.core.types import Candidate, Decision, Situation
+from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.questions import Situation
 
 
 class RandomPolicy(AnswersAtOnce):

@@ -14,7 +14,8 @@ from scipy.spatial import cKDTree
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import SemanticConfig
-from eqa_nodes.core.types import Candidate, GridMap, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
 _BLOCK = 32  # cells; the map grows in such steps, so that it seldom grows
 _SHOWN = 120  # values that are shown

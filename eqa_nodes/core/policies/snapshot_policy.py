@@ -13,7 +13,8 @@ from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
-from eqa_nodes.core.types import Candidate, Decision, Frontier, Situation, ViewAssessment
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier
+from eqa_nodes.core.types.questions import Situation, ViewAssessment
 
 _HALF_VIEW = math.radians(45)
 

@@ -13,17 +13,10 @@ from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of, same_room
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language import canonical, content_words
-from eqa_nodes.core.types import (
-    Answer,
-    Candidate,
-    Keyframe,
-    Place,
-    Question,
-    RankedRegion,
-    Recalled,
-    Receipt,
-    ViewAssessment,
-)
+from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe, Place
 
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about

@@ -7,7 +7,7 @@ from functools import cache
 from eqa_nodes.core.answerers.label.parse import Asked
 from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.types import RankedRegion
+from eqa_nodes.core.types.questions import RankedRegion
 
 _SOMETIMES = 0.35  # as likely as that beside a room where a thing usually is
 _ANYWHERE = {"living room": 0.25, "bedroom": 0.25, "kitchen": 0.2, "hallway": 0.1, "bathroom": 0.1, "study": 0.1}

@@ -12,7 +12,7 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.language import canonical, normalise
-from eqa_nodes.core.types import Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
 _FAR_M = 6.0

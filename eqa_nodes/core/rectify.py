@@ -10,7 +10,8 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame
 
 Matrix = tuple[float, float, float, float]
-_MODELS = ("plumb_bob", "rational_polynomial")
+_BROWN = ("plumb_bob", "rational_polynomial")
+_FISHEYE = ("equidistant", "fisheye")  # four coefficients of the angle (Kannala and Brandt 2006), as OpenCV has them
 
 
 class Distortion(NamedTuple):
@@ -24,6 +25,7 @@ class Distortion(NamedTuple):
     straight: Matrix
     width: int
     height: int
+    fisheye: bool = False
 
     @property
     def nothing(self) -> bool:
@@ -40,11 +42,13 @@ def distortion_of(info: Any, rectified: Sequence[bool]) -> Distortion:
     if all(rectified):
         return Distortion((), straight, straight, int(info.width), int(info.height))
     coefficients = tuple(map(float, info.d)) if any(info.d) else ()
-    usable = info.distortion_model in _MODELS and 4 <= len(coefficients) <= 8 and np.all(np.isfinite(coefficients))
-    if coefficients and not (usable and min(info.width, info.height) > 1):
+    fisheye = info.distortion_model in _FISHEYE
+    known = len(coefficients) == 4 if fisheye else info.distortion_model in _BROWN and 4 <= len(coefficients) <= 8
+    if coefficients and not (known and np.all(np.isfinite(coefficients)) and min(info.width, info.height) > 1):
         raise BadFrame(f"distortion {info.distortion_model!r} with {len(coefficients)} coefficients cannot be taken "
-                       f"out (known: {', '.join(_MODELS)}): rectify the images and name their topics")
-    return Distortion(coefficients, _matrix(info.k, (0, 4, 2, 5)), straight, int(info.width), int(info.height))
+                       f"out (known: {', '.join(_BROWN + _FISHEYE)}): rectify the images and name their topics")
+    return Distortion(coefficients, _matrix(info.k, (0, 4, 2, 5)), straight, int(info.width), int(info.height),
+                      fisheye)
 
 
 def _matrix(values: Any, places: tuple[int, int, int, int]) -> Matrix:
@@ -86,14 +90,24 @@ class Rectifier:
 
 
 def _bent(d: Distortion) -> tuple[np.ndarray, np.ndarray]:
-    """Return u and v, (H, W) float64, in the bent image for each pixel of the straight one (Brown's model)."""
-    k1, k2, p1, p2, k3, k4, k5, k6 = (*d.coefficients, *(0.0,) * (8 - len(d.coefficients)))
+    """Return u and v, (H, W) float64, in the bent image for each pixel of the straight one."""
     fx, fy, cx, cy = d.straight
     y, x = np.mgrid[:d.height, :d.width].astype(np.float64)
-    x, y = (x - cx) / fx, (y - cy) / fy
+    x, y = (_fisheye if d.fisheye else _brown)((x - cx) / fx, (y - cy) / fy, d.coefficients)
     fx, fy, cx, cy = d.bent
+    return fx * x + cx, fy * y + cy
+
+
+def _brown(x: np.ndarray, y: np.ndarray, coefficients: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    k1, k2, p1, p2, k3, k4, k5, k6 = (*coefficients, *(0.0,) * (8 - len(coefficients)))
     r2 = x * x + y * y
     radial = (1 + r2 * (k1 + r2 * (k2 + r2 * k3))) / (1 + r2 * (k4 + r2 * (k5 + r2 * k6)))
-    u = fx * (x * radial + 2 * p1 * x * y + p2 * (r2 + 2 * x * x)) + cx
-    v = fy * (y * radial + p1 * (r2 + 2 * y * y) + 2 * p2 * x * y) + cy
-    return u, v
+    return (x * radial + 2 * p1 * x * y + p2 * (r2 + 2 * x * x), y * radial + p1 * (r2 + 2 * y * y) + 2 * p2 * x * y)
+
+
+def _fisheye(x: np.ndarray, y: np.ndarray, coefficients: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    k1, k2, k3, k4 = coefficients or (0.0,) * 4
+    r = np.maximum(np.hypot(x, y), 1e-12)
+    t2 = np.square(np.arctan(r))
+    scale = np.sqrt(t2) * (1 + t2 * (k1 + t2 * (k2 + t2 * (k3 + t2 * k4)))) / r
+    return x * scale, y * scale

@@ -1,0 +1,70 @@
+"""`python -m benchmarks.chaos`: break the graph in every way that the schedule draws, and check what must hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.chaos import disk
+from benchmarks.chaos.schedule import DECK, schedule
+from eqa_nodes.bags.writer import free_name
+from eqa_nodes.core.errors import EqaError
+
+
+def main() -> int:
+    """Run the drill; 0 when every check held, 1 when one failed, 2 when it could not run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=main.__doc__)
+    parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("chaos"),
+                        help="for bags, logs and the report; one that exists stays, and its neighbour is taken")
+    parser.add_argument("--only", type=int, action="append", help="run this episode alone, of the same schedule")
+    parser.add_argument("--kinds", default="", help=f"in turn instead of drawn, comma-separated: {', '.join(DECK)}")
+    arguments = parser.parse_args()
+    disk.enter("benchmarks.chaos", sys.argv[1:])
+    disk.own_shared_memory()
+    try:
+        return _run(arguments, Console(soft_wrap=True))
+    except EqaError as error:
+        print(f"the drill could not run: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: argparse.Namespace, console: Console) -> int:
+    from benchmarks.chaos import report
+    from benchmarks.chaos.drill import Drill, Outcome
+
+    plans = schedule(arguments.episodes, arguments.seed, tuple(filter(None, arguments.kinds.split(","))))
+    plans = [plan for plan in plans if not arguments.only or plan.number in arguments.only]
+    out = free_name(arguments.out.absolute())
+    out.mkdir(parents=True)
+    kinds = f" --kinds {arguments.kinds!r}" if arguments.kinds else ""
+    command = f"python -m benchmarks.chaos --episodes {arguments.episodes} --seed {arguments.seed}{kinds}"
+    where = ("a file system that is really full (tmpfs in a mount namespace)" if disk.inside() else
+             "a limit on the size of files stands in for a full disk: no mount namespace may be made here")
+    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
+                  console=console) as progress:
+        task = progress.add_task("", total=len(plans))
+
+        def ended(outcome: Outcome) -> None:
+            failed = "; ".join(p.strip().splitlines()[-1] for p in outcome.problems)
+            line = (f"{outcome.plan.number:3d} {', '.join(f.text for f in outcome.plan.faults)}: {outcome.how} "
+                    f"{outcome.seconds:.1f} s, next {outcome.after}")
+            progress.console.print(f"{line}{' FAILED: ' * bool(failed)}{failed}", markup=False, highlight=False)
+            progress.advance(task)
+            report.write(drill, out, command, where)  # what was found so far, should it be cut off
+
+        drill = Drill(out, ended)
+        drill.run(plans)
+    report.write(drill, out, command, where)
+    report.show(drill, console, command)
+    console.print(f"written: {out / 'report.md'}")
+    return 1 if drill.left or any(outcome.problems for outcome in drill.outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

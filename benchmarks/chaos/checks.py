@@ -1,0 +1,104 @@
+"""What must hold after an episode and after a graph: what was acknowledged is stored, and nothing is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from rosbags.rosbag2 import Reader
+
+from benchmarks.chaos.disk import SHM, inside
+from eqa_nodes.bags.recover import recover
+from eqa_nodes.core.names import file_name
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.ros.environment import RESERVATION, left_in_shared_memory
+
+_PARTS = tuple("/" + TOPICS[key].name for key in ("color", "depth", "camera_info", "odom"))
+_GONE_S = 10.0  # for what ends to be gone
+
+
+def lost_keyframes(folder: Path, episode: str, published: Mapping[int, int]) -> list[str]:
+    """Return what of the keyframes that were published (id -> stamp in ns) is not in the memory file."""
+    path = folder / "memory" / f"{file_name(episode)}.sqlite"
+    if not published:
+        return []
+    if not path.exists():
+        return [f"{len(published)} keyframes were published, and there is no {path.name}"]
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30.0)) as opened:
+        stored = dict(opened.execute("SELECT id, stamp_ns FROM keyframes").fetchall())
+    lost = [i for i, stamp in sorted(published.items()) if stored.get(i) != stamp]
+    return [f"keyframes {lost} were published and are not in {path.name}"] if lost else []
+
+
+def lost_observations(folder: Path, episode: str, acknowledged: set[int]) -> list[str]:
+    """Return which observations that the recorder acknowledged are in none of the episode's bags; mends them first."""
+    name = file_name(episode)
+    bags = [path for path in sorted((folder / "bags").glob(f"{name}*")) if re.fullmatch(
+        re.escape(name) + r"(-\d+)?", path.name)]
+    stamps: dict[str, set[int]] = defaultdict(set)
+    for bag in bags:
+        recover(bag)
+        with Reader(bag) as reader:
+            for connection, stamp, _ in reader.messages():
+                stamps[connection.topic].add(stamp)
+    there = set.intersection(*(stamps[topic] for topic in _PARTS))
+    lost = sorted(acknowledged - there)
+    return [f"{len(lost)} of {len(acknowledged)} observations that the recorder acknowledged are in no bag, the first "
+            f"at {lost[0] / 1e9:.3f} s"] if lost else []
+
+
+def left_behind(folder: Path, domain: int) -> list[str]:
+    """Return which processes, shared memory, locks and domain of a graph that has ended are still there."""
+    end = time.monotonic() + _GONE_S
+    while (left := _left(folder, domain)) and time.monotonic() < end:
+        time.sleep(0.2)
+    return left
+
+
+def _left(folder: Path, domain: int) -> list[str]:
+    left = [f"process {pid}" for pid in _processes(str(folder / "params.yaml"))]
+    if inside():  # elsewhere nobody can say whose it was
+        left += [f"shared memory {path.name}" for path in left_in_shared_memory(SHM, 0.0)
+                 if "port" not in path.name]  # 50 KB each, which the next graph removes
+    left += [f"lock {path.name}" for path in sorted((folder / "memory").glob("*.lock")) if _locked(path)]
+    return left + [f"domain {domain} is reserved"] * _reserved(domain)
+
+
+def _reserved(domain: int) -> bool:
+    """Say whether this process, which reserved the domain for the graph, still holds it; others may by now."""
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    inodes = {line[6] for line in lines if line[-1] == f"@{RESERVATION[1:]}{domain}"}
+    return any(f"socket:[{inode}]" == _target(entry) for entry in Path("/proc/self/fd").iterdir() for inode in inodes)
+
+
+def _target(link: Path) -> str:
+    with contextlib.suppress(OSError):  # closed meanwhile
+        return os.readlink(link)
+    return ""
+
+
+def _processes(word: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if word.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def _locked(path: Path) -> bool:
+    with path.open("rb") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

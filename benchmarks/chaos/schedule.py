@@ -1,0 +1,98 @@
+"""Which fault comes when: drawn from the drill's seed and the episode's number alone, so that each can be repeated."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from benchmarks.chaos.cases import CASES
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.graph import nodes_of
+
+# How often each kind comes in 25 episodes.
+DECK = {"kill": 7, "pause": 4, "disk full": 3, "lost": 2, "duplicated": 2, "late": 2, "late tf": 1, "model": 3,
+        "nav2": 1}
+WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that want a graph of their own kind; all others: "label"
+SECOND = ("kill", "pause", "lost", "duplicated", "late")  # what may come on top of another fault
+_SECOND_SHARE = 0.2
+_LAST_OBSERVATION = 25  # all questions take longer
+OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a reply", "cut off")
+ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault. victim: a node, a folder, how a model fails, or Nav2's code; "" where all nodes are hit.
+
+    at: the observation of the episode that it comes after; 0 = before the episode begins. Of a model: the call that it
+    begins with, of Nav2: the drive. amount: seconds of a pause or delay, share of messages, calls, drives.
+    """
+
+    kind: str
+    victim: str = ""
+    at: int = 0
+    amount: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Return it in words."""
+        return " ".join(filter(None, (self.kind, self.victim, f"x{self.amount:g}" * (self.amount > 0), f"@{self.at}")))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One episode of the drill."""
+
+    number: int
+    seed: int
+    world: str
+    case: str
+    faults: tuple[Fault, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as plain JSON."""
+        return asdict(self)
+
+
+def schedule(episodes: int, seed: int, kinds: Sequence[str] = ()) -> list[Plan]:
+    """Return the episodes, those of one kind of graph together. kinds: instead of the deck, in turn.
+
+    Raises ConfigError for an unknown kind.
+    """
+    for kind in kinds:
+        if kind not in DECK:
+            raise ConfigError(unknown("kind of fault", kind, DECK))
+    drawn = [(kinds or _shuffled(seed, i // 25))[i % len(kinds or range(25))] for i in range(episodes)]
+    drawn.sort(key=lambda kind: ("label", *WORLDS.values()).index(WORLDS.get(kind, "label")))
+    return [_plan(number, kind, random.Random(f"{seed}/{number}"), bool(kinds)) for number, kind in enumerate(drawn)]
+
+
+def _shuffled(seed: int, deck: int) -> list[str]:
+    cards = [kind for kind, count in DECK.items() for _ in range(count)]
+    random.Random(f"{seed}/deck {deck}").shuffle(cards)
+    return cards
+
+
+def _plan(number: int, kind: str, dice: random.Random, alone: bool) -> Plan:
+    world = WORLDS.get(kind, "label")
+    faults = [_fault(kind, dice)]
+    if world != "nav2" and not alone and dice.random() < _SECOND_SHARE:
+        faults.append(_fault(dice.choice(SECOND), dice))
+    case = dice.choice([name for name in CASES if world == "label" or name in ("plant", "bed")])
+    return Plan(number, dice.randrange(1, 2**31), world, case, tuple(faults))
+
+
+def _fault(kind: str, dice: random.Random) -> Fault:
+    at = dice.choice((0, *range(1, _LAST_OBSERVATION), *range(1, _LAST_OBSERVATION)))
+    node = dice.choice(nodes_of("sim"))
+    many = dice.choice((1, 3, 1000))
+    return {"kill": lambda: Fault(kind, node, at),
+            "pause": lambda: Fault(kind, node, at, dice.choice((1.0, 3.0, 20.0))),
+            "lost": lambda: Fault(kind, amount=dice.choice((0.005, 0.02, 0.1))),
+            "duplicated": lambda: Fault(kind, amount=dice.choice((0.1, 0.5, 1.0))),
+            "late": lambda: Fault(kind, amount=dice.choice((0.02, 0.1))),
+            "late tf": lambda: Fault(kind, amount=dice.choice((0.2, 0.5))),
+            "disk full": lambda: Fault(kind, dice.choice(("bags", "memory")), at),
+            "model": lambda: Fault(kind, dice.choice(OUTAGES), dice.randrange(4), many),
+            "nav2": lambda: Fault(kind, dice.choice(list(ABORTS)), dice.randrange(3), many)}[kind]()

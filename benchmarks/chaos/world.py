@@ -1,0 +1,192 @@
+"""One graph under drill, a process a node, with what stands outside it: disks, tap, model, Nav2."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chaos.disk import Disk
+from benchmarks.chaos.model import Model
+from benchmarks.chaos.nav2 import Aborting
+from benchmarks.chaos.schedule import Fault
+from benchmarks.chaos.tap import Tap
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.commands.chain import robot_parameters
+from eqa_nodes.configuration import Parameters, driven_by, merged
+from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.graph import nodes_of
+from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.runner import RESTARTS, Child, Graph
+from sim_bridge.simulator import Robot
+
+LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
+GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
+_UP_S = 300.0  # for a graph, or a dead node, to come up: the drill is not about speed
+_WIRE = {"lost": "lose_share", "duplicated": "duplicate_share", "late": "late_share", "late tf": "tf_delay_s"}
+
+
+class World:
+    """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2"; use with `with`."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        self.tap = Tap(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
+        self.model = Model()
+        self.nav2: Aborting | None = None
+        self.wrong: list[str] = []  # what a drill could not do
+        self._exit = contextlib.ExitStack()
+        self._struck: list[Fault] = []
+        self._stopped: set[int] = set()
+        self._timers: list[threading.Timer] = []
+
+    def __enter__(self) -> World:
+        with contextlib.ExitStack() as stack:
+            self.disks = {name: Disk(self.folder / name) for name in ("bags", "memory")}
+            for disk in self.disks.values():
+                stack.callback(disk.close)
+            stack.enter_context(self.model)
+            self.graph = stack.enter_context(Graph(self.folder, parameters(self.kind, self.folder, self.model.url),
+                                                   isolate=True, start_s=_UP_S))
+            self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
+            if self.kind == "nav2":
+                self.nav2 = Aborting(self.graph.environment)
+                stack.enter_context(self.nav2)
+            self.tap.ready()
+            self._exit = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.calm()
+        self._exit.close()
+
+    def prepare(self, faults: tuple[Fault, ...], seed: int) -> list[Callable[[], None]]:
+        """Let faults come at their moments; return those that come before the episode begins."""
+        at_once, self._struck = [], []
+        wire: dict[str, float | int] = {}
+        for fault in faults:
+            if fault.kind in _WIRE:
+                wire[f"node.test_{_WIRE[fault.kind]}"] = fault.amount
+            elif fault.kind == "model":
+                self.model.fail(fault.victim, fault.at, int(fault.amount))
+            elif fault.kind == "nav2" and self.nav2 is not None:
+                self.nav2.fail(fault.victim, fault.at, int(fault.amount))
+            elif fault.at == 0:
+                at_once.append(self._strike(fault))
+            else:
+                self.tap.after(fault.at, self._strike(fault))
+        if wire and (deaf := self.tap.set_everywhere({"node.test_seed": seed, **wire})):
+            self.wrong.append(f"{', '.join(deaf)} took no faults of the wire")
+        return at_once
+
+    def missed(self, faults: tuple[Fault, ...]) -> list[str]:
+        """Return the faults whose moment has not come: the question ended before."""
+        came = {"model": self.model.failed, "nav2": self.nav2.failed if self.nav2 is not None else 0}
+        return [f.text for f in faults if f.kind not in _WIRE and not came.get(f.kind, f in self._struck)]
+
+    def calm(self) -> None:
+        """End all faults that go on: the paused run, disks have room, the wire and the model work."""
+        self.tap.calm()
+        for timer in self._timers:
+            timer.cancel()
+        for pid in list(self._stopped):
+            self._signal(pid, signal.SIGCONT)
+        self._timers, self._stopped = [], set()
+        for disk in self.disks.values():
+            disk.free()
+        self.model.mend()
+        if self.nav2 is not None:
+            self.nav2.fail("", 0, 0)
+
+    def quiet_wire(self) -> None:
+        """Let messages come through again; call it when all nodes are up."""
+        if deaf := self.tap.set_everywhere({f"node.test_{name}": 0.0 for name in _WIRE.values()}):
+            self.wrong.append(f"{', '.join(deaf)} could not be told that the wire is whole")
+
+    def ask(self, sample: Sample, episode: str) -> Answer:
+        """Begin an episode and ask. Raises what the graph reports."""
+        self.tap.begin()
+        try:
+            self.tap.begun(self.client.reset(sample.scene, episode, sample.start, sample.seed))
+        except BaseException:
+            self.tap.begun(1 << 62)  # an episode that did not begin promises nothing
+            raise
+        return self.client.ask(sample.as_question(LIMITS), deadline_s=LIMITS.seconds + GRACE_S)
+
+    def wait_until_up(self) -> str:
+        """Return when all nodes run again: "" or which do not, and why."""
+        end = time.monotonic() + _UP_S
+        while True:
+            down = [child for child in self.graph.children if child.process.poll() is not None
+                    or not child.ready.is_set()]
+            if not down:
+                return ""
+            if gone := [c for c in down if c.process.poll() is not None and c.restarts >= RESTARTS]:
+                return f"{', '.join(gone[0].nodes)} died {RESTARTS + 1} times"
+            if time.monotonic() > end:
+                return f"{', '.join(down[0].nodes)} did not come up within {_UP_S:g} s: {down[0].tail(3)}"
+            time.sleep(0.1)
+
+    def restarts(self) -> int:
+        """Return how often nodes were started anew."""
+        return sum(self.graph.restarts().values())
+
+    def _strike(self, fault: Fault) -> Callable[[], None]:
+        act = {"kill": lambda: self._kill(fault.victim), "pause": lambda: self._pause(fault.victim, fault.amount),
+               "disk full": lambda: self._fill(fault.victim)}[fault.kind]
+
+        def strike() -> None:
+            self._struck.append(fault)
+            act()
+
+        return strike
+
+    def _child(self, name: str) -> Child:
+        return next(child for child in self.graph.children if child.nodes == [name])
+
+    def _kill(self, name: str) -> None:
+        self._signal(self._child(name).process.pid, signal.SIGKILL)
+
+    def _pause(self, name: str, seconds: float) -> None:
+        pid = self._child(name).process.pid
+        self._signal(pid, signal.SIGSTOP)
+        self._stopped.add(pid)
+        self._timers.append(threading.Timer(seconds, self._signal, (pid, signal.SIGCONT)))
+        self._timers[-1].start()
+
+    def _fill(self, name: str) -> None:
+        self.disks[name].fill(self._child({"bags": "recorder", "memory": "memory"}[name]).process.pid)
+
+    @staticmethod
+    def _signal(pid: int, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):  # dead already: another fault was quicker
+            os.kill(pid, number)
+
+
+def parameters(kind: str, folder: Path, url: str) -> Parameters:
+    """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
+    robot = Robot()
+    robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
+    nodes = nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic")
+    each: dict[str, dict[str, Any]] = {node: {"node.test_seed": 1} for node in nodes}
+    own: Parameters = {
+        "memory": {"labels": True, "folder": str(folder / "memory")},
+        "recorder": {"folder": str(folder / "bags")},
+        "bridge": {"taken_deadline_s": 15.0}, "navigator": {"map_deadline_s": 10.0},
+        "agent": {"map_deadline_s": 10.0, "model_deadline_s": 30.0, "observe_deadline_s": 30.0}}
+    if kind == "model":
+        own["answerer"] = {"answerer": "vlm", "model.base_url": url, "model.model": "scripted", "model.timeout_s": 2.0,
+                           "model.deadline_s": 8.0}
+        os.environ["EQA_VLM_API_KEY"] = "none"
+    if kind == "nav2":
+        del own["navigator"]
+    driven = driven_by(kind) if kind == "nav2" else {}
+    if driven:
+        driven["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}  # a slow machine's commands count too
+    return merged(None, robot_parameters(robot), each, own, driven)

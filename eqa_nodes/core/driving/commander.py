@@ -1,0 +1,68 @@
+"""What drives by goals, as the recovery policy sees it: one task at a time, whose end is polled for."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.floor import GridMap
+
+
+class TaskState(Enum):
+    """How a task ended. LOST: its server is gone, or never answered."""
+
+    SUCCEEDED = "succeeded"
+    CANCELED = "canceled"
+    ABORTED = "aborted"
+    REJECTED = "rejected"
+    LOST = "lost"
+
+
+class TaskEnd(NamedTuple):
+    """End of a task. code: Nav2's number, 0 = none was given."""
+
+    state: TaskState
+    code: int = 0
+    message: str = ""
+
+
+class Commander(Protocol):
+    """Nav2, or what stands in for it. Nothing blocks longer than it is told, or than its own short deadlines."""
+
+    def missing(self, wait_s: float) -> str:
+        """Say what is not there or not active, after waiting so long for it; "" = goals will be taken."""
+
+    def go_to(self, goal: Pose2) -> None:
+        """Begin to drive to a pose in the map, which takes the place of what was begun before."""
+
+    def turn(self, angle_rad: float, allowance_s: float) -> None:
+        """Begin to turn on the spot, counter-clockwise."""
+
+    def poll(self, wait_s: float) -> TaskEnd | None:
+        """Return how the task ended, waiting so long for it; None while it goes on."""
+
+    def cancel(self) -> None:
+        """Ask for the end of the task; `poll` says when it has ended. Does nothing where none runs."""
+
+    def silent_s(self) -> float:
+        """Return how long nothing was heard of the task, seconds of the wall clock."""
+
+    def costmap(self, wait_s: float) -> GridMap:
+        """Return the global costmap: cells -1 unknown, 0..98 free to dear, 99 the robot touches something, 100 shut.
+
+        Raises EqaError when it does not come in time, or in another frame than the map's.
+        """
+
+    def clear_costmaps(self, wait_s: float) -> None:
+        """Forget what the costmaps saw. Raises NodeLost when that is not confirmed in time."""
+
+
+class Robot(Protocol):
+    """Where the robot is."""
+
+    def pose(self) -> Pose2:
+        """Return the newest pose in the map. Raises StaleData when the robot is not localised (any more)."""
+
+    def now_s(self) -> float:
+        """Return the clock in which deadlines are meant, seconds. Raises StaleData as `pose`."""

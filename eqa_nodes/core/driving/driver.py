@@ -1,0 +1,205 @@
+"""Drives by goals within limits: recovers from what fails, and ends at every moment when it has to."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from eqa_nodes.core.driving.codes import meaning_of, result_of
+from eqa_nodes.core.driving.commander import Commander, Robot, TaskEnd, TaskState
+from eqa_nodes.core.driving.config import DrivingConfig
+from eqa_nodes.core.driving.gates import Gates
+from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
+from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.floor import NavCode, NavResult
+
+_ASK_AGAIN_S = 1.0  # whether Nav2 is active
+
+
+class Interrupt:
+    """Ends one drive from another thread. reason: "" while it may go on."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def set(self, reason: str) -> None:
+        """End the drive; the first reason counts."""
+        self.reason = self.reason or reason
+
+
+class Ended(Exception):
+    """Carries the result out of a drive."""
+
+    def __init__(self, code: NavCode, message: str) -> None:
+        super().__init__(message)
+        self.result = NavResult(code, message)
+
+
+class Driver:
+    """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
+
+    def __init__(self, commander: Commander, robot: Robot, gates: Gates, config: DrivingConfig) -> None:
+        self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
+        self.zones = parsed(config.keep_out.zones)
+
+    def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt) -> NavResult:
+        """Drive to the goal (map frame), or to where it can be seen from."""
+        return self._ended(lambda: _Drive(self, deadline_s, interrupt).go_to(goal))
+
+    def look_around(self, deadline_s: float, interrupt: Interrupt) -> NavResult:
+        """Turn once on the spot and see what is there."""
+        return self._ended(lambda: _Drive(self, deadline_s, interrupt).look_around(deadline_s))
+
+    @staticmethod
+    def _ended(drive: Callable[[], NavResult]) -> NavResult:
+        try:
+            return drive()
+        except Ended as end:
+            return end.result
+        except EqaError as error:
+            return NavResult(NavCode.FAILED, str(error))
+
+
+class _Drive:
+    """One drive: its limits, and what was tried."""
+
+    def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt) -> None:
+        self._commander, self._robot, self._gates = driver.commander, driver.robot, driver.gates
+        self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
+        self._check()  # before anything is waited for
+        self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
+        self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
+        self._tried: list[str] = []
+
+    def go_to(self, goal: Pose2) -> NavResult:
+        if not all(map(math.isfinite, goal)):
+            raise Ended(NavCode.FAILED, f"goal {goal} is not finite")
+        self._wait_until_active()
+        margin = self._config.keep_out.margin_m
+        if zone := near(self._zones, goal.x, goal.y, margin):
+            failed = NavResult(NavCode.UNREACHABLE, f"the goal {_at(goal)} is within {margin:g} m of keep-out zone "
+                               f"{zone!r}: choose another, or change keep_out.zones")
+        else:
+            failed = self._try(lambda: self._commander.go_to(goal), f"goal {_at(goal)}")
+        if failed.code in (NavCode.SUCCEEDED, NavCode.CANCELED, NavCode.FAILED):
+            return failed
+        return self._seen_from_elsewhere(goal, failed)
+
+    def look_around(self, allowance_s: float) -> NavResult:
+        self._wait_until_active()
+        return self._try(lambda: self._commander.turn(2 * math.pi, allowance_s), "turn")
+
+    def _try(self, begin: Callable[[], None], what: str) -> NavResult:
+        """Carry a task out, again where that may help."""
+        end, tries = self._carry_out(begin), 1
+        while end.state is not TaskState.SUCCEEDED and tries <= self._config.recovery.retries and meaning_of(end).again:
+            self._recover(end)
+            end, tries = self._carry_out(begin), tries + 1
+        result = result_of(end)
+        if result.code is NavCode.SUCCEEDED:
+            return result
+        return NavResult(result.code, f"{what}: {result.message}" + (f", tried {tries} times" if tries > 1 else ""))
+
+    def _recover(self, end: TaskEnd) -> None:
+        """Before another try: wait for a Nav2 that went away, forget what the costmaps saw."""
+        if end.state in (TaskState.LOST, TaskState.REJECTED):
+            self._wait_until_active()
+            return
+        try:
+            self._commander.clear_costmaps(self._config.wait.service_s)
+        except EqaError as error:
+            self._tried.append(str(error))
+
+    def _seen_from_elsewhere(self, goal: Pose2, failed: NavResult) -> NavResult:
+        """Drive to where the goal can be seen from; the last word is how the goal itself failed."""
+        self._tried.append(failed.message)
+        for view in self._views(goal):
+            what = "from afar" if view.afar else "backed off"
+            end = self._carry_out(lambda pose=view.pose: self._commander.go_to(pose))  # type: ignore[misc]
+            if end.state is TaskState.SUCCEEDED:
+                return NavResult(NavCode.SUCCEEDED, f"{what} to {_at(view.pose)}, looking at the goal "
+                                 f"{view.off_m:.2f} m off: {self._all_tried()}")
+            self._tried.append(f"{what} to {_at(view.pose)}: {result_of(end).message}")
+        return NavResult(failed.code, f"gave up: {self._all_tried()}")
+
+    def _views(self, goal: Pose2) -> list[Viewpoint]:
+        if not (self._config.recovery.viewpoints or self._config.recovery.afar_m):
+            return []
+        try:
+            grid = self._commander.costmap(self._config.wait.service_s)
+            shut = covered(self._zones, grid, self._config.keep_out.margin_m)
+            views = viewpoints(grid, self._robot.pose(), goal, shut, self._config.recovery)
+        except EqaError as error:
+            self._tried.append(f"nowhere else to look from: {error}")
+            return []
+        if not views:
+            self._tried.append("no place on the costmap can be reached and sees the goal")
+        return views
+
+    def _wait_until_active(self) -> None:
+        end = time.monotonic() + self._config.wait.active_s
+        while missing := self._commander.missing(min(_ASK_AGAIN_S, self._config.wait.active_s)):
+            self._check()
+            if time.monotonic() >= end:
+                tried = f"{self._all_tried()}; then " if self._tried else ""
+                raise Ended(NavCode.FAILED, f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
+                            "Nav2 (ros2 launch nav2_bringup navigation_launch.py), or wait for its lifecycle manager")
+
+    def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
+        """Begin a task and wait for its end, looking at the limits all the time."""
+        self._check()
+        self._watch()
+        begin()
+        while True:
+            end = self._commander.poll(self._config.wait.poll_s)
+            if end is not None:
+                return end
+            try:
+                self._check()
+                self._watch()
+                self._heard()
+            except Ended as ended:
+                raise self._stopped(ended) from ended
+            except EqaError as error:
+                raise self._stopped(Ended(NavCode.FAILED, str(error))) from error
+
+    def _check(self) -> None:
+        """Raise Ended when somebody or something forbids driving."""
+        if self._interrupt.reason:
+            raise Ended(NavCode.CANCELED, self._interrupt.reason)
+        if refusal := self._gates.refusal(time.monotonic()):
+            raise Ended(NavCode.FAILED, refusal)
+
+    def _watch(self) -> None:
+        """Raise Ended when the robot comes to a zone, or time is over. Raises StaleData when it is lost."""
+        if breach := self._fence.breached(self._robot.pose()):
+            raise Ended(NavCode.BLOCKED, breach)
+        if self._robot.now_s() >= self._until:
+            tried = f": {self._all_tried()}" if self._tried else ""
+            raise Ended(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
+
+    def _heard(self) -> None:
+        limit, silent = self._config.wait.silent_s, self._commander.silent_s()
+        if limit and silent > limit:
+            raise Ended(NavCode.TIMEOUT, f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
+                        "at bt_navigator's log")
+
+    def _stopped(self, ended: Ended) -> Ended:
+        """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own."""
+        self._commander.cancel()
+        wait = self._config.wait
+        for _ in range(math.ceil(wait.cancel_s / wait.poll_s)):
+            if self._commander.poll(wait.poll_s) is not None:
+                return ended
+        return Ended(NavCode.FAILED, f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
+                     "stopped: the robot may still drive, use its emergency stop")
+
+    def _all_tried(self) -> str:
+        return "; ".join(self._tried)
+
+
+def _at(pose: Pose2) -> str:
+    return f"({pose.x:.2f}, {pose.y:.2f})"

@@ -1,0 +1,53 @@
+"""Ranges of settings, said with their types: `risk: Share = 0.0`; eqa_nodes/parameters.py holds every value to them."""
+
+from __future__ import annotations
+
+import math
+import typing
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from eqa_nodes.core.errors import ConfigError
+
+
+class Range(NamedTuple):
+    """Allowed values; above: `low` itself is not."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Say whether a value lies inside; what is infinite or no number does not."""
+        return math.isfinite(value) and self.low <= value <= self.high and not (self.above and value == self.low)
+
+    def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"above {self.low:g}" if self.above else f"{self.low:g} or more"
+        return f"above {self.low:g}, up to {self.high:g}" if self.above else f"{self.low:g} to {self.high:g}"
+
+
+Share: TypeAlias = Annotated[float, Range(0.0, 1.0)]
+Part: TypeAlias = Annotated[float, Range(0.0, 1.0, above=True)]
+Positive: TypeAlias = Annotated[float, Range(0.0, above=True)]
+NotNegative: TypeAlias = Annotated[float, Range(0.0)]
+Degrees: TypeAlias = Annotated[float, Range(0.0, 180.0)]
+Count: TypeAlias = Annotated[int, Range(0)]
+Counted: TypeAlias = Annotated[int, Range(1)]
+Percent: TypeAlias = Annotated[int, Range(1, 100)]
+
+
+@cache
+def ranges_of(config: type) -> dict[str, Range]:
+    """Return {field: range} of a settings dataclass, of those that have one."""
+    hints = typing.get_type_hints(config, include_extras=True)
+    return {name: extra for name, hint in hints.items() for extra in getattr(hint, "__metadata__", ())
+            if isinstance(extra, Range)}
+
+
+def check_ranges(config: Any, owner: str) -> None:
+    """Raise ConfigError for the first value of a settings object outside its range."""
+    for name, allowed in ranges_of(config.__class__).items():
+        value = getattr(config, name)
+        if not allowed.holds(value):
+            raise ConfigError(f"{owner}.{name} is {value}: it must be {allowed}")

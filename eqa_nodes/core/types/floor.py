@@ -1,0 +1,116 @@
+"""Where the robot can go: the map of a floor, places worth going to, what was driven and how a drive ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2
+
+
+class Action(IntEnum):
+    """Atomic actions; the numbers stand in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
+
+    OBSERVE = 0
+    MOVE_FORWARD = 1
+    TURN_LEFT = 2
+    TURN_RIGHT = 3
+    LOOK_UP = 4
+    LOOK_DOWN = 5
+
+
+class Travelled(NamedTuple):
+    """What was driven since the episode began: counted atomic actions (0 on a robot) and metres."""
+
+    steps: int
+    metres: float
+
+
+@dataclass(frozen=True, eq=False)
+class GridMap:
+    """2D projection of the voxel map, map frame.
+
+    cells: (rows along y, columns along x) int8: -1 unknown, 0 free, 100 occupied (as nav_msgs/OccupancyGrid);
+    explored: same shape, bool: seen well enough that looking again is not exploration;
+    origin: map coordinates in metres of the outer corner of cell [0, 0];
+    z: height of the floor, map frame, metres.
+    """
+
+    stamp_ns: int
+    resolution_m: float
+    origin: tuple[float, float]
+    cells: np.ndarray
+    explored: np.ndarray
+    z: float = 0.0
+
+    def explored_share(self) -> float:
+        """Return the share of the free cells that is explored, 0..1."""
+        free = self.cells == 0
+        return float(np.count_nonzero(self.explored & free) / max(int(np.count_nonzero(free)), 1))
+
+
+class Join(NamedTuple):
+    """Stairs (or a lift) that the robot has taken: where it left one floor and entered another.
+
+    Points x, y and height of the floor, map frame, metres; the lower end first.
+    """
+
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+
+
+class Frontier(NamedTuple):
+    """A border between explored free space and the unknown: a place to look from, map frame."""
+
+    x: float
+    y: float
+    heading: float  # towards the unknown, radians
+    length_m: float
+
+
+class Candidate(NamedTuple):
+    """A place with a weight and what it is: one that a policy considered, or one that an answerer valued; map frame."""
+
+    x: float
+    y: float
+    weight: float
+    label: str
+
+
+class Decision(NamedTuple):
+    """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
+
+    candidates: what was weighed; marks: what the policy holds of places, to be shown: label "value" (semantic value of
+    the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn once at the goal.
+    """
+
+    goal: Pose2 | None
+    reason: str
+    candidates: tuple[Candidate, ...] = ()
+    explored: float = 0.0
+    marks: tuple[Candidate, ...] = ()
+    look_around: bool = False
+
+
+class NavCode(Enum):
+    """How a drive ended."""
+
+    SUCCEEDED = "succeeded"
+    BLOCKED = "blocked"
+    UNREACHABLE = "unreachable"
+    CANCELED = "canceled"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+
+
+class NavResult(NamedTuple):
+    """Outcome of a drive; the message says what a person would want to know."""
+
+    code: NavCode
+    message: str = ""
+
+
+Area = tuple[tuple[float, float], ...]  # corners x, y of a polygon on the floor, map frame, metres; () = anywhere

@@ -1,0 +1,136 @@
+"""What is asked and at what cost, what views are worth to it, and the answer with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap
+
+
+class Limits(NamedTuple):
+    """What a question may cost; 0 = no limit. Checked before every leg and every model call; seconds end a leg, too.
+
+    seconds: wall time while it is worked on, not while it waits; area: no goal outside it is driven to.
+    """
+
+    steps: int = 0
+    metres: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+    area: Area = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a manifest says of them; of an area only where there is one."""
+        said = self._asdict()
+        area = [list(corner) for corner in said.pop("area")]
+        return {**said, "area": area} if area else said
+
+
+class Question(NamedTuple):
+    """What is asked. choices: the options of a multiple-choice benchmark, else empty.
+
+    show: drive to the best evidence after the answer; not where may_explore is False.
+    """
+
+    text: str
+    id: str = ""
+    choices: tuple[str, ...] = ()
+    may_explore: bool = True
+    limits: Limits = Limits()
+    force_guess: bool = False
+    seed: int = 0
+    show: bool = False
+
+
+class ViewAssessment(NamedTuple):
+    """What the answerer thinks of one keyframe for the question; all numbers in 0..1.
+
+    worth: is it worth to explore on from what this view shows (the global semantic value of EXPRESS-Bench)?
+    places: the keyframe's places; weight: the local semantic value, they sum to 1; label: the region there, "" unknown.
+    target: where the thing asked about stands, map frame, metres; None where this view does not show it.
+    says: what this view alone answers, "" for nothing.
+    """
+
+    keyframe_id: int
+    stamp_ns: int
+    relevance: float  # is the thing asked about, or a hint to it, in view?
+    enough: float  # confidence that this view answers the question
+    region: str = ""
+    note: str = ""
+    pose: Pose2 = Pose2(0.0, 0.0, 0.0)  # where the view was taken
+    worth: float = 0.0
+    places: tuple[Candidate, ...] = ()
+    target: tuple[float, float] | None = None
+    says: str = ""
+    z: float = 0.0  # height of the base when the view was taken, map frame, metres
+
+
+class RankedRegion(NamedTuple):
+    """A kind of room, and how likely the answer is found there, 0..1."""
+
+    name: str
+    weight: float
+
+
+class Situation(NamedTuple):
+    """What a policy decides on: all of it of the same observation. regions: best first."""
+
+    question: Question
+    pose: Pose2
+    grid: GridMap
+    frontiers: Sequence[Frontier]
+    assessments: Sequence[ViewAssessment] = ()
+    regions: Sequence[RankedRegion] = ()
+
+
+class Evidence(NamedTuple):
+    """What proves an answer: a remembered view, where and when it was taken.
+
+    frame: which image of a recording it is, from 0; offset_ns: how far into the bag; -1 where it is of none.
+    """
+
+    keyframe_id: int
+    stamp_ns: int
+    pose: Pose2
+    note: str = ""
+    frame: int = -1
+    offset_ns: int = -1
+
+
+@dataclass
+class Receipt:
+    """What an answer cost. privileged: components that used simulator facts a robot does not have.
+
+    money: for the model, in the currency of its prices; 0.0 where no prices are known.
+    """
+
+    steps: int = 0
+    metres: float = 0.0
+    seconds: float = 0.0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    privileged: tuple[str, ...] = ()
+    money: float = 0.0
+
+
+@dataclass
+class Answer:
+    """The end of a question: a text with evidence, an abstention, or a named error.
+
+    shown: the robot stands where the best evidence was seen from, and faces it; where that was asked for and is False,
+    the message says why.
+    """
+
+    text: str = ""
+    confidence: float = 0.0
+    abstained: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+    error: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    shown: bool = False

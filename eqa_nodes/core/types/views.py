@@ -1,0 +1,114 @@
+"""What is seen: observations of the robot, what is labelled in them, and the views that are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+
+
+class Intrinsics(NamedTuple):
+    """Pinhole camera: image size in pixels, focal lengths and principal point in pixels (pixel centres at +0.5)."""
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One observation of the robot: images and the pose they were taken at.
+
+    rgb: (H, W, 3) uint8; depth_m: (H, W) float32, metres along the optical axis, 0 = no return;
+    labels: (H, W) uint16 instance ids, 0 = nothing, or None where nothing labels (privileged where a simulator does).
+    """
+
+    stamp_ns: int
+    rgb: np.ndarray
+    depth_m: np.ndarray
+    intrinsics: Intrinsics
+    map_from_base: Transform
+    base_from_camera: Transform
+    labels: np.ndarray | None = None
+
+    @property
+    def pose(self) -> Pose2:
+        """Pose of the base on the floor, map frame."""
+        return pose2_of(self.map_from_base)
+
+    def map_from_camera(self) -> np.ndarray:
+        """Return the (4, 4) pose of the optical frame in the map."""
+        return self.map_from_base.matrix() @ self.base_from_camera.matrix()
+
+
+class Scan(NamedTuple):
+    """What a planar scanner sees: ranges in its frame (x forward, z up), one of each direction counter-clockwise.
+
+    ranges_m: (n,) float32, metres; by REP 117 inf = nothing within the range, -inf = nearer than it can measure.
+    first_rad, step_rad: direction of the first, and from one to the next, radians.
+    """
+
+    ranges_m: np.ndarray
+    first_rad: float
+    step_rad: float
+    min_range_m: float
+    max_range_m: float
+
+
+class Label(NamedTuple):
+    """What a simulator knows of one labelled instance (privileged), or what a detector makes of one (detected)."""
+
+    instance: int
+    kind: str
+    room: str
+    attributes: dict[str, str]  # colour, material, state ("on"), support ("desk"), relation ("on", "in", "above")
+    detected: bool = False
+
+
+class Sighting(NamedTuple):
+    """One labelled instance as seen in one keyframe; position and size in metres, map frame, from depth."""
+
+    label: Label
+    pixels: int
+    bbox: tuple[int, int, int, int]  # left, top, right, bottom in pixels
+    centre: tuple[float, float, float]
+    size: tuple[float, float, float]
+
+
+class Place(NamedTuple):
+    """Floor in view where the robot could stand: pixel (u, v) of the image, and x, y in metres, map frame."""
+
+    u: int
+    v: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A view worth remembering. jpeg is the canonical image: encoded once, stored and shown as it is."""
+
+    id: int
+    stamp_ns: int
+    map_from_base: Transform
+    jpeg: bytes
+    sightings: tuple[Sighting, ...] = ()
+    caption: str = ""
+    region: str = ""
+    places: tuple[Place, ...] = ()
+
+    @property
+    def pose(self) -> Pose2:
+        """Pose of the base on the floor, map frame."""
+        return pose2_of(self.map_from_base)
+
+    @property
+    def privileged(self) -> bool:
+        """Say whether a simulator's labels tell what is in view."""
+        return any(not s.label.detected for s in self.sightings)

@@ -1,0 +1,137 @@
+"""What launch starts and watches, for the launch files alone: they import this, and it imports launch.
+
+A process that dies is started again or ends the run; launch's own respawn has no limit in Humble, and never ends a run.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    LogInfo,
+    OpaqueFunction,
+    SetEnvironmentVariable,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.logging import launch_config
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from eqa_nodes.core.errors import EqaError, NodeLost
+from eqa_nodes.launching.arguments import ARGUMENTS, Argument
+from eqa_nodes.launching.plans import Plan, planned
+from eqa_nodes.ros.environment import END_S, launch_variables
+from eqa_nodes.runner import RESTARTS
+
+WRONG_SETTING = 2  # exit code of a node: to start it again would not help
+OUTPUT = {"both": {"screen", "own_log"}}
+CLIENT = "eqa_client"  # the enclave of who asks from outside
+
+
+def description(world: str, files: Path) -> LaunchDescription:
+    """Return what a launch file launches. world: robot | sim | replay; files: the folder launch/."""
+    arguments = [DeclareLaunchArgument(name, default_value=_default(name, argument, files),
+                                       description=argument.description, choices=list(argument.choices) or None)
+                 for name, argument in ARGUMENTS[world].items()]
+    variables = [SetEnvironmentVariable(*pair) for pair in launch_variables().items()]
+    return LaunchDescription([*arguments, *variables, OpaqueFunction(function=begun, args=[world, files])])
+
+
+def _default(name: str, argument: Argument, files: Path) -> str | None:
+    return str(files.parent / argument.default) if argument.default and name == "params_file" else argument.default
+
+
+def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
+    """Return the processes of a world. Raises EqaError for what cannot be: launch then starts nothing."""
+    chosen = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS[world]}
+    plan = planned(world, chosen, files)
+    later = [_nav2(plan)] if plan.nav2 else []
+    beside = [_rviz(plan, files)] if plan.rviz else []
+    return [*nodes(plan), *beside, _ready(plan, later)]
+
+
+def nodes(plan: Plan) -> list[Node]:
+    """Return the processes of the graph, each watched: a process a node, or one for all."""
+    if plan.chosen["composed"] == "true":
+        return [_watched("graph", plan, executable="graph", arguments=["--nodes", ",".join(plan.nodes)])]
+    return [_watched(name, plan, executable=name, name=name, **_enclave(plan, name)) for name in plan.nodes]
+
+
+def _enclave(plan: Plan, name: str) -> dict[str, Any]:
+    return {"ros_arguments": ["--enclave", f"{plan.enclave}/{name}"]} if plan.enclave else {}
+
+
+def _watched(title: str, plan: Plan, **told: Any) -> Node:
+    """Return a process that is started again when it dies, or whose death ends the run, with who it was and why."""
+    deaths = 0
+
+    def start() -> Node:
+        return Node(package="eqa_nodes", namespace=plan.chosen["namespace"], remappings=plan.remappings,
+                    parameters=[str(plan.folder / "params.yaml")], output=OUTPUT, sigterm_timeout=str(END_S),
+                    on_exit=died, **told)
+
+    def died(event: Any, context: LaunchContext) -> list[Any] | None:
+        nonlocal deaths
+        if context.is_shutdown:
+            return None
+        deaths += 1
+        what = f"{title} ended with code {event.returncode}"
+        log = launch_config.get_log_file_path(f"{event.process_name}.log")
+        if event.returncode == WRONG_SETTING:
+            raise NodeLost(f"{what}, a wrong setting; its log is {log}")
+        if not plan.restart or title == "replay":  # which would begin anew
+            raise NodeLost(f"{what}; its log is {log}")
+        if deaths > RESTARTS:
+            raise NodeLost(f"{what} after {RESTARTS} restarts; its log is {log}")
+        return [LogInfo(msg=f"{what}, and is started again ({deaths} of {RESTARTS}); its log is {log}"), start()]
+
+    return start()
+
+
+def _ready(plan: Plan, later: list[Any]) -> Node:
+    """Return the program that waits for the nodes and begins an episode; `later` follows when it has."""
+    def done(event: Any, context: LaunchContext) -> list[Any] | None:
+        if context.is_shutdown:
+            return None
+        if event.returncode:
+            raise NodeLost("the graph has not become ready, for the reason that `ready` gave above")
+        return later
+
+    deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a person may activate them
+    return Node(package="eqa_nodes", executable="ready", namespace=plan.chosen["namespace"], output=OUTPUT,
+                arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *plan.begin], on_exit=done,
+                **_enclave(plan, CLIENT))
+
+
+def _rviz(plan: Plan, files: Path) -> Node:
+    """Return RViz with the layout; who closes it ends nothing. Raises EqaError where it is not installed."""
+    _share("rviz2")
+    return Node(package="rviz2", executable="rviz2", name="rviz", namespace=plan.chosen["namespace"],
+                remappings=plan.remappings, arguments=["-d", str(files / "rviz" / "eqa.rviz")],
+                parameters=[{"use_sim_time": plan.sim_time}])
+
+
+def _nav2(plan: Plan) -> IncludeLaunchDescription:
+    """Return nav2_bringup's navigation: planner, controller, behaviours, no map server and no AMCL.
+
+    Raises EqaError where it is not installed.
+    """
+    bringup = _share("nav2_bringup")
+    told = {"namespace": plan.chosen["namespace"], "use_sim_time": str(plan.sim_time).lower(), "autostart": "true",
+            "params_file": str(plan.nav2_params or bringup / "params" / "nav2_params.yaml")}
+    source = PythonLaunchDescriptionSource(str(bringup / "launch" / "navigation_launch.py"))
+    return IncludeLaunchDescription(source, launch_arguments=told.items())
+
+
+def _share(package: str) -> Path:
+    try:
+        return Path(get_package_share_directory(package))
+    except PackageNotFoundError:
+        apt = f"ros-{os.environ.get('ROS_DISTRO', 'DISTRIBUTION')}-{package.replace('_', '-')}"
+        raise EqaError(f"the ROS package {package} is not installed: apt-get install {apt}") from None

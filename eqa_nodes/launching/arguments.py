@@ -1,0 +1,104 @@
+"""The arguments of the launch files, as data: `python -m eqa_nodes.launching.arguments` prints them as tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eqa_nodes.agents import AGENTS
+from eqa_nodes.answerers import ANSWERERS
+from eqa_nodes.core.policies import policy_names
+from eqa_nodes.graph import TOPICS
+from eqa_nodes.settings import ATOMIC, NAV2
+from sim_bridge.robots import ROBOTS
+
+YES_NO = ("false", "true")
+RESTART, END = "restart", "end"  # on_exit
+PRESENT, BRINGUP, NONE = "present", "bringup", "none"  # nav2
+REMAPPED = ("color", "depth", "camera_info", "odom", "tf", "tf_static")  # keys of graph.TOPICS
+FRAMES = {"map_frame": "map", "odom_frame": "odom", "base_frame": "base_link"}  # REP 105
+
+
+class Argument(NamedTuple):
+    """default: None where it must be given. choices: () = any."""
+
+    default: str | None
+    description: str
+    choices: tuple[str, ...] = ()
+
+
+def _common(agent: str, params: str) -> dict[str, Argument]:
+    return {
+        "params_file": Argument(f"launch/params/{params}",
+                                "ROS parameter file for all nodes; the arguments here win over it"),
+        "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, privileged, no model",
+                          ("", *AGENTS)),
+        "answerer": Argument("", "who answers; empty: the agent's own", ("", *sorted(ANSWERERS))),
+        "policy": Argument("", "exploration policy; empty: the agent's own", ("", *policy_names())),
+        "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
+        "model_url": Argument("", "its OpenAI-compatible endpoint; empty: EQA_VLM_BASE_URL"),
+        "detector": Argument("", "gives memory its labels: transformers (docs/perception.md); empty: none"),
+        "folder": Argument("runs/launch", "where memory, bags and the parameters of this run go"),
+        "namespace": Argument("", "namespace of all nodes"),
+        "composed": Argument("false", "all nodes in one process, instead of a process a node", YES_NO),
+        "autostart": Argument("true", "nodes activate themselves; false: a lifecycle manager does", YES_NO),
+        "on_exit": Argument(RESTART, "when a node dies: start it again, three times at most, or end the run",
+                            (RESTART, END)),
+        "ready_s": Argument("120.0", "seconds for all nodes to come up, else the run ends"),
+    }
+
+
+def _nav2(own: str, *more: str) -> dict[str, Argument]:
+    return {
+        "nav2": Argument(PRESENT, "present: it runs already, or you start it; bringup: nav2_bringup's navigation is "
+                                  "started when the nodes are ready" + "; none: nothing drives" * bool(more),
+                         (PRESENT, BRINGUP, *more)),
+        "nav2_params_file": Argument("", f"Nav2's parameters for nav2:=bringup; empty: {own}"),
+    }
+
+
+_RVIZ = {"rviz": Argument("false", "start RViz with launch/rviz/eqa.rviz", YES_NO)}
+
+ARGUMENTS: dict[str, dict[str, Argument]] = {
+    "robot": {
+        **{key: Argument(TOPICS[key].name, f"topic of the robot: {TOPICS[key].type}") for key in REMAPPED},
+        **{name: Argument(default, "frame of the robot's transforms") for name, default in FRAMES.items()},
+        "reliable_camera": Argument("false", "the camera's topics are reliable; false: best effort", YES_NO),
+        "use_sim_time": Argument("false", "time comes from /clock", YES_NO),
+        **_nav2("nav2_bringup's own", NONE),
+        "record": Argument("false", "record a bag an episode", YES_NO),
+        "memory_file": Argument("", "remember in this file over all runs; empty: in a file an episode"),
+        "map_name": Argument("", "of the map that the robot is localised in: what it remembers of the same one counts"),
+        "enclave": Argument("", "SROS 2: NODE is in the enclave ENCLAVE/NODE (docs/security.md), such as /eqa"),
+        **_common("ours", "robot.yaml"), **_RVIZ},
+    "sim": {
+        "scene": Argument("", "when ready, an episode begins in it, such as house:7; empty: none begins"),
+        "seed": Argument("0", "of the episode"),
+        "dataset": Argument("", "whose own robot drives: a name of sim_bridge/robots.py", ("", *sorted(ROBOTS))),
+        "robot": Argument("", "body, camera and steps: such a name; empty: the data set's", ("", *sorted(ROBOTS))),
+        "image": Argument("", "camera image, WIDTHxHEIGHT in pixels; empty: the robot's"),
+        "navigator": Argument(ATOMIC, "atomic: our own, in lock-step; nav2: Nav2 drives by cmd_vel (docs/nav2.md)",
+                              (ATOMIC, NAV2)),
+        **_nav2("those for the simulated robot, FOLDER/nav2.yaml"),
+        "headless": Argument("true", "false: start RViz with launch/rviz/eqa.rviz", YES_NO),
+        **_common("", "sim.yaml")},
+    "replay": {
+        "source": Argument(None, "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"),
+        "rate": Argument("0.0", "times real time, by the recorded stamps; 0 = lock-step: as fast as the nodes take the "
+                                "frames in"),
+        "record": Argument("false", "record what is shown and what the graph makes of it", YES_NO),
+        **_common("", "sim.yaml"), **_RVIZ},
+}
+
+
+def table(world: str) -> str:
+    """Return the arguments of a launch file as a Markdown table."""
+    rows = ["| argument | default | |", "|---|---|---|"]
+    for name, argument in ARGUMENTS[world].items():
+        default = "must be given" if argument.default is None else f"`{argument.default}`" if argument.default else ""
+        known = f" ({', '.join(f'`{c}`' for c in argument.choices if c)})" if 0 < len(argument.choices) <= 4 else ""
+        rows.append(f"| `{name}` | {default} | {argument.description}{known if argument.choices != YES_NO else ''} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print("\n\n".join(f"### {world}.launch.py\n\n{table(world)}" for world in ARGUMENTS))

@@ -1,0 +1,199 @@
+"""From a launch file's arguments to what has to run: nodes, parameters, remappings. No ROS and no launch is needed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.agents import fill_in
+from eqa_nodes.bags.histories import open_history
+from eqa_nodes.commands.chain import parameters_of
+from eqa_nodes.commands.replay import replay_parameters
+from eqa_nodes.configuration import Parameters, detecting, merged, navigator_of, of_world, settings
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of
+from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
+from eqa_nodes.parameters import write_file
+from eqa_nodes.settings import NAV2, SETTINGS
+from sim_bridge.nav2 import write_nav2
+
+Chosen = Mapping[str, str]  # what an argument was given, or its default
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a launch file starts.
+
+    begin: options of the program `ready` that begin an episode, () = none begins. nav2: nav2_bringup brings up Nav2,
+    with nav2_params, None = its own. remappings: names of the graph -> of the robot. enclave: of SROS 2, "" = none.
+    """
+
+    chosen: Chosen
+    folder: Path
+    nodes: list[str]
+    parameters: Parameters
+    remappings: list[tuple[str, str]] = field(default_factory=list)
+    begin: tuple[str, ...] = ()
+    nav2: bool = False
+    nav2_params: Path | None = None
+    rviz: bool = False
+    enclave: str = ""
+
+    @property
+    def restart(self) -> bool:
+        """Say whether what dies is started again."""
+        return self.chosen["on_exit"] == RESTART
+
+    @property
+    def sim_time(self) -> bool:
+        """Say whether the nodes' time comes from /clock."""
+        return any(values.get("use_sim_time") for values in self.parameters.values())
+
+
+def robot(chosen: Chosen, files: Path) -> Plan:
+    """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
+    arguments, folder = _arguments(chosen), _folder(chosen)
+    record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
+    parameters = parameters_of(arguments, folder, merged(None, of_world("robot"), {"perception": {"newest": True}}))
+    left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
+    nodes = [name for name in nodes_of("robot", detecting=detecting(parameters)) if name not in left_out]
+    said: Parameters = {name: {"use_sim_time": use_sim_time, "node.reliable_camera": _yes(chosen, "reliable_camera")}
+                        for name in nodes}
+    said["agent"]["observers"] = tuple(name for name in OBSERVERS if name in nodes)
+    said["memory"] |= _memory(chosen["memory_file"])
+    parameters = merged(None, parameters, said, *(
+        _said(SETTINGS, f"node.tf.{name}", chosen[name], default)
+        for name, default in FRAMES.items()), _autostart(chosen, nodes),
+        _said(["agent"], "map_name", chosen["map_name"], ""))
+    _refuse_labels(parameters)
+    if chosen["enclave"] and _yes(chosen, "composed"):
+        raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
+                          "composed or enclave")
+    return Plan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
+                nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen), rviz=_yes(chosen, "rviz"),
+                enclave=chosen["enclave"].rstrip("/"))
+
+
+def sim(chosen: Chosen, files: Path) -> Plan:
+    """Return the plan of a simulated robot; the parameters of its Nav2 are written into its folder.
+
+    Raises ConfigError for wrong arguments and parameters.
+    """
+    arguments, folder = _arguments(chosen), _folder(chosen)
+    parameters = parameters_of(arguments, folder)
+    navigator = navigator_of(parameters)
+    if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
+        raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
+                          "the transforms of an episode")
+    nodes = nodes_of("sim", detecting=detecting(parameters), navigator=navigator)
+    parameters = merged(None, parameters, _autostart(chosen, nodes))
+    begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
+    own = folder / "nav2.yaml"
+    if navigator == NAV2:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_nav2(files / "nav2" / "nav2.yaml", settings("bridge", parameters), own)
+    return Plan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
+                nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
+                rviz=not _yes(chosen, "headless"))
+
+
+def replay(chosen: Chosen, files: Path) -> Plan:
+    """Return the plan of a recording in the robot's place.
+
+    Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
+    """
+    arguments, folder, source = _arguments(chosen), _folder(chosen), Path(chosen["source"]).resolve()
+    arguments.record, arguments.rate = _yes(chosen, "record"), _number(chosen, "rate")
+    parameters = replay_parameters(arguments, folder, bool(open_history(source).labels))
+    nodes = nodes_of("replay", recording=arguments.record, detecting=detecting(parameters))
+    return Plan(chosen, folder, nodes, merged(None, parameters, _autostart(chosen, nodes)),
+                begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
+
+
+PLANS: dict[str, Callable[[Chosen, Path], Plan]] = {"robot": robot, "sim": sim, "replay": replay}
+
+
+def planned(world: str, chosen: Chosen, files: Path) -> Plan:
+    """Return the plan of a launch file, and write its parameters to FOLDER/params.yaml. files: the folder launch/.
+
+    Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
+    """
+    ready_s = _number(chosen, "ready_s")
+    if not ready_s > 0:
+        raise ConfigError(f"ready_s is {ready_s:g}: expected seconds, more than 0")
+    plan = PLANS[world](chosen, files)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    write_file(plan.folder / "params.yaml", plan.parameters)
+    return plan
+
+
+def _arguments(chosen: Chosen) -> argparse.Namespace:
+    """Return the arguments as the command line's options have them: None is what nobody named."""
+    said = {name: chosen.get(name) or None for name in ("answerer", "policy", "detector")}
+    plain = {name: chosen.get(name, "") for name in ("agent", "robot", "dataset", "image")}
+    arguments = argparse.Namespace(**said, **plain, frames="", params=Path(chosen["params_file"]),
+                                   model=chosen["model"], base_url=chosen["model_url"])
+    if "navigator" in chosen:
+        arguments.navigator = chosen["navigator"]
+    fill_in(arguments)
+    return arguments
+
+
+def _folder(chosen: Chosen) -> Path:
+    return Path(chosen["folder"]).resolve()
+
+
+def _yes(chosen: Chosen, name: str) -> bool:
+    return chosen[name] == "true"
+
+
+def _number(chosen: Chosen, name: str) -> float:
+    try:
+        return float(chosen[name])
+    except ValueError:
+        raise ConfigError(f"{name} is {chosen[name]!r}: expected a number, such as 1.0") from None
+
+
+def _whole(chosen: Chosen, name: str) -> int:
+    if not chosen[name].isdecimal():
+        raise ConfigError(f"{name} is {chosen[name]!r}: expected a whole number, 0 or more")
+    return int(chosen[name])
+
+
+def _said(nodes: Iterable[str], name: str, value: Any, default: Any) -> Parameters:
+    """Return a parameter of all nodes that differs from its default."""
+    return {} if value == default else {node: {name: value} for node in nodes}
+
+
+def _autostart(chosen: Chosen, nodes: list[str]) -> Parameters:
+    return _said(nodes, "node.autostart", _yes(chosen, "autostart"), True)
+
+
+def _memory(file: str) -> dict[str, Any]:
+    """Return where memory is kept. file: for all runs; "": as the folder of the run says."""
+    path = Path(file).resolve()
+    return {"folder": str(path.parent), "file": path.name} if file else {}
+
+
+def _remappings(chosen: Chosen) -> list[tuple[str, str]]:
+    return [(TOPICS[key].name, chosen[key]) for key in REMAPPED if chosen[key] != TOPICS[key].name]
+
+
+def _nav2_params(chosen: Chosen) -> Path | None:
+    """Return the file of Nav2's parameters that was named. Raises ConfigError where there is none."""
+    if not chosen["nav2_params_file"]:
+        return None
+    if not (path := Path(chosen["nav2_params_file"]).resolve()).is_file():
+        raise ConfigError(f"nav2_params_file is {chosen['nav2_params_file']!r}: there is no such file")
+    return path
+
+
+def _refuse_labels(parameters: Parameters) -> None:
+    """Raise ConfigError where memory would wait for labels that no robot has."""
+    memory = settings("memory", parameters)
+    if memory.labels and memory.labels_from == "simulator":
+        raise ConfigError(f"the answerer {parameters['answerer']['answerer']!r} reads labels, and a robot has none: "
+                          "let a detector give them (detector:=transformers), or choose another agent or answerer")

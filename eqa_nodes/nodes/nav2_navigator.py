@@ -1,0 +1,113 @@
+"""Stands between the agent and Nav2: gives it the agent's goals, keeps the robot within its limits, recovers."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from eqa_nodes import messages
+from eqa_nodes.core.driving.driver import Driver, Interrupt
+from eqa_nodes.core.driving.gates import Gates
+from eqa_nodes.core.errors import BadFrame, EqaError
+from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.graph import ACTIONS, TOPICS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.nav2 import commander_of
+from eqa_nodes.ros.nav2.place import RobotPlace
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.process import run_node
+
+CANCEL_S = 1.5  # for a drive to end with the node
+Drive = Callable[[Any, Interrupt], NavResult]
+
+
+class Nav2NavigatorNode(EqaNode):
+    """Serves drive_to_pose and look_around by Nav2. A new goal ends the one before it."""
+
+    row = "nav2_navigator"
+
+    def configure(self) -> None:
+        driving = self.config.driving
+        self.gates, self._commander = Gates(driving.gates), commander_of(self)
+        self._driver = Driver(self._commander, RobotPlace(self, driving.gates.place_s), self.gates, driving)
+        self._busy, self._turn = threading.Lock(), threading.Lock()
+        self._newest = Interrupt()  # of the goal that came last
+        self._goals: dict[bytes, Interrupt] = {}
+        self._hear_any("stop", lambda message: self.gates.heard_stop(message.data))
+        self._hear_any("battery", self._on_battery)
+        self._hear_any("localisation", self._on_localisation)
+        deadline = self.config.leg_deadline_s
+        self._action("drive_to_pose", lambda goal, interrupt: self._driver.go_to(
+            messages.goal_of(goal.pose), deadline, interrupt))
+        self._action("look_around", lambda goal, interrupt: self._driver.look_around(deadline, interrupt))
+
+    def deactivate(self) -> None:
+        self._newest.set("the node was deactivated")
+        if self._busy.acquire(timeout=min(CANCEL_S, self.config.driving.wait.cancel_s)):  # a drive cancels its goal
+            self._busy.release()
+
+    def release(self) -> None:
+        self._commander.close()
+
+    def _hear_any(self, key: str, callback: Callable[[Any], None]) -> None:
+        """Hear a topic from those who keep its last message for who comes late, and from those who do not.
+
+        One subscription cannot do both, and a stop must not depend on how it is published. What comes twice does no
+        harm.
+        """
+        self.hear(key, callback)
+        topic = TOPICS[key]
+        self.create_subscription(interface(topic.type), topic.name, self._delayed(callback),
+                                 qos("event", reliable=False), callback_group=self.data_group)
+
+    def _on_battery(self, message: Any) -> None:
+        try:
+            self.gates.heard_battery(float(message.percentage), time.monotonic())
+        except BadFrame:
+            self.count("battery_state without a charge of 0..1")
+
+    def _on_localisation(self, message: Any) -> None:
+        try:
+            self.gates.heard_place(message.pose.covariance)
+        except BadFrame:
+            self.count("amcl_pose without a covariance")
+
+    def _action(self, key: str, drive: Drive) -> None:
+        self.offer(key, lambda handle: self._execute(ACTIONS[key].type, handle, drive), self._on_cancel,
+                   self._on_accepted)
+
+    def _on_accepted(self, handle: Any) -> None:
+        with self._turn:
+            self._newest.set("a newer goal took its place")
+            self._newest = self._goals[bytes(handle.goal_id.uuid)] = Interrupt()
+        handle.execute()
+
+    def _on_cancel(self, handle: Any) -> None:
+        interrupt = self._goals.get(bytes(handle.goal_id.uuid))
+        if interrupt is not None:
+            interrupt.set("canceled")
+
+    def _execute(self, type_name: str, handle: Any, drive: Drive) -> Any:
+        identity = bytes(handle.goal_id.uuid)
+        with self._busy:  # one body: the goal before this one was told to end
+            try:
+                result = drive(handle.request, self._goals[identity])
+            except EqaError as error:  # the goal itself cannot be read
+                result = NavResult(NavCode.FAILED, str(error))
+            except Exception as error:  # whoever asked for the drive must hear of it
+                self.get_logger().error(traceback.format_exc())
+                result = NavResult(NavCode.FAILED, f"nav2_navigator: {error!r}")
+        del self._goals[identity]
+        if result.code not in (NavCode.SUCCEEDED, NavCode.CANCELED):
+            self.get_logger().warning(result.message)
+            self.count(f"drive {result.code.value}")
+        return convert.end_goal(handle, interface(type_name).Result(), result)
+
+
+def main() -> int:
+    """Run the node."""
+    return run_node(Nav2NavigatorNode)

@@ -1,0 +1,145 @@
+"""Goals of the action ask: each is a question in the agent's queue, with feedback, an end and a cancel of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.clock import Clock
+
+from eqa_nodes import messages
+from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.errors import QueueFull
+from eqa_nodes.core.queue import Asked, Queue
+from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.graph import ACTIONS
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.node import EqaNode
+
+CANCELING_S, POLL_S = 5.0, 0.01  # for rclpy to note that a goal is being canceled, after it has asked whether it may
+TELL_S = 1.0  # how often those that wait hear their place, also when nothing changes: feedback may be lost
+
+
+class Goal:
+    """One goal on its way; implements Asker."""
+
+    def __init__(self, handle: Any, begin: Callable[[Goal], None], end: Callable[[Goal, Answer], None],
+                 show: Callable[[Any, Progress], None]) -> None:
+        """show: completes and shows what is done for it, as feedback."""
+        self.handle, self.question = handle, question_of(handle.request)
+        self._begin, self._end, self._show = begin, end, show
+        self.asked: Asked | None = None
+        self.begun = self.canceled = False
+        self.answer = Answer(abstained=True)
+        self._done = threading.Event()
+
+    def progress(self, progress: Progress) -> None:
+        """Publish feedback."""
+        feedback = interface(ACTIONS["ask"].type).Feedback(
+            phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence),
+            place=progress.place)
+        self._show(feedback, progress)
+        self.handle.publish_feedback(feedback)
+
+    def begins(self) -> None:
+        """Its turn has come."""
+        self._execute()
+        self._begin(self)
+
+    def ends(self, answer: Answer) -> None:
+        """Keep the answer for `result`, and tell the node."""
+        self.answer = answer
+        try:
+            self._end(self, answer)
+        finally:
+            self._done.set()
+        if not self.begun:
+            self._execute()
+
+    def _execute(self) -> None:
+        self.begun = True
+        try:
+            self.handle.execute()
+        except RCLError:  # canceled at this very moment: now that is its state, and stays
+            self.handle.execute()
+
+    def result(self) -> Any:
+        """Wait for the end, set the goal's state and return its result."""
+        self._done.wait()  # the question's own limits and deadlines bound it
+        end = time.monotonic() + CANCELING_S
+        while self.canceled and not self.handle.is_cancel_requested and time.monotonic() < end:
+            time.sleep(POLL_S)
+        result = convert.fill_answer(interface(ACTIONS["ask"].type).Result(), self.answer)
+        result.shown = self.answer.shown
+        if self.handle.is_cancel_requested:
+            self.handle.canceled()
+        elif self.answer.error:
+            self.handle.abort()
+        else:
+            self.handle.succeed()
+        return result
+
+
+class AskServer:
+    """Serves the action ask from a queue.
+
+    begin: is told when a question's turn has come, and may raise EqaError; end: is told each end, also of one that has
+    not begun; show: completes and shows what is done, as feedback.
+    """
+
+    def __init__(self, node: EqaNode, queue: Queue, begin: Callable[[Goal], None],
+                 end: Callable[[Goal, Answer], None], show: Callable[[Any, Progress], None]) -> None:
+        self._node, self._queue = node, queue
+        self._begin, self._end, self._show = begin, end, show
+        self._goals: dict[bytes, Goal] = {}
+        port = ACTIONS["ask"]
+        self._server = ActionServer(
+            node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
+            handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group)
+        node.create_timer(TELL_S, queue.tell, callback_group=node.call_group, clock=Clock())
+
+    def _offered(self, _: Any) -> GoalResponse:
+        if not self._node.active:
+            self._node.count("question rejected: the agent is not active")
+        elif not self._queue.full:
+            return GoalResponse.ACCEPT
+        else:
+            self._node.count(f"question rejected: {self._node.config.queue} wait already")
+        return GoalResponse.REJECT
+
+    def _accepted(self, handle: Any) -> None:
+        goal = self._goals[_key(handle)] = Goal(handle, self._begin, self._end, self._show)
+        try:
+            goal.asked = self._queue.put(goal.question, goal)
+        except QueueFull as error:  # two came at once for the last place
+            goal.ends(Answer(abstained=True, error=error.code, message=str(error)))
+
+    def _execute(self, handle: Any) -> Any:
+        try:
+            return self._goals[_key(handle)].result()
+        finally:
+            del self._goals[_key(handle)]
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        goal = self._goals.get(_key(handle))
+        if goal is None or goal.asked is None:
+            return CancelResponse.REJECT  # it has ended
+        goal.canceled = True
+        self._queue.cancel(goal.asked)
+        return CancelResponse.ACCEPT
+
+
+def question_of(goal: Any) -> Question:
+    """Goal of the action ask -> question."""
+    limits = Limits(goal.max_steps, goal.max_metres, goal.max_seconds, goal.max_calls, messages.area_of(goal.area))
+    return Question(goal.question, goal.question_id, tuple(goal.choices), goal.may_explore, limits, goal.force_guess,
+                    goal.seed, goal.show)
+
+
+def _key(handle: Any) -> bytes:
+    return bytes(handle.goal_id.uuid)

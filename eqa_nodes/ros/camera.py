@@ -1,0 +1,132 @@
+"""Messages of a camera as its settings mean them -> pixels of a pinhole camera, depth aligned to colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eqa_nodes import messages
+from eqa_nodes.bags import images
+from eqa_nodes.core.camera_config import PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.matching import Matcher
+from eqa_nodes.core.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.core.registration import register
+from eqa_nodes.core.types.views import Intrinsics
+
+_APART_M = 0.01  # frames nearer to each other than this are one
+Parts = Mapping[str, Any]
+
+
+class Picture(NamedTuple):
+    """rgb: (H, W, 3) uint8, None where no colour is heard; depth_m: (H, W) float32, metres, 0 = no return."""
+
+    rgb: np.ndarray | None
+    depth_m: np.ndarray
+    intrinsics: Intrinsics
+
+
+class Camera:
+    """One camera. parts: what has to come for an observation; with the default settings nothing is done to images."""
+
+    def __init__(self, config: CameraConfig, parts: tuple[str, ...]) -> None:
+        """parts: what is wanted of it. Whoever wants no colour gets depth as its own camera sees it, not aligned."""
+        self._config = config
+        self._aligned_here = config.align and "color" in parts
+        info = "depth_camera_info" if config.align and "color" not in parts else "camera_info"
+        self.parts = (*(info if part == "camera_info" else part for part in parts),
+                      *(("depth_camera_info",) if self._aligned_here else ()))
+        self._info = info
+        self.noted: Callable[[str], None] = lambda what: None  # what is odd, and yet used
+        self._maps: dict[str, tuple[Distortion, Rectifier]] = {}
+
+    def topics(self) -> dict[str, str]:
+        """Return the key of the topic of every part that comes from the camera: of graph.TOPICS or CAMERA_TOPICS."""
+        swaps = {"color": self._config.compressed, "depth": self._config.compressed_depth}
+        return {part: f"{part}_compressed" if swaps.get(part) else part
+                for part in self.parts if part in (*swaps, "camera_info", "depth_camera_info")}
+
+    def matcher(self, bound: int) -> Matcher | None:
+        """Return what puts messages together whose stamps differ; None where they must not."""
+        if not self._config.tolerance_s:
+            return None
+        infos = [part for part in self.parts if part.endswith("camera_info")]
+        return Matcher("depth", [part for part in self.parts if part == "color"], infos,
+                       round(self._config.tolerance_s * 1e9), bound)
+
+    def frame_of(self, have: Parts) -> str:
+        """Return the optical frame that the picture is seen from."""
+        return str(have["color" if self._aligned_here else "depth"].header.frame_id)
+
+    def picture(self, have: Parts, between: Callable[[str, str], Transform]) -> Picture:
+        """Return what the messages of one observation show. Raises BadFrame saying what is wrong with them.
+
+        between: returns the transform into the one frame from the other; raises BadFrame where it is not known.
+        """
+        rgb = images.rgb_of(have["color"]) if "color" in have else None
+        depth_m = self._metres(have["depth"])
+        if not self._aligned_here:
+            self._check_aligned(have, between)
+            if self._config.lens == PINHOLE:
+                return Picture(rgb, depth_m, self._pinhole(have[self._info]))
+        k, maps = self._lens(self._info, have[self._info], depth_m if rgb is None else rgb)
+        if self._aligned_here:
+            depth_m = self._aligned(depth_m, k, have, between)
+        elif maps is not None:
+            depth_m = maps.nearest(_sized("depth", depth_m, k))
+        return Picture(rgb if rgb is None or maps is None else maps.rgb(rgb), depth_m, k)
+
+    def _metres(self, image: Any) -> np.ndarray:
+        depth_m = images.depth_of(image)
+        if not self._config.depth_unit_m:
+            return depth_m
+        floats = "32FC1" in getattr(image, "encoding", "") or "32FC1" in getattr(image, "format", "")
+        return depth_m * np.float32(self._config.depth_unit_m / (1.0 if floats else 0.001))
+
+    def _aligned(self, depth_m: np.ndarray, color_k: Intrinsics, have: Parts,
+                 between: Callable[[str, str], Transform]) -> np.ndarray:
+        """Return the depth as the colour camera sees it."""
+        depth_k, maps = self._lens("depth_camera_info", have["depth_camera_info"], depth_m)
+        straight = depth_m if maps is None else maps.nearest(depth_m)
+        apart = between(*(str(have[part].header.frame_id) for part in ("color", "depth")))
+        return register(straight, depth_k, color_k, apart)
+
+    def _check_aligned(self, have: Parts, between: Callable[[str, str], Transform]) -> None:
+        """Raise BadFrame when the intrinsics are those of a camera that stands elsewhere."""
+        depth, told = str(have["depth"].header.frame_id), str(have[self._info].header.frame_id)
+        if depth == told or not told:
+            return
+        apart = between(told, depth)
+        if not np.allclose(apart.matrix(), np.eye(4), atol=_APART_M):
+            raise BadFrame(f"depth is seen from {depth!r}, colour from {told!r}: set node.camera.align, or publish "
+                           "depth that is aligned to colour")
+
+    def _pinhole(self, info: Any) -> Intrinsics:
+        if any(info.d):
+            self.noted("camera_info tells of a lens that bends lines, images are taken as straight: node.camera.lens")
+        return messages.intrinsics_of(info)
+
+    def _lens(self, part: str, info: Any, image: np.ndarray) -> tuple[Intrinsics, Rectifier | None]:
+        """Return the intrinsics of the straight image, and what makes it straight where that is to be done."""
+        k = messages.intrinsics_of(info)
+        _sized("image", image, k)  # before maps of whatever size it claims are computed
+        if self._config.lens == PINHOLE:
+            return self._pinhole(info), None
+        distortion = distortion_of(info, (self._config.lens == RECTIFIED,))
+        fx, fy, cx, cy = distortion.straight
+        k = k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
+        if distortion.nothing:
+            return k, None
+        if part not in self._maps or self._maps[part][0] != distortion:
+            self._maps[part] = distortion, Rectifier(distortion)
+        return k, self._maps[part][1]
+
+
+def _sized(name: str, image: np.ndarray, k: Intrinsics) -> np.ndarray:
+    if image.shape[:2] != (k.height, k.width):
+        raise BadFrame(f"{name} has {image.shape[1]}x{image.shape[0]} pixels, its camera_info says "
+                       f"{k.width}x{k.height}")
+    return image

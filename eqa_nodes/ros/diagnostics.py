@@ -1,0 +1,226 @@
+"""What a node says of itself on /diagnostics, once a second, in the forms of diagnostic_updater (docs/diagnostics.md).
+
+Messages are counted whether or not anybody listens; what is made of the counts costs nothing while nobody does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import Header
+
+from eqa_nodes import messages
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.memory.times import WALL_NS
+from eqa_nodes.graph import TOPICS, Topic
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, Summary, Verdict, judged
+
+PERIOD_S = 1.0
+STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
+_TF = "tf2_msgs/msg/TFMessage"
+_PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Report(NamedTuple):
+    """One status: its level and words, and the values behind them."""
+
+    verdict: Verdict
+    values: Mapping[str, object]
+
+
+class Diagnostics:
+    """Counts for one node and tells. `add` and `gauge` are hooks for what only the node knows."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._topics: dict[str, tuple[Flow, bool]] = {}  # by name: and whether it is judged
+        self._services: dict[str, Flow] = {}
+        self._gauges: dict[str, tuple[Callable[[], float], float]] = {}
+        self._reports: dict[str, Callable[[], Report]] = {}
+        self._one_at_a_time = threading.Lock()  # services of one name may be called at the same time
+        self._late_s: deque[float] = deque(maxlen=round(WINDOW_S / PERIOD_S))
+        self._due_s, self._cpu = time.monotonic() + PERIOD_S, (time.monotonic(), time.process_time())
+        self._counted: deque[Counter[str]] = deque([Counter()], maxlen=round(WINDOW_S / PERIOD_S))
+        self._out = node.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos(TOPICS["diagnostics"].qos))
+        node.create_timer(PERIOD_S, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[[Any], None]:
+        """Return the callback of a subscription with counting around it. The callbacks of one topic never overlap."""
+        flow = Flow(time.monotonic_ns())
+        self._topics[topic.name] = flow, topic.qos == "frame"
+        now, stamp_of, clock = time.monotonic_ns, _stamp_of(topic, raw), self._clock()
+
+        def counting(message: Any) -> None:
+            began = now()
+            flow.heard(began, clock(stamp_of(message)) if stamp_of is not None else UNKNOWN)
+            try:
+                callback(message)
+            finally:
+                flow.spent(now() - began)
+
+        return counting
+
+    def timed(self, name: str, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Return the callback of a service with its time counted."""
+        flow = self._services[name] = Flow(time.monotonic_ns())
+
+        def counting(request: Any, response: Any) -> Any:
+            began = time.monotonic_ns()
+            try:
+                return callback(request, response)
+            finally:
+                ended = time.monotonic_ns()
+                with self._one_at_a_time:
+                    flow.heard(ended)
+                    flow.spent(ended - began)
+
+        return counting
+
+    def gauge(self, name: str, read: Callable[[], float], limit: float = 0.0) -> None:
+        """Show how much waits in a queue, read once a second; a warning when it is as much as `limit` (0 = none)."""
+        self._gauges[name] = read, limit
+
+    def add(self, name: str, report: Callable[[], Report]) -> None:
+        """Show a status of the node's own, asked for once a second."""
+        self._reports[name] = report
+
+    def clear(self) -> None:
+        """Forget subscriptions, services, gauges and reports: the node has let go of them."""
+        for kept in (self._topics, self._services, self._gauges, self._reports):
+            kept.clear()
+
+    def _clock(self) -> Callable[[int], int]:
+        """Return stamp -> age, both in ns; UNKNOWN where the stamp is a simulator's and this node's clock is not."""
+        node, wall = self._node, time.time_ns
+        if node.get_parameter("use_sim_time").value:
+            return lambda stamp_ns: node.get_clock().now().nanoseconds - stamp_ns
+        return lambda stamp_ns: wall() - stamp_ns if stamp_ns >= WALL_NS else UNKNOWN
+
+    def _tick(self) -> None:
+        """Sum up the last second; told only to who listens."""
+        now = time.monotonic()
+        self._late_s.append(max(0.0, now - self._due_s))
+        self._due_s = now + PERIOD_S
+        reports = self._all(now)
+        self._counted.append(Counter(dict(self._node.counts)))
+        if self._out.get_subscription_count():
+            stamp = self._node.get_clock().now().to_msg()
+            prefix = self._node.get_fully_qualified_name().lstrip("/")
+            hardware = self._node.get_namespace().strip("/") or "eqa"
+            self._out.publish(DiagnosticArray(header=Header(stamp=stamp), status=[
+                _status(f"{prefix}: {name}", hardware, report) for name, report in reports.items()]))
+
+    def _all(self, now: float) -> dict[str, Report]:
+        now_ns, settings = int(now * 1e9), self._node.config.node
+        topics = {name: (flow.sum_up(now_ns), rated) for name, (flow, rated) in list(self._topics.items())}
+        services = {name: flow.sum_up(now_ns) for name, flow in list(self._services.items())}
+        told = {"executor": self._executor(now, {**{n: s for n, (s, _) in topics.items()}, **services}),
+                "refusals": self._refusals()}
+        if self._gauges:
+            told["queues"] = self._queues()
+        told |= {name: report() for name, report in self._reports.items()}
+        for name, (summary, rated) in topics.items():
+            limits = (settings.min_rate_hz, settings.max_age_s) if rated else (0.0, 0.0)
+            told[name.strip("/")] = Report(judged(summary, *limits), _values(summary))
+        return told
+
+    def _executor(self, now: float, flows: Mapping[str, Summary]) -> Report:
+        (before, cpu_before), cpu = self._cpu, time.process_time()
+        self._cpu = now, cpu
+        late, (longest, name) = max(self._late_s), max(((s.longest_s, n) for n, s in flows.items()), default=(0.0, ""))
+        words = f"held up for {late:.1f} s" if late > STALL_S else "running"
+        return Report(Verdict(WARN if late > STALL_S else OK, words), {
+            "held up [s]": f"{late:.3f}", "in callbacks [share]": f"{sum(s.busy for s in flows.values()):.3f}",
+            "longest callback [s]": f"{longest:.3f}", "longest callback": name,
+            "process CPU [cores]": f"{(cpu - cpu_before) / max(1e-9, now - before):.3f}",
+            "resident memory [MB]": f"{resident_mb():.1f}",
+            "process": os.getpid()})
+
+    def _refusals(self) -> Report:
+        """Warn while something was dropped or refused within the window."""
+        counts = dict(self._node.counts)
+        new = sum(counts.values()) - sum(self._counted[0].values())
+        words = f"{new} observations or requests were refused lately" if new else "none lately"
+        return Report(Verdict(WARN if new else OK, words), dict(sorted(counts.items())))
+
+    def _queues(self) -> Report:
+        read = {name: (gauge(), limit) for name, (gauge, limit) in self._gauges.items()}
+        full = [name for name, (value, limit) in read.items() if limit and value >= limit]
+        return Report(Verdict(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
+                      {name: f"{value:g}" for name, (value, _) in read.items()})
+
+
+class Health:
+    """How calls to a model (or whatever may fail by itself) went."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = self._failures = 0
+        self._failed, self._error, self._seconds = False, "", 0.0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Count what is done inside; an EqaError is a failure, and is raised."""
+        began, error = time.monotonic(), ""
+        try:
+            yield
+        except EqaError as failure:
+            error = str(failure)
+            raise
+        finally:
+            with self._lock:
+                self._calls, self._failures = self._calls + 1, self._failures + bool(error)
+                self._failed, self._error = bool(error), error or self._error
+                self._seconds = time.monotonic() - began
+
+    def report(self, requests: int) -> Report:
+        """Return the status; an error when the last call failed. requests: that were sent to the model."""
+        with self._lock:
+            verdict = Verdict(ERROR, f"the last call failed: {self._error}") if self._failed else Verdict(
+                OK, "the last call succeeded" if self._calls else "not called yet")
+            return Report(verdict, {
+                "calls": self._calls, "failures": self._failures, "requests to the model": requests,
+                "last call [s]": f"{self._seconds:.3f}", "last error": self._error})
+
+
+def resident_mb() -> float:
+    """Return the memory of this process, in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_MB
+
+
+def _stamp_of(topic: Topic, raw: bool) -> Callable[[Any], int] | None:
+    """Return what reads the stamp in ns of a topic's messages; None where they have none that says how old they are."""
+    if topic.type == _TF:
+        return None if topic.qos == "latched" else messages.stamp_in_tf if raw else _first_stamp
+    if next(iter(interface(topic.type).get_fields_and_field_types()), "") != "header":
+        return None
+    return messages.stamp_in if raw else messages.stamp_of
+
+
+def _first_stamp(message: Any) -> int:
+    return messages.stamp_of(message.transforms[0]) if message.transforms else -1
+
+
+def _values(s: Summary) -> dict[str, str]:
+    values = {"rate [Hz]": f"{s.rate_hz:.2f}", "messages": str(s.total), "in its callback [share]": f"{s.busy:.4f}",
+              "longest callback [s]": f"{s.longest_s:.4f}"}
+    for name, seconds in (("last heard [s ago]", s.silent_s), ("age, median [s]", s.median_age_s),
+                          ("age, oldest [s]", s.oldest_s)):
+        values |= {name: f"{seconds:.3f}"} if seconds is not None else {}
+    return values
+
+
+def _status(name: str, hardware: str, report: Report) -> DiagnosticStatus:
+    return DiagnosticStatus(level=bytes([report.verdict.level]), name=name, hardware_id=hardware,
+                            message=report.verdict.message,
+                            values=[KeyValue(key=key, value=str(value)) for key, value in report.values.items()])

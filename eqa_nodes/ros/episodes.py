@@ -1,0 +1,104 @@
+"""The agent's episodes: begun when asked, in a simulator; on a robot also by itself, as soon as it is heard."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from eqa_nodes.core.errors import EqaError, SimulatorError, StaleData, UnknownScene
+from eqa_nodes.messages import stamp_of
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.odometry import RosOdometry
+
+LISTEN_S, AGAIN_S = 0.2, 2.0  # between two looks whether the robot is heard; after a beginning that failed
+
+
+class Episodes:
+    """Begins episodes: who shows the world first (it gives the stamp), who observes, the first observation."""
+
+    def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
+        self._node, self._odometry, self._simulated = node, odometry, node.config.simulator
+        self._resets = [f"reset_{observer}" for observer in node.config.observers]
+        first = ("reset_simulator",) if self._simulated else ()
+        self._remote = {key: node.remote(key) for key in (*first, *self._resets)}
+        self._one_at_a_time = threading.Lock()
+        self._begun, self._ended = threading.Event(), threading.Event()
+        self._why = "the agent has just started"
+        if self._simulated:
+            self._begun.set()  # or the simulator says that none has
+
+    def start(self) -> None:
+        """On a robot: begin an episode as soon as that can be done. Returns at once."""
+        if not self._simulated:
+            threading.Thread(target=self._begin_by_itself, name="episode", daemon=True).start()
+
+    def stop(self) -> None:
+        """Begin none any more."""
+        self._ended.set()
+
+    def await_begun(self) -> None:
+        """Wait for the episode that begins by itself. Raises StaleData with what is missing."""
+        if not self._begun.wait(self._node.config.begin_deadline_s):
+            raise StaleData(f"no episode has begun: {self._odometry.missing() or self._why}")
+
+    def begin(self, asked: Any) -> Any:
+        """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises what is in the way."""
+        with self._one_at_a_time:
+            return self._begin(asked)
+
+    def _begin(self, asked: Any) -> Any:
+        if not self._simulated:
+            self._complete(asked)
+        own = not self._simulated  # nobody else gives it a stamp: it begins after all that was heard
+        asked.header = convert.header(self._odometry.newest_ns + own)
+        begun = self._told(asked, self._node.config.node.call_deadline_s)
+        self._node.send("episode", begun)
+        self._odometry.begin(stamp_of(begun))
+        self._begun.set()
+        return begun
+
+    def _complete(self, asked: Any) -> None:
+        """Fill in what a robot's episode has where nothing is said. Raises UnknownScene, StaleData."""
+        if asked.scene:
+            raise UnknownScene(f"scene {asked.scene!r}: a robot is in the place where it is; leave the scene empty")
+        if missing := self._odometry.missing():
+            raise StaleData(f"no episode can begin: {missing}")
+        asked.episode_id = asked.episode_id or _today()
+        asked.map_name = asked.map_name or self._node.config.map_name
+
+    def _told(self, asked: Any, deadline_s: float) -> Any:
+        """Return the episode as begun; it begins once more, later, where memory has seen stamps as late as its own."""
+        for _ in range(2):
+            begun = asked
+            if self._simulated:
+                begun = self._remote["reset_simulator"].call(deadline_s, episode=asked).episode
+            for key in self._resets:
+                told = self._remote[key].call(deadline_s, episode=begun).episode
+                if stamp_of(told) > stamp_of(begun):
+                    asked.header = told.header
+                    break
+            else:
+                return begun
+        raise SimulatorError(f"the episode begins at {stamp_of(begun) / 1e9:.3f} s, and memory has seen "
+                             f"{stamp_of(told) / 1e9:.3f} s: begin it without keep_memory")
+
+    def _begin_by_itself(self) -> None:
+        name = self._node.config.episode or _today()
+        while not self._ended.wait(LISTEN_S) and not self._begun.is_set():
+            if self._odometry.missing():
+                continue
+            self._why = f"{', '.join(self._node.config.observers)} have not answered yet"
+            try:
+                self.begin(interface("eqa_interfaces/msg/Episode")(
+                    episode_id=name, keep_memory=self._node.config.keep_memory, map_name=self._node.config.map_name))
+            except EqaError as error:
+                self._why = str(error)
+                self._node.count(f"no episode begun: {error}")
+                self._ended.wait(AGAIN_S)
+
+
+def _today() -> str:
+    return time.strftime("%Y%m%d-%H%M%S")

@@ -1,0 +1,31 @@
+"""Nav2 over ROS: who sends its goals (a commander), what else is asked of it, and where the robot is."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib import import_module
+from typing import Any
+
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.settings import COMMANDERS, Nav2NavigatorSettings
+
+_TARGETS = {"simple_commander": "eqa_nodes.ros.nav2.basic:SimpleCommander",
+            "wire": "eqa_nodes.ros.nav2.wire:WireCommander"}
+
+
+def commander_of(node: Any) -> Any:
+    """Return the commander that a node's settings name; auto = nav2_simple_commander where it is installed.
+
+    Raises ConfigError for an unknown name, and for one that is not installed.
+    """
+    config: Nav2NavigatorSettings = node.config
+    name, installed = config.commander, importlib.util.find_spec("nav2_simple_commander") is not None
+    if name == "auto":
+        name = "simple_commander" if installed else "wire"
+    if name not in _TARGETS:
+        raise ConfigError(unknown("commander", name, COMMANDERS))
+    if name == "simple_commander" and not installed:
+        raise ConfigError("commander is simple_commander, and nav2_simple_commander is not installed: apt install "
+                          "ros-$ROS_DISTRO-nav2-simple-commander, or set commander to wire")
+    module, _, cls = _TARGETS[name].partition(":")
+    return getattr(import_module(module), cls)(node)

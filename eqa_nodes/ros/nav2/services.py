@@ -1,0 +1,77 @@
+"""What is asked of Nav2 besides goals: is it active, its global costmap, forget what was seen."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes import messages
+from eqa_nodes.core.errors import BadFrame, NodeLost
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.graph import CLEARING, MANAGED, SERVICES
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.node import EqaNode
+
+# Nav2's costs (0..255) as cells: what touches something and what is shut stay apart, as in its own OccupancyGrid.
+_CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
+
+
+class Nav2Services:
+    """Clients of Nav2's services for one node. They have deadlines of their own; those of nav2_simple_commander have
+    none, so both commanders use these."""
+
+    def __init__(self, node: EqaNode, managed: tuple[str, ...]) -> None:
+        self._states = {name: self._client(node, MANAGED[name]) for name in managed}
+        self._costmap = self._client(node, "get_global_costmap")
+        self._clear = {key: self._client(node, key) for key in CLEARING}
+
+    @staticmethod
+    def _client(node: EqaNode, key: str) -> Any:
+        port = SERVICES[key]
+        return node.create_client(interface(port.type), port.name, callback_group=node.call_group)
+
+    def missing(self, wait_s: float) -> str:
+        """Say which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none."""
+        end = time.monotonic() + wait_s
+        for name, client in self._states.items():
+            try:
+                state = _called(client, max(0.0, end - time.monotonic())).current_state.label
+            except NodeLost as error:
+                return str(error)
+            if state != "active":
+                return f"{name} of Nav2 is {state}, not active"
+        return ""
+
+    def costmap(self, wait_s: float) -> GridMap:
+        """See Commander.costmap."""
+        costs = _called(self._costmap, wait_s).map
+        if costs.header.frame_id.lstrip("/") != convert.MAP:
+            raise BadFrame(f"the global costmap is in the frame {costs.header.frame_id!r}, and goals are in "
+                           f"{convert.MAP!r}: set global_frame of Nav2's global_costmap")
+        shape = (int(costs.metadata.size_y), int(costs.metadata.size_x))
+        cells = _CELLS[np.asarray(costs.data, np.uint8).reshape(shape)]
+        origin = costs.metadata.origin.position
+        return GridMap(messages.stamp_of(costs), round(float(costs.metadata.resolution), 6),
+                       (float(origin.x), float(origin.y)), cells, np.zeros(shape, bool))
+
+    def clear_costmaps(self, wait_s: float) -> None:
+        """See Commander.clear_costmaps."""
+        for client in self._clear.values():
+            _called(client, wait_s)
+
+
+def _called(client: Any, wait_s: float) -> Any:
+    """Call with an empty request and return the response. Raises NodeLost at the deadline."""
+    end = time.monotonic() + wait_s
+    if not client.wait_for_service(timeout_sec=wait_s):
+        raise NodeLost(f"nobody serves {client.srv_name}: is Nav2 up?")
+    future, done = client.call_async(client.srv_type.Request()), threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    if not done.wait(max(0.1, end - time.monotonic())):
+        client.remove_pending_request(future)
+        raise NodeLost(f"{client.srv_name} did not answer within {wait_s:g} s: does Nav2 hang?")
+    return future.result()

@@ -1,0 +1,41 @@
+"""What both commanders are: Nav2's services, and one task at a time."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.ros.nav2.services import Nav2Services
+
+GONE_S = 2.0  # a server that is not seen for so long is gone
+
+
+class Task(Protocol):
+    """One goal on its way."""
+
+    @property
+    def heard_s(self) -> float:
+        """When its server was heard last, wall clock."""
+
+    def poll(self, wait_s: float) -> TaskEnd | None:
+        """Return how it ended; also when its server is gone or does not answer."""
+
+    def cancel(self) -> None:
+        """Ask for its end, at once or as soon as it is accepted."""
+
+
+class TaskCommander(Nav2Services):
+    """Implements Commander but for the beginning of tasks: that puts them into `task`."""
+
+    task: Task | None = None
+
+    def poll(self, wait_s: float) -> TaskEnd | None:
+        return self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
+    def silent_s(self) -> float:
+        return time.monotonic() - self.task.heard_s if self.task is not None else 0.0

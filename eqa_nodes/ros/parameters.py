@@ -1,0 +1,68 @@
+"""Settings as ROS parameters: declared with what is known of them, and changed while the node runs where they may be.
+
+A change is checked by building all settings of the node anew, and it counts as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.live import live
+from eqa_nodes.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
+from eqa_nodes.settings import SETTINGS
+
+
+def declare(node: Any) -> Any:
+    """Declare the settings of a node's name as parameters and return them; from now on `node.config` follows changes.
+
+    Raises ConfigError for an override that is no parameter (rclpy would not), or none that counts.
+    """
+    name = node.get_name()
+    overrides = {key: p.value for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
+    config: Any = build(SETTINGS[name], overrides, name)
+    values = dict(leaves(config))
+    for known in parameters_of(SETTINGS[name]):
+        node.declare_parameter(known.name, values[known.name], descriptor(known, live(name, known.name)),
+                               ignore_override=True)
+    node.add_on_set_parameters_callback(partial(_change, node))
+    return config
+
+
+def descriptor(parameter: Parameter, when: str) -> ParameterDescriptor:
+    """Return what `ros2 param describe` tells of a parameter. when: from when on a change counts, "" = read-only."""
+    told = ParameterDescriptor(
+        description=parameter.description, read_only=not when,
+        additional_constraints=f"a change counts {when}" if when else "a change wants a restart of the node")
+    allowed = parameter.range
+    if allowed is None:
+        return told
+    if isinstance(parameter.default, float):
+        told.floating_point_range = [FloatingPointRange(from_value=allowed.low, to_value=allowed.high)]
+    elif math.isfinite(allowed.high):  # ROS has no integer range with one end
+        told.integer_range = [IntegerRange(from_value=int(allowed.low), to_value=int(allowed.high), step=1)]
+    if allowed.above or not told.floating_point_range + told.integer_range:
+        told.additional_constraints = f"{allowed}; {told.additional_constraints}"
+    return told
+
+
+def _change(node: Any, parameters: Sequence[Any]) -> SetParametersResult:
+    """Take new values, or say why not. rclpy asks one change after the other and has refused read-only ones by now."""
+    old = node.config
+    known = dict(leaves(old))
+    changed = {p.name: p.value for p in parameters if p.name in known}  # others are ROS's own
+    try:
+        new = build(type(old), {**known, **changed}, node.get_name())
+        if node.configured:
+            node.reconfigured(old, new)
+    except EqaError as error:
+        return SetParametersResult(successful=False, reason=str(error))
+    node.config = new
+    for name, value in changed.items():
+        node.get_logger().info(f"{name}: {known[name]} -> {value}, {live(node.get_name(), name)}")
+    return SetParametersResult(successful=True)

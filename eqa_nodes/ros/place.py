@@ -1,0 +1,75 @@
+"""Where the robot is in the map, by the transforms that a node hears."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from functools import partial
+from typing import Any
+
+from eqa_nodes import messages
+from eqa_nodes.core.errors import BadFrame, EqaError, StaleData
+from eqa_nodes.core.geometry import Transform
+from eqa_nodes.graph import TRANSFORMS
+from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.tf_buffer import TfBuffer
+
+
+class Place:
+    """The newest place of the base. changed: notified of a new one, and to be held while this is read.
+
+    newest: stamp and map_from_base, None before the first; heard_s: when that came, by the wall clock.
+    """
+
+    def __init__(self, node: EqaNode, changed: threading.Condition) -> None:
+        self._node, self._changed = node, changed
+        names = self._names = node.config.node.tf
+        self._tf = TfBuffer(corrected={names.odom_frame: (names.relocated_m or math.inf,
+                                                          names.relocated_rad or math.inf)})
+        self.newest: tuple[int, Transform] | None = None
+        self.heard_s = time.monotonic()
+        for key in TRANSFORMS:
+            node.hear(key, partial(self._on_transforms, static=key == "tf_static"))
+
+    @property
+    def chain(self) -> str:
+        """Return which transform that is, in words."""
+        return f"transform from {self._names.map_frame} to {self._names.base_frame}"
+
+    def wait(self, deadline_s: float) -> tuple[int, Transform]:
+        """Return the newest; waits for the first. Raises StaleData at the deadline, seconds of the wall clock."""
+        self._changed.wait_for(lambda: self.newest is not None, deadline_s)
+        if self.newest is None:
+            raise self.lost(deadline_s)
+        return self.newest
+
+    def lost(self, within_s: float) -> StaleData:
+        """Return the error of no place for so long."""
+        return StaleData(f"no {self.chain} came within {within_s:g} s: is the robot localised?")
+
+    def set_back(self, stamp_ns: int, by_ns: int) -> None:
+        """Go on from an earlier stamp: the clock was set back."""
+        self._tf.set_back(stamp_ns, by_ns)
+        self.newest = None
+
+    def _on_transforms(self, message: Any, *, static: bool) -> None:
+        with self._changed:
+            for t in message.transforms:
+                stamp = messages.ns_of(t.header.stamp)
+                try:
+                    self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t), static)
+                except EqaError as error:
+                    self._node.count(str(error))
+            self._locate(max((messages.ns_of(t.header.stamp) for t in message.transforms), default=0))
+
+    def _locate(self, stamp_ns: int) -> None:
+        """Take the newest stamp at which the whole chain of transforms is known."""
+        if self.newest is not None and stamp_ns <= self.newest[0]:
+            return
+        try:
+            self.newest = stamp_ns, self._tf.lookup(self._names.map_frame, self._names.base_frame, stamp_ns)
+        except BadFrame:  # a part of the chain has not come yet: the next message may bring it
+            return
+        self.heard_s = time.monotonic()
+        self._changed.notify_all()

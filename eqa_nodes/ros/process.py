@@ -1,0 +1,103 @@
+"""Nodes in this process, an executor thread each: how they begin, and how they end in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.ros.environment import END_S
+from eqa_nodes.ros.node import EqaNode, executor_of
+from eqa_nodes.ros.spinning import spin
+
+QUIET_S = 0.5  # to confirm what peers say that end at the same moment: who dies while writing holds them up for seconds
+JOIN_S = 1.0  # for callbacks that run
+
+
+def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], args: list[str] | None = None, *,
+        leave: bool = True) -> int:
+    """Run nodes until `wait` returns. Returns 2, after one clear line, when one cannot begin; else ends the process.
+
+    They let go of what they do while ROS still lives, so that a drive is called off; then files are closed. leave:
+    others are told that they go; False: the whole graph ends with them.
+    """
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        nodes = [make() for make in makers]
+        for node in nodes:
+            if node.config.node.autostart:
+                node.bring_up()
+    except EqaError as error:
+        print(f"eqa: {error}", flush=True)
+        rclpy.try_shutdown()
+        return 2
+    ending = threading.Event()
+    executors = [executor_of(node) for node in nodes]
+    threads = [threading.Thread(target=_spin_or_die, args=(executor, ending), daemon=True) for executor in executors]
+    for thread in threads:
+        thread.start()
+    wait()
+    ending.set()
+    _end(nodes, executors, threads, leave)
+    sys.stdout.flush()
+    os._exit(0)  # threads of an executor may wait for an answer that never comes; Python would wait for them
+
+
+def run_node(make: Callable[[], EqaNode], args: list[str] | None = None) -> int:
+    """Run one node until SIGINT or SIGTERM."""
+    return run([make], until_signal(), args)
+
+
+def until_signal() -> Callable[[], object]:
+    """Return what waits for SIGINT or SIGTERM; a second one must not tear a bag that is being ended."""
+    asked = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked.set())
+    return asked.wait
+
+
+def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[threading.Thread], leave: bool) -> None:
+    threading.Timer(END_S, os._exit, (1,)).start()  # whatever hangs
+    for node in nodes:
+        node.halt()
+    _invalidate(rclpy.get_default_context())
+    for executor in executors:
+        executor.wake()
+    end = time.monotonic() + JOIN_S
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    for node in nodes:
+        node.close()
+    if leave:
+        for node in nodes:
+            node.destroy_node()
+        time.sleep(QUIET_S)
+
+
+def _invalidate(context: Any) -> None:
+    """End all that waits, and nothing else: rclpy's own shutdown also destroys nodes and publishers.
+
+    That writes to peers, and one that dies meanwhile, holding a lock in shared memory, holds up the rest for seconds.
+    """
+    with context.handle:
+        context.handle.shutdown()
+
+
+def _spin_or_die(executor: Any, ending: threading.Event) -> None:
+    """Spin; a node whose executor fails must not linger as a process that answers nobody."""
+    try:
+        spin(executor)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        if not ending.is_set():  # else it failed for want of what the end has closed
+            os._exit(3)

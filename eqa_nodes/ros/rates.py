@@ -1,0 +1,95 @@
+"""How often messages come, how old they are and how long their callbacks take: counted as they come, summed up later.
+
+No ROS in here. A message costs a few additions and no memory; all sums are made once a second.
+"""
+
+from __future__ import annotations
+
+import statistics
+from array import array
+from collections import deque
+from typing import NamedTuple
+
+WINDOW_S = 5.0  # over which rates and ages are told
+RING = 256  # ages that are kept; more messages than that in a window: of the newest
+UNKNOWN = -(1 << 63)  # age of a message whose stamp is none of this clock
+OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
+
+
+class Verdict(NamedTuple):
+    """A level (OK, WARN, ERROR, STALE) and the words for it."""
+
+    level: int
+    message: str
+
+
+class Summary(NamedTuple):
+    """One window of a flow: messages a second, share of the time in its callback, ages and times in seconds.
+
+    ages are None where no stamp of the window was of this clock; silent_s: since the last message, None before any.
+    """
+
+    total: int
+    rate_hz: float
+    busy: float
+    longest_s: float
+    silent_s: float | None
+    median_age_s: float | None
+    oldest_s: float | None
+
+
+class Flow:
+    """Messages of one topic, or calls of one service. Times are monotonic nanoseconds."""
+
+    def __init__(self, now_ns: int) -> None:
+        self._count = self._busy_ns = self._last_ns = self._longest_ns = 0  # the longest: since the last mark
+        self._ages_ns = array("q", [UNKNOWN]) * RING
+        self._marks: deque[tuple[int, int, int, int]] = deque([(now_ns, 0, 0, 0)])  # time, count, busy, longest before
+
+    def heard(self, now_ns: int, age_ns: int = UNKNOWN) -> None:
+        """Count a message."""
+        self._ages_ns[self._count % RING] = age_ns
+        self._count += 1
+        self._last_ns = now_ns
+
+    def spent(self, ns: int) -> None:
+        """Count the time of its callback."""
+        self._busy_ns += ns
+        if ns > self._longest_ns:
+            self._longest_ns = ns
+
+    def sum_up(self, now_ns: int) -> Summary:
+        """Return the last window, and begin the next second: call it once a second."""
+        marks = self._marks
+        marks.append((now_ns, self._count, self._busy_ns, self._longest_ns))
+        self._longest_ns = 0
+        while len(marks) > 2 and now_ns - marks[1][0] >= WINDOW_S * 1e9:
+            marks.popleft()
+        began_ns, count, busy_ns, _ = marks[0]
+        taken_ns = max(1, now_ns - began_ns)
+        new = self._count - count
+        ages = self._newest(new)
+        return Summary(
+            self._count, new / taken_ns * 1e9, (self._busy_ns - busy_ns) / taken_ns,
+            max(mark[3] for mark in list(marks)[1:]) / 1e9, (now_ns - self._last_ns) / 1e9 if self._count else None,
+            statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None)
+
+    def _newest(self, number: int) -> list[int]:
+        """Return the known ages of so many newest messages, in ns."""
+        last = self._count
+        ages = (self._ages_ns[i % RING] for i in range(last - min(number, RING), last))
+        return [age for age in ages if age != UNKNOWN]
+
+
+def judged(flow: Summary, min_rate_hz: float, max_age_s: float) -> Verdict:
+    """Judge a topic. 0 = that is not judged. Stamps from the future by as much are wrong too: two clocks differ."""
+    if min_rate_hz and not flow.rate_hz:
+        since = "yet" if flow.silent_s is None else f"for {flow.silent_s:.1f} s"
+        return Verdict(STALE, f"nothing came {since}")
+    if max_age_s and flow.median_age_s is not None and abs(flow.median_age_s) > max_age_s:
+        if flow.median_age_s < 0:
+            return Verdict(ERROR, f"stamped {-flow.median_age_s:.3f} s in the future: are the clocks synchronised?")
+        return Verdict(ERROR, f"{flow.median_age_s:.3f} s old when taken in, more than {max_age_s:g} s")
+    if flow.rate_hz < min_rate_hz:
+        return Verdict(WARN, f"{flow.rate_hz:.1f} Hz, less than {min_rate_hz:g} Hz")
+    return Verdict(OK, "not heard yet" if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")

@@ -1,0 +1,33 @@
+"""The drill's schedule repeats itself, and faults of the wire are what they say."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.chaos.schedule import DECK, schedule
+from eqa_nodes.core.errors import ConfigError
+
+
+def test_the_same_seed_draws_the_same_episodes() -> None:
+    assert schedule(50, 1) == schedule(50, 1) != schedule(50, 2)
+
+
+def test_a_hundred_episodes_hold_every_kind_as_often_as_the_deck_says() -> None:
+    plans = schedule(100, 1)
+    assert Counter(plan.faults[0].kind for plan in plans) == {kind: 4 * count for kind, count in DECK.items()}
+    worlds = [plan.world for plan in plans]
+    assert worlds == sorted(worlds, key=worlds.index), "graphs of a kind follow each other"
+    assert len({plan.seed for plan in plans}) == 100
+    killed = {fault.victim for plan in plans for fault in plan.faults if fault.kind == "kill"}
+    assert len(killed) == 8
+
+
+def test_an_episode_does_not_depend_on_how_it_was_chosen() -> None:
+    assert schedule(3, 1, ["kill", "lost", "kill"])[2] == schedule(6, 1, ["kill", "lost", "kill"] * 2)[2]
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown kind of fault 'flood': known are disk full, duplicated"):
+        schedule(1, 1, ["flood"])

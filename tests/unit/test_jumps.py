@@ -1,0 +1,70 @@
+"""A clock that was set back is told from strays; a robot that was carried off from one that drives."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.core.geometry import Pose2, compose, inverse
+from eqa_nodes.core.jumps import ClockWatch, PlaceWatch, angle_between
+
+S = 1_000_000_000
+
+
+def told(stamps: list[float], threshold_s: float = 1.0, newest_s: float = 100.0) -> list[bool]:
+    watch = ClockWatch(threshold_s)
+    return [watch.set_back(round(stamp * S), round(newest_s * S)) for stamp in stamps]
+
+
+def test_three_stamps_that_go_on_from_the_past_are_a_jump() -> None:
+    assert told([10, 10.1, 10.2]) == [False, False, True]
+    assert told([10, 10.1, 10.2, 10.3]) == [False, False, True, False]  # begins anew
+
+
+@pytest.mark.parametrize("stamps", [[10, 10, 10, 10, 10], [10, 101, 11, 102, 12], [10.2, 10.1, 10], [99.5, 99.6, 99.7],
+                                    [101, 102, 103]])
+def test_what_is_no_jump(stamps: list[float]) -> None:
+    assert not any(told(stamps))
+
+
+def test_without_a_threshold_nothing_is_a_jump() -> None:
+    assert not any(told([1, 2, 3, 4, 5], threshold_s=0.0))
+
+
+POSES = st.builds(Pose2, st.floats(-50, 50), st.floats(-50, 50), st.floats(-3, 3))
+
+
+@given(POSES, POSES, POSES)
+def test_driving_is_no_jump_wherever_odometry_lies(map_from_odom: Pose2, a: Pose2, b: Pose2) -> None:
+    watch, odom = PlaceWatch(0.5, 0.5), map_from_odom.transform()
+    for base in (a, b):
+        assert watch.moved(odom, compose(odom, base.transform())) is None
+
+
+@given(POSES, POSES, st.floats(0.6, 20), st.floats(-3, 3))
+def test_a_jump_is_what_the_base_jumps_by(first: Pose2, base: Pose2, metres: float, turn: float) -> None:
+    watch, before = PlaceWatch(0.5, 0.0), compose(first.transform(), base.transform())
+    assert watch.moved(first.transform(), before) is None
+    here = Pose2(before.xyz[0] + metres, before.xyz[1], 2 * math.atan2(before.xyzw[2], before.xyzw[3]) + turn)
+    from_odom = compose(here.transform(), inverse(base.transform()))
+    jump = watch.moved(from_odom, here.transform())
+    assert jump is not None and jump.metres == pytest.approx(metres) and jump.radians == pytest.approx(abs(turn),
+                                                                                                       abs=1e-6)
+
+
+def test_small_corrections_and_those_after_a_break_are_none() -> None:
+    watch = PlaceWatch(1.0, 0.6)
+    base = Pose2(20.0, 0.0, 0.0).transform()
+    for k in range(10):
+        odom = Pose2(0.1 * k, 0.0, 0.01 * k).transform()
+        assert watch.moved(odom, compose(odom, base)) is None
+    watch.clear()
+    far = Pose2(9.0, 9.0, 2.0).transform()
+    assert watch.moved(far, compose(far, base)) is None
+
+
+def test_angles() -> None:
+    assert angle_between(Pose2(0, 0, 3.0).transform(), Pose2(1, 1, -3.0).transform()) == pytest.approx(2 * math.pi - 6)
