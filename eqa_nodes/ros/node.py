@@ -18,7 +18,6 @@ from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.node import Node
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
@@ -65,10 +64,6 @@ class EqaNode(ManagedNode):
         self._publishers_by_key, self._remotes = {}, None  # those of before were taken back
         self.diagnostics.clear()
         return super().on_configure(state)
-
-    def itself_and_ear(self) -> list[Node]:
-        """Return all that rclpy takes for a node here."""
-        return [self] if self._ear is None else [self, self._ear.node]
 
     def _clean(self) -> None:
         super()._clean()

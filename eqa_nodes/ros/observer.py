@@ -43,7 +43,10 @@ class EpisodeNode(EqaNode):
         raise NotImplementedError
 
     def not_before(self, episode: Any) -> int:
-        """Return the first stamp in ns that an episode may begin with; an earlier one is told so and not begun."""
+        """Return the first stamp in ns that an episode may begin with.
+
+        An earlier one is told so and not begun, and ends the running one.
+        """
         return 0
 
     def again(self) -> None:
@@ -58,6 +61,8 @@ class EpisodeNode(EqaNode):
         first_ns = self.not_before(request.episode)
         if messages.stamp_of(request.episode) < first_ns:
             response.episode.header = convert.header(first_ns)
+            self.episode = None  # what is seen until it begins, on a robot that goes on, would put it off once more
+            self._drop_waiting()
         else:
             self._begin(request.episode, late=False)
         return response
@@ -70,9 +75,13 @@ class EpisodeNode(EqaNode):
                 self.count(str(error))
 
     def _begin(self, episode: Any, late: bool) -> None:
+        self._drop_waiting()
         self.starts_ns, self.last_ns = messages.ns_of(episode.header.stamp), -1
         self.begin(episode, late)
         self.episode = episode if episode.episode_id else None
+
+    def _drop_waiting(self) -> None:
+        """Forget the parts of observations that the running episode still waits for."""
 
 
 class ObserverNode(EpisodeNode):
@@ -148,10 +157,6 @@ class ObserverNode(EpisodeNode):
 
     def _clock_jumped(self, jump: TimeJump) -> None:
         self._go_back(-jump.delta.nanoseconds, self.get_clock().now().nanoseconds)
-
-    def _begin(self, episode: Any, late: bool) -> None:
-        self._drop_waiting()
-        super()._begin(episode, late)
 
     def _drop_waiting(self) -> None:
         self._place.clear()

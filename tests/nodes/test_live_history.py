@@ -80,9 +80,10 @@ def test_what_is_shown_is_heard(ros: Any, robot: Robot) -> None:
     history = LiveHistory(seconds=1.0, domain_id=ros.context.get_domain_id())
     assert len(history) == 0  # unknown
     frames = list(history)
-    assert 2 <= len(frames) <= 25
+    assert len(frames) <= 25
     assert_same(frames, 1e-9)
-    assert frames[0].labels is None and not history.dropped
+    assert frames[0].labels is None
+    assert set(history.dropped) <= {"no transform"}  # of images that were heard before the transforms were
 
 
 def test_it_ends_when_the_camera_is_switched_off(ros: Any, robot: Robot) -> None:

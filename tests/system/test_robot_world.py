@@ -47,6 +47,12 @@ class Switch:
         episode = interface("eqa_interfaces/msg/Episode")(scene=scene, episode_id="the robot's own", seed=3)
         self._robot.call(WAIT_S, episode=episode)
 
+    def begun(self) -> None:
+        """Turn it on, unless that was done, and wait until the graph has begun an episode."""
+        if not self.heard.is_set():
+            self.on()
+            assert self.heard.wait(WAIT_S)
+
     def _take(self, episode: Any) -> None:
         self.episodes.append(episode)
         self.heard.set()
@@ -80,8 +86,7 @@ def test_before_the_robot_is_heard_a_question_says_what_is_missing(robot: Any) -
 
 def test_an_episode_begins_by_itself_and_a_question_is_answered(robot: Any) -> None:
     client, switch = robot
-    switch.on()
-    assert switch.heard.wait(WAIT_S)
+    switch.begun()
     (begun,) = switch.episodes
     assert begun.episode_id[:2] == "20" and begun.keep_memory and (begun.scene, begun.map_name) == ("", "home")
     assert messages.stamp_of(begun) > 0
@@ -92,6 +97,7 @@ def test_an_episode_begins_by_itself_and_a_question_is_answered(robot: Any) -> N
 
 def test_an_episode_may_be_asked_for_too_where_the_robot_is(robot: Any) -> None:
     client, switch = robot
+    switch.begun()
     client.reset("", "asked", None, 0, keep_memory=True)
     assert switch.episodes[-1].episode_id == "asked" and switch.episodes[-1].map_name == "home"
     with pytest.raises(EqaError, match="leave the scene empty") as error:
