@@ -27,6 +27,8 @@ def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.Argume
     attached_options(p)
     p.add_argument("--remap", nargs="+", action="extend", default=[], metavar="KEY:=NAME",
                    help="with --attach: topics and services that are others there, as in color:=/front/image_raw")
+    p.add_argument("--map-frame", default="", metavar="FRAME", help="with --attach: the robot's (default: map)")
+    p.add_argument("--base-frame", default="", metavar="FRAME", help="with --attach: the robot's (default: base_link)")
     p.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR",
                    help="run directory, or a folder of some, for the replay of past episodes (default: runs)")
     p.add_argument("--out", type=Path, help="run directory of what is asked here (default: runs/<time>)")

@@ -38,13 +38,13 @@ def serve_states(node: Any, states: dict[str, str], group: Any = None) -> None:
                             lambda _, response, name=name: say(name, response), callback_group=group)
 
 
-def serve_costmaps(node: Any, costs: Any, group: Any = None) -> list[str]:
+def serve_costmaps(node: Any, costs: Any, group: Any = None, map_frame: str = "map") -> list[str]:
     """Serve the global costmap, costs: () -> (rows of 0..255, resolution, origin), and clearing; return what was."""
     cleared: list[str] = []
 
     def give(_: Any, response: Any) -> Any:
         rows, resolution, origin = costs()
-        response.map.header.frame_id = "map"
+        response.map.header.frame_id = map_frame
         meta = response.map.metadata
         meta.size_y, meta.size_x, meta.resolution = len(rows), len(rows[0]), resolution
         meta.origin.position.x, meta.origin.position.y = origin
@@ -67,12 +67,14 @@ class ScriptedNav2:
 
     script: what each goal does: succeed | reject | run (until it is canceled, with feedback) | silent (so without it)
     | stubborn (a cancel does not end it) | late (succeeds when it is canceled) | unanswered (neither accepted nor
-    rejected until `release`) | (error code, message). The last one goes on for ever.
+    rejected until `release`) | (error code, message). The last one goes on for ever. Goals in any frame but map_frame
+    are rejected.
     goals: what came; running: set while one is carried out; statuses: how those ended.
     """
 
-    def __init__(self, domain: int, script: Sequence[Deed] = ("succeed",), states: dict[str, str] | None = None
-                 ) -> None:
+    def __init__(self, domain: int, script: Sequence[Deed] = ("succeed",), states: dict[str, str] | None = None,
+                 map_frame: str = "map") -> None:
+        self._map_frame = map_frame
         self.script, self.states = list(script), states or dict.fromkeys(MANAGED, "active")
         self.goals: list[Pose2 | float] = []
         self.ended: list[int] = []
@@ -83,7 +85,7 @@ class ScriptedNav2:
         self._node = node = Node("nav2", context=self._context)
         group = ReentrantCallbackGroup()
         serve_states(node, self.states, group)
-        self.cleared = serve_costmaps(node, lambda: self.costs, group)
+        self.cleared = serve_costmaps(node, lambda: self.costs, group, map_frame)
         self._servers = [
             ActionServer(node, kind, name, lambda handle, kind=kind: self._execute(handle, kind),
                          goal_callback=self._on_goal, cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -116,6 +118,8 @@ class ScriptedNav2:
 
     def _on_goal(self, goal: Any) -> GoalResponse:
         self.goals.append(messages.goal_of(goal.pose) if hasattr(goal, "pose") else float(goal.target_yaw))
+        if hasattr(goal, "pose") and goal.pose.header.frame_id != self._map_frame:
+            return GoalResponse.REJECT  # no transform leads there
         if self.script[0] == "unanswered":
             self._released.wait(WAIT_S)
         elif self.script[0] == "reject":

@@ -21,6 +21,7 @@ from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.console.values import Robot
+from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.types.questions import Question
 
@@ -36,6 +37,8 @@ def console(arguments: argparse.Namespace) -> int:
             raise MissingExtra(library, "console")
     if arguments.keep_memory and not arguments.attach:
         raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered nothing")
+    if (arguments.map_frame or arguments.base_frame) and not arguments.attach:
+        raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
     check_attached(arguments)
     limits_of(arguments)  # an area that is none is told before anything begins
     if arguments.through == "process" or is_function(arguments.agent):
@@ -81,9 +84,12 @@ def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Fee
     from eqa_nodes.runner import Graph
 
     if arguments.attach:
+        usual = TfConfig()
+        names = TfConfig(map_frame=arguments.map_frame or usual.map_frame,
+                         base_frame=arguments.base_frame or usual.base_frame)
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
         robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=arguments.namespace,
-                                                    remap=remapping(arguments.remap))))
+                                                    remap=remapping(arguments.remap), names=names)))
         if arguments.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(arguments.scene or "", out.name, arguments.keep_memory)
         return robot

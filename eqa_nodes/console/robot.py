@@ -19,6 +19,7 @@ from eqa_nodes.console.live import Live
 from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.codec import decode
 from eqa_nodes.core.errors import EqaError, NodeLost, StorageError
 from eqa_nodes.core.geometry import Transform, compose, pose2_of
@@ -43,10 +44,11 @@ class RosRobot:
     """A graph in a ROS domain; use `close` at the end. Implements Robot."""
 
     def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
-                 namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
+                 namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
+                 names: TfConfig = TfConfig()) -> None:
         """environment: as the graph's processes have it; ring: called whenever something new was heard.
 
-        namespace, remap: of the graph, as GraphClient has them.
+        namespace, remap: of the graph, as GraphClient has them. names: of the robot's frames.
         """
         self.place, self._ring = place, ring
         self.live = Live(ring)
@@ -54,6 +56,7 @@ class RosRobot:
         self._newest: dict[str, bytes] = {}
         self.pictures = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
+        self._names = names
         self._color = remap.get("color", TOPICS["color"].name)
         self._client = GraphClient(environment, self._listen, namespace=namespace, remap=remap)
 
@@ -143,9 +146,9 @@ class RosRobot:
 
     def _map_from_base(self) -> Transform | None:
         """Return where the robot is by the newest transform of each link; None while a link is missing."""
-        frame, result = convert.BASE, Transform.identity()
+        frame, result = self._names.base_frame, Transform.identity()
         for _ in range(_CHAIN):
-            if frame == convert.MAP:
+            if frame == self._names.map_frame:
                 return result
             if frame not in self._frames:
                 return None

@@ -113,7 +113,7 @@ def _rviz(plan: Plan, files: Path) -> Node:
     """Return RViz with the layout; who closes it ends nothing. Raises EqaError where it is not installed."""
     _share("rviz2")
     return Node(package="rviz2", executable="rviz2", name="rviz", namespace=plan.chosen["namespace"],
-                remappings=plan.remappings, arguments=["-d", str(files / "rviz" / "eqa.rviz")],
+                remappings=plan.remappings, arguments=["-d", str(files / "rviz" / "eqa.rviz"), "-f", plan.map_frame],
                 parameters=[{"use_sim_time": plan.sim_time}])
 
 

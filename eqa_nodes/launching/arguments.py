@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from eqa_nodes.agents import AGENTS
 from eqa_nodes.answerers import ANSWERERS
+from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.policies import policy_names
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.settings import ATOMIC, NAV2
@@ -15,7 +16,7 @@ YES_NO = ("false", "true")
 RESTART, END = "restart", "end"  # on_exit
 PRESENT, BRINGUP, NONE = "present", "bringup", "none"  # nav2
 REMAPPED = ("color", "depth", "camera_info", "odom", "tf", "tf_static")  # keys of graph.TOPICS
-FRAMES = {"map_frame": "map", "odom_frame": "odom", "base_frame": "base_link"}  # REP 105
+FRAMES = {name: getattr(TfConfig(), name) for name in ("map_frame", "odom_frame", "base_frame")}
 
 
 class Argument(NamedTuple):

@@ -52,6 +52,12 @@ class Plan:
         """Say whether the nodes' time comes from /clock."""
         return any(values.get("use_sim_time") for values in self.parameters.values())
 
+    @property
+    def map_frame(self) -> str:
+        """Return the name of the frame that the robot is localised in."""
+        said = (values.get("node.tf.map_frame") for values in self.parameters.values())
+        return str(next(filter(None, said), FRAMES["map_frame"]))
+
 
 def robot(chosen: Chosen, files: Path) -> Plan:
     """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""

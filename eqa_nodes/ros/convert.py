@@ -76,6 +76,14 @@ def header(stamp_ns: int, frame: str = MAP) -> Header:
     return Header(stamp=time_of(stamp_ns), frame_id=frame)
 
 
+def in_frame(message: Any, frame: str) -> Any:
+    """Give the map frame, in all headers of a message, the name that it has on the robot. Returns the message."""
+    for part in (message, *getattr(message, "markers", ()), *getattr(message, "detections", ())):
+        if (stamped := getattr(part, "header", None)) is not None and stamped.frame_id == MAP:
+            stamped.frame_id = frame
+    return message
+
+
 def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
     """(H, W[, 3]) array -> Image. array('B') from a buffer is the one fast way through rclpy's field checks."""
     pixels = np.ascontiguousarray(pixels, DTYPES[encoding])
@@ -124,9 +132,9 @@ def polygon_msg(area: floor.Area) -> Polygon:
     return Polygon(points=[Point32(x=float(x), y=float(y)) for x, y in area])
 
 
-def goal_msg(goal: Pose2, stamp_ns: int) -> PoseStamped:
-    """Floor pose -> PoseStamped."""
-    return PoseStamped(header=header(stamp_ns), pose=pose_msg(goal.transform()))
+def goal_msg(goal: Pose2, stamp_ns: int, frame: str = MAP) -> PoseStamped:
+    """Floor pose -> PoseStamped. frame: the map's."""
+    return PoseStamped(header=header(stamp_ns, frame), pose=pose_msg(goal.transform()))
 
 
 def end_goal(handle: Any, response: Any, result: floor.NavResult) -> Any:

@@ -156,9 +156,12 @@ class EqaNode(ManagedNode):
         return self._remotes.action(key) if key in ACTIONS else self._remotes.service(key)
 
     def send(self, key: str, message: Any) -> None:
-        """Publish; when the middleware cannot take more, that is counted (the observation is then shown again)."""
+        """Publish, in the robot's own map frame.
+
+        When the middleware cannot take more, that is counted (the observation is then shown again).
+        """
         try:
-            self.out(key).publish(message)
+            self.out(key).publish(convert.in_frame(message, self.config.node.tf.map_frame))
         except (RCLError, InvalidHandle) as error:
             if self.context.ok():  # else the end took the publisher away
                 self.count(f"{key} not published: {error}")

@@ -34,9 +34,9 @@ SECOND = 1_000_000_000
 class Camera:
     """Publishes observations as a bridge or a robot would, and hears what the mapper makes of them."""
 
-    def __init__(self, ros: Any) -> None:
-        self.mapper = ros.add(MapperNode)
-        self.node = ros.plain("camera")
+    def __init__(self, ros: Any, **parameters: Any) -> None:
+        self.mapper = ros.add(MapperNode, **parameters)
+        self.node, self.map_frame = ros.plain("camera"), convert.MAP
         self._out = {}
         for key in ("depth", "camera_info", "tf"):
             topic = TOPICS[key]
@@ -68,7 +68,7 @@ class Camera:
         image = convert.image_msg(depth.astype(np.float32), "32FC1", stamp)
         image.encoding = encoding
         pose = Pose2(x, 0.0, 0.0).transform(z)
-        tf = [convert.transform_msg(convert.MAP, convert.BASE, stamp, pose),
+        tf = [convert.transform_msg(self.map_frame, convert.BASE, stamp, pose),
               convert.transform_msg(convert.BASE, convert.CAMERA, stamp, camera_mount(1.2, 0.2))]
         parts = {"tf": interface("tf2_msgs/msg/TFMessage")(transforms=tf),
                  "camera_info": convert.camera_info_msg(K, stamp), "depth": image}
@@ -98,6 +98,14 @@ def test_every_observation_becomes_a_map_with_its_stamp(camera: Camera) -> None:
     assert camera.show(SECOND, np.full((48, 64), 2.0)) and camera.show(2 * SECOND, np.full((48, 64), 2.0))
     assert {SECOND, 2 * SECOND} <= {messages.stamp_of(m) for m in camera.maps}
     assert (messages.grid_of(camera.maps[-1]).cells == 100).any()
+
+
+def test_the_map_is_in_the_frame_of_the_robots_map(ros: Any) -> None:
+    camera = Camera(ros, node__tf__map_frame="r1/map")
+    camera.map_frame = "r1/map"
+    assert camera.show(SECOND, np.full((48, 64), 2.0))
+    camera.wait(SECOND)
+    assert camera.maps[-1].header.frame_id == camera.stairs[-1].header.frame_id == "r1/map"
 
 
 def test_floors_are_published_apart_and_on_the_stairs_the_stamp_goes_on(camera: Camera) -> None:

@@ -68,6 +68,11 @@ def test_all_that_explains_a_decision_is_shown() -> None:
     assert reason.text == DECISION.reason and (reason.pose.position.x, reason.pose.position.y) == (0.5, -0.5)
 
 
+def test_all_of_it_is_in_the_frame_of_the_robots_map() -> None:
+    array = convert.in_frame(decision_markers(situation(), DECISION), "r1/map")
+    assert {m.header.frame_id for m in array.markers} == {"r1/map"}
+
+
 def test_an_upper_floor_is_shown_at_its_height() -> None:
     here = situation()
     above = decision_markers(here._replace(grid=replace(here.grid, z=2.8)), DECISION)

@@ -56,7 +56,7 @@ class Rig:
     """The node under test, a robot that stands somewhere, and a client, in rclpy's default context."""
 
     def __init__(self, domain: int, commander: str) -> None:
-        self.domain, self.commander = domain, commander
+        self.domain, self.commander, self.map_frame = domain, commander, "map"
         rclpy.init(domain_id=domain)
         self.at = Pose2(1.0, 2.0, 0.0)
         self._threads: list[threading.Thread] = []
@@ -74,7 +74,8 @@ class Rig:
         """Start the node; quick, and without recovery unless that is asked for."""
         own = {"driving.wait.active_s": 30.0, "driving.wait.answer_s": 2.0, "driving.wait.cancel_s": 2.0,
                "driving.gates.place_s": 30.0, "driving.recovery.retries": 0, "driving.recovery.viewpoints": 0,
-               "driving.recovery.afar_m": 0.0, "commander": self.commander}
+               "driving.recovery.afar_m": 0.0, "commander": self.commander,
+               "node.tf.map_frame": self.map_frame}
         own |= {f"driving.{name.replace('__', '.')}": value for name, value in parameters.items()}
         node = Nav2NavigatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in own.items()])
         node.bring_up()
@@ -87,7 +88,7 @@ class Rig:
         self._threads[-1].start()
 
     def _stand(self) -> None:
-        t = TransformStamped(header=convert.header(time.time_ns(), "map"), child_frame_id="base_link")
+        t = TransformStamped(header=convert.header(time.time_ns(), self.map_frame), child_frame_id="base_link")
         pose = convert.pose_msg(self.at.transform())
         t.transform.translation.x, t.transform.translation.y = pose.position.x, pose.position.y
         t.transform.rotation = pose.orientation
@@ -194,6 +195,15 @@ def test_a_blocked_goal_is_looked_at_from_where_it_can_be_seen(rig: Rig) -> None
     assert sorted(nav2.cleared) == ["clear_global_costmap", "clear_local_costmap"]
     view = nav2.goals[2]
     assert isinstance(view, Pose2) and 0.3 < view.distance(Pose2(3.1, 2.1, 0.0)) < 1.0
+
+
+def test_the_map_frame_has_the_name_that_it_has_on_the_robot(rig: Rig) -> None:
+    rig.map_frame = "r1/map"
+    rig.node(recovery__retries=1, recovery__viewpoints=1)
+    with ScriptedNav2(rig.domain, [(206, "occupied"), (206, "occupied"), "succeed"], map_frame="r1/map") as nav2:
+        nav2.costs = [[0] * 40] * 20, 0.25, (0.0, 0.0)
+        result = rig.go()
+    assert result.code is NavCode.SUCCEEDED and "backed off" in result.message
 
 
 def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: Rig) -> None:

@@ -151,6 +151,7 @@ def test_robot_records_detects_and_drives_as_it_is_told(tmp_path: Path) -> None:
     assert run.parameters["memory"]["labels_from"] == "detector" and run.parameters["perception"]["newest"] is True
     assert run.sim_time and run.parameters["mapper"]["node.reliable_camera"] is True and run.enclave == "/eqa"
     assert not run.begin  # a robot's agent does that by itself
+    assert run.map_frame == "map" and plan("robot", tmp_path / "r1", map_frame="r1/map").map_frame == "r1/map"
     assert "navigator" not in plan("robot", tmp_path, nav2="none").nodes
 
 

@@ -20,7 +20,6 @@ from rclpy.task import Future
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.errors import ConfigError, NodeLost
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.ros import convert
 from eqa_nodes.ros.nav2.tasks import GONE_S, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
@@ -48,7 +47,7 @@ class SimpleCommander(TaskCommander):
         self._thread.start()
 
     def go_to(self, goal: Pose2) -> None:
-        self.task = _Goal(self._to_pose, lambda: self._navigator.goToPose(convert.goal_msg(goal, 0)))
+        self.task = _Goal(self._to_pose, lambda: self._navigator.goToPose(self.goal(goal)))
 
     def turn(self, angle_rad: float, allowance_s: float) -> None:
         self.task = _Goal(self._spin, lambda: self._navigator.spin(angle_rad, int(allowance_s)))

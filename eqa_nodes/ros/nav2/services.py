@@ -7,9 +7,11 @@ import time
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame, NodeLost
+from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.graph import CLEARING, MANAGED, SERVICES
 from eqa_nodes.ros import convert
@@ -21,10 +23,13 @@ _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.
 
 
 class Nav2Services:
-    """Clients of Nav2's services for one node. They have deadlines of their own; those of nav2_simple_commander have
-    none, so both commanders use these."""
+    """Clients of Nav2's services for one node, and the form of its goals.
+
+    They have deadlines of their own; those of nav2_simple_commander have none, so both commanders use these.
+    """
 
     def __init__(self, node: EqaNode, managed: tuple[str, ...]) -> None:
+        self._map_frame = node.config.node.tf.map_frame
         self._states = {name: self._client(node, MANAGED[name]) for name in managed}
         self._costmap = self._client(node, "get_global_costmap")
         self._clear = {key: self._client(node, key) for key in CLEARING}
@@ -49,14 +54,18 @@ class Nav2Services:
     def costmap(self, wait_s: float) -> GridMap:
         """See Commander.costmap."""
         costs = _called(self._costmap, wait_s).map
-        if costs.header.frame_id.lstrip("/") != convert.MAP:
+        if costs.header.frame_id.lstrip("/") != self._map_frame:
             raise BadFrame(f"the global costmap is in the frame {costs.header.frame_id!r}, and goals are in "
-                           f"{convert.MAP!r}: set global_frame of Nav2's global_costmap")
+                           f"{self._map_frame!r}: set global_frame of Nav2's global_costmap")
         shape = (int(costs.metadata.size_y), int(costs.metadata.size_x))
         cells = _CELLS[np.asarray(costs.data, np.uint8).reshape(shape)]
         origin = costs.metadata.origin.position
         return GridMap(messages.stamp_of(costs), round(float(costs.metadata.resolution), 6),
                        (float(origin.x), float(origin.y)), cells, np.zeros(shape, bool))
+
+    def goal(self, pose: Pose2) -> PoseStamped:
+        """Return a goal of Nav2; the latest transforms hold."""
+        return convert.goal_msg(pose, 0, self._map_frame)
 
     def clear_costmaps(self, wait_s: float) -> None:
         """See Commander.clear_costmaps."""

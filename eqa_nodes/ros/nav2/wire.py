@@ -13,7 +13,6 @@ from rclpy.action import ActionClient
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.graph import ACTIONS
-from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2.tasks import GONE_S, TaskCommander
 from eqa_nodes.ros.node import EqaNode
@@ -34,7 +33,7 @@ class WireCommander(TaskCommander):
 
     def go_to(self, goal: Pose2) -> None:
         kind = interface(ACTIONS["navigate_to_pose"].type)
-        self.task = WireTask(self._to_pose, kind.Goal(pose=convert.goal_msg(goal, 0)), self._answer_s)
+        self.task = WireTask(self._to_pose, kind.Goal(pose=self.goal(goal)), self._answer_s)
 
     def turn(self, angle_rad: float, allowance_s: float) -> None:
         goal = interface(ACTIONS["spin"].type).Goal(target_yaw=angle_rad, time_allowance=Duration(sec=int(allowance_s)))
