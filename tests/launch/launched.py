@@ -17,6 +17,7 @@ from eqa_nodes.ros.environment import free_domain
 
 FILES = Path(__file__).resolve().parents[2] / "launch"
 WAIT_S = 120.0
+REST_S = 1.0  # launch 3.7: an interrupt is an exception in whichever of its tasks runs
 RUN = """
 import sys
 from launch import LaunchService
@@ -84,7 +85,11 @@ class Launched:
         return code
 
     def stop(self) -> int:
-        """Interrupt launch and all that it started, as Ctrl-C does, and return its exit code."""
+        """Interrupt launch and all that it started, as Ctrl-C does, and return its exit code.
+
+        Not while it handles what it has just said: a process whose end it forgets then keeps it waiting for ever.
+        """
+        time.sleep(REST_S)
         os.killpg(self._process.pid, signal.SIGINT)
         return self.ends()
 
