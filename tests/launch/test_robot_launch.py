@@ -9,6 +9,7 @@ need_launch()
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from ament_index_python.packages import get_package_prefix
 from rclpy.qos import ReliabilityPolicy
 
+from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.ros.client import RESET_S, GraphClient
@@ -64,10 +66,18 @@ class Seen:
 
 
 def begin(client: GraphClient) -> None:
-    """Place the robot, and begin an episode."""
+    """Place the robot, and begin an episode as soon as the agent has heard where it is."""
     episode = interface("eqa_interfaces/msg/Episode")
     Remotes(client.node).service("reset_simulator").call(RESET_S, episode=episode(scene=SCENE, episode_id="robot"))
-    client.services["reset_episode"].call(RESET_S, episode=episode(episode_id="robot"))
+    end = time.monotonic() + WAIT_S
+    while True:
+        try:
+            client.services["reset_episode"].call(RESET_S, episode=episode(episode_id="robot"))
+            return
+        except EqaError as error:
+            if error.code != ErrorCode.STALE or time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 @pytest.mark.timeout(600)
