@@ -22,6 +22,9 @@ def doctor(p: argparse.ArgumentParser) -> None:
     p.add_argument("--wait", type=float, default=10.0, metavar="S", help="for its topics to appear (default: 10)")
     p.add_argument("--strict", action="store_true", help="a warning is a failure too")
     p.add_argument("--json", action="store_true", help="print JSON")
+    p.add_argument("--params", type=Path, metavar="FILE",
+                   help="with --robot: the graph's ROS parameter file, which says what camera it takes (default: raw, "
+                        "straight, aligned images, with stamps that differ by 20 ms at most) and names the frames")
     bag_options(p)
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.doctor:doctor")

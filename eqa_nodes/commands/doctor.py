@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.model import model_of
+from eqa_nodes.configuration import merged, of_world, settings
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.findings import Finding, failed, show
 
@@ -26,6 +29,8 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 def _findings(arguments: argparse.Namespace) -> list[Finding]:
     options = BagOptions(remapping(arguments.remap), arguments.map_frame, arguments.base_frame, arguments.tolerance)
+    if arguments.params and not arguments.robot:
+        raise ConfigError("--params says what camera the graph of a robot takes: it needs --robot")
     if arguments.bag:
         from eqa_nodes.doctor.judge import bag_findings
 
@@ -38,6 +43,11 @@ def _findings(arguments: argparse.Namespace) -> list[Finding]:
     return [*machine_findings(), *judge_model(model_of(arguments))]
 
 
+def node_of(params: Path | None) -> Any:
+    """Return what the nodes of a robot's graph have in common, with this parameter file as launch takes it."""
+    return settings("mapper", merged(None, of_world("robot"), merged(params))).node
+
+
 def _robot(arguments: argparse.Namespace, options: BagOptions) -> list[Finding]:
     from eqa_nodes.ros.environment import ensure_ros
 
@@ -46,6 +56,10 @@ def _robot(arguments: argparse.Namespace, options: BagOptions) -> list[Finding]:
     ensure_ros()
     from eqa_nodes.doctor.robot import Listening, robot_findings
 
-    how = Listening(arguments.namespace, options.remap, arguments.seconds, arguments.wait, options)
+    node = node_of(arguments.params)
+    if arguments.params:
+        options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
+                                   base_frame=options.base_frame or node.tf.base_frame)
+    how = Listening(arguments.namespace, options.remap, arguments.seconds, arguments.wait, options, node.camera)
     with Console(stderr=True).status(f"listening for {arguments.seconds:g} s"):
         return robot_findings(how)

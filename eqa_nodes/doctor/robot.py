@@ -15,6 +15,7 @@ from eqa_nodes.bags.measure import STAMPED, measure
 from eqa_nodes.bags.poses import KEYS
 from eqa_nodes.bags.reader import Bag
 from eqa_nodes.bags.roles import ROLES
+from eqa_nodes.core.camera_config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, Facts
@@ -22,8 +23,9 @@ from eqa_nodes.doctor.heard import HeardMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
+from eqa_nodes.doctor.taken import as_taken, judge_transport, packed
 from eqa_nodes.findings import Finding
-from eqa_nodes.graph import TOPICS, absolute
+from eqa_nodes.graph import CAMERA_TOPICS, TOPICS, absolute
 from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
 
 _RAW = "sensor_msgs/msg/Image"
@@ -37,17 +39,25 @@ _LOST = 0.05
 
 
 class Listening(NamedTuple):
-    """remap: role -> topic; wait_s: for topics to appear; seconds: that images are heard for."""
+    """remap: role -> topic; wait_s: for topics to appear; seconds: that images are heard for.
+
+    camera: what the graph is told of it.
+    """
 
     namespace: str = ""
     remap: Mapping[str, str] = MappingProxyType({})
     seconds: float = 5.0
     wait_s: float = 10.0
     options: BagOptions = BagOptions()
+    camera: CameraConfig = CameraConfig()
 
     def topic(self, role: str) -> str:
         """Return the topic that the graph takes for a role: remapped, or its own name in the namespace."""
-        return self.remap.get(role) or absolute(TOPICS[role].name, self.namespace)
+        return self.remap.get(role) or absolute(self.own(role), self.namespace)
+
+    def own(self, role: str) -> str:
+        """Return the graph's own name of a role's topic."""
+        return (CAMERA_TOPICS[f"{role}_compressed"] if packed(role, self.camera) else TOPICS[role]).name
 
 
 @dataclass
@@ -78,7 +88,8 @@ def robot_findings(how: Listening) -> list[Finding]:
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
     facts = Facts()
     measured = measure(bag, how.options, facts.take, ALSO)
-    lines = [line for line in judged(bag, measured, how.options) if line != WHOLE and (
+    exact = how.options._replace(tolerance_s=how.camera.tolerance_s)
+    lines = [line for line in as_taken(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
     return [*(_topic(role, how, ear, domain) for role in (*STAMPED, "odom")), *lines,
             *judge(facts, measured, how.options, live=True), *judge_navigation(navigation), _lost(lost, came),
@@ -86,7 +97,9 @@ def robot_findings(how: Listening) -> list[Finding]:
 
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
-    return {role: topic for role, topic in how.remap.items() if types.get(topic) in ROLES[role]}
+    """Return the topics that need not be guessed: a driver's raw images are not those that the graph hears packed."""
+    told = {**how.remap, **{role: how.topic(role) for role in STAMPED if packed(role, how.camera)}}
+    return {role: topic for role, topic in told.items() if types.get(topic) in ROLES[role]}
 
 
 def _found(tap: Tap, how: Listening) -> _Ear:
@@ -158,9 +171,8 @@ def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
         said = f" (the simulator says: {ear.simulator_said})" if ear.simulator_said else ""
         return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
                        "simulator in lock-step shows something only when it is driven")
-    if role in ("color", "depth") and kind != _RAW:
-        return Finding(role, bad, found, "the graph hears raw images: ros2 run image_transport republish compressed "
-                       "raw")
+    if role in ("color", "depth") and (wrong := judge_transport(role, found, kind == _RAW, how.camera)) is not None:
+        return wrong
     return _named(role, topic, found, how, ear)
 
 
@@ -170,7 +182,7 @@ def _named(role: str, topic: str, found: str, how: Listening, ear: _Ear) -> Find
         return Finding(role, "warning", f"{found}, {ear.publishers[role]} publishers", "end all but one of them")
     if topic != how.topic(role):
         return Finding(role, "warning", f"{found}, by its type: the graph hears {how.topic(role)}",
-                       f"remap it (-r {TOPICS[role].name}:={topic}), and say --remap {role}={topic} here")
+                       f"remap it (-r {how.own(role)}:={topic}), and say --remap {role}={topic} here")
     if TOPICS[role].qos == "frame" and ear.offers[role].qos.reliability == "best_effort":
         found += " (of the graph's nodes: node.reliable_camera: false)"
     return Finding(role, "ok", found)

@@ -1,0 +1,59 @@
+"""What a robot's images are to the graph: a history copes with much that the graph takes only when it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from eqa_nodes.bags.measure import Measured
+from eqa_nodes.core.camera_config import DISTORTED, PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.findings import Finding
+
+_PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the setting that says so
+
+
+def packed(role: str, camera: CameraConfig) -> bool:
+    """Say whether the graph hears the compressed topic of a role."""
+    return role in _PACKED and bool(getattr(camera, _PACKED[role]))
+
+
+def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> Finding | None:
+    """Judge what a topic of images carries; None where the graph hears just that."""
+    if raw != packed(role, camera):
+        return None
+    heard = "compressed" if raw else "raw"
+    return Finding(role, "error", found, f"the graph hears {heard} images: set node.camera.{_PACKED[role]}: "
+                   f"{str(not raw).lower()}, or republish them (image_transport)")
+
+
+def as_taken(lines: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
+    """Yield the lines about images as they hold for a graph with these settings."""
+    for line in lines:
+        judge = _JUDGES.get(line.name)
+        yield line if judge is None else judge(line, measured, camera)
+
+
+def _registered(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+    if line.state == "ok":
+        return line
+    if camera.align:
+        return Finding(line.name, "ok", f"{line.found}: the graph aligns it")
+    return line._replace(remedy=f"{line.remedy}, or set node.camera.align: true")
+
+
+def _lens(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+    bent = any(any(info.d) for info in measured.cameras.values())
+    if line.state != "ok" or not bent or camera.lens != PINHOLE:
+        return line
+    return Finding(line.name, "warning", "camera_info tells of a lens that bends lines, and the graph takes images as "
+                   "straight", f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has taken it out")
+
+
+def _sync(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+    if line.state == "ok":
+        return line
+    return Finding(line.name, line.state, line.found, "let the driver synchronise the streams and stamp both from one "
+                   "clock, or set node.camera.tolerance_s")
+
+
+_JUDGES: dict[str, Callable[[Finding, Measured, CameraConfig], Finding]] = {
+    "registered": _registered, "lens": _lens, "sync": _sync}
