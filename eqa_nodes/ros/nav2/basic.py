@@ -20,7 +20,7 @@ from rclpy.task import Future
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.errors import ConfigError, NodeLost
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.ros.nav2.tasks import GONE_S, TaskCommander
+from eqa_nodes.ros.nav2.tasks import GONE_S, Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
 
@@ -127,7 +127,8 @@ class _Goal:
         self.client, self.begin = client, begin
         self.begun = self.canceled = self._passed_on = False
         self.done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
-        self._seen_s = client.heard_s = time.monotonic()
+        client.heard_s = time.monotonic()
+        self._server = Presence(client.server_is_ready)
 
     @property
     def heard_s(self) -> float:
@@ -136,10 +137,7 @@ class _Goal:
     def poll(self, wait_s: float) -> TaskEnd | None:
         if self.done.wait(wait_s):
             return self._end
-        now = time.monotonic()
-        if self.client.server_is_ready():
-            self._seen_s = now
-        elif now - self._seen_s > GONE_S:
+        if self._server.gone():
             self.finish(TaskEnd(TaskState.LOST, 0, f"nobody serves {self.client.name}"))
             return self._end
         return None

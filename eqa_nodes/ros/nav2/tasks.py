@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
@@ -23,6 +24,20 @@ class Task(Protocol):
 
     def cancel(self) -> None:
         """Ask for its end, at once or as soon as it is accepted."""
+
+
+class Presence:
+    """Watches whether a server is there. seen: says so now."""
+
+    def __init__(self, seen: Callable[[], bool]) -> None:
+        self._seen, self._seen_s = seen, time.monotonic()
+
+    def gone(self) -> bool:
+        """Say whether the server has not been seen for GONE_S; ask often."""
+        now = time.monotonic()
+        if self._seen():
+            self._seen_s = now
+        return now - self._seen_s > GONE_S
 
 
 class TaskCommander(Nav2Services):

@@ -14,7 +14,7 @@ from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.nav2.tasks import GONE_S, TaskCommander
+from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
 
@@ -53,7 +53,8 @@ class WireTask:
         self._done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
         self._handle: Any = None
         self._canceled = False
-        self._seen_s = self._sent_s = self.heard_s = time.monotonic()
+        self._sent_s = self.heard_s = time.monotonic()
+        self._server = Presence(client.server_is_ready)
         self._id = new_id()
         sent = client.send_goal_async(goal, feedback_callback=self._on_feedback, goal_uuid=self._id)
         sent.add_done_callback(self._on_answer)
@@ -61,12 +62,9 @@ class WireTask:
     def poll(self, wait_s: float) -> TaskEnd | None:
         if self._done.wait(wait_s):
             return self._end
-        now = time.monotonic()
-        if self._client.server_is_ready():
-            self._seen_s = now
-        elif now - self._seen_s > GONE_S:
+        if self._server.gone():
             return self._given_up(f"nobody serves {self._client._action_name}")
-        if self._handle is None and now - self._sent_s > self._answer_s:
+        if self._handle is None and time.monotonic() - self._sent_s > self._answer_s:
             return self._given_up(f"no answer to the goal within {self._answer_s:g} s")
         return None
 
