@@ -111,11 +111,3 @@ def launched(world: str, folder: Path, **arguments: str) -> Iterator[Launched]:
             yield run
         finally:
             run.close()
-
-
-def until_gone(pid: int) -> None:
-    """Wait until a process is no more."""
-    end = time.monotonic() + WAIT_S
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < end, f"process {pid} still runs"
-        time.sleep(0.1)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.runner import RESTARTS
-from tests.launch.launched import Launched, launched, until_gone
+from tests.launch.launched import Launched, launched
+from tests.waiting import gone, until
 
 pytestmark = pytest.mark.timeout(400)
 SMALL = {"image": "64x48", "policy": "random"}
@@ -42,8 +43,7 @@ def test_a_death_ends_the_run_where_that_is_wanted(tmp_path: Path) -> None:
         run.says("eqa: ready")
         os.kill(run.pids("explorer")[0], signal.SIGKILL)
         assert run.ends() == 1
-        for node in ("bridge", "recorder", "agent"):
-            until_gone(run.pids(node)[0])
+        until(lambda: all(gone(run.pids(node)[0]) for node in ("bridge", "recorder", "agent")))
     assert "explorer ended with code -9; its log is" in last_words(run)
 
 

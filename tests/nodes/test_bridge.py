@@ -7,7 +7,7 @@ from tests.ros import need_ros
 need_ros()
 
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from sim_bridge.bridge_node import BridgeNode
+from tests.waiting import WAIT_S, until
 
 SMALL = {"robot__camera__width": 32, "robot__camera__height": 24}
 
@@ -35,7 +36,9 @@ class Driver:
         mine = {"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 30.0, **SMALL, **parameters}
         ros.add(BridgeNode, **mine)
         self.node = ros.plain("watcher")
-        self.acknowledge, self.delay_s, self.seen = True, 0.0, []
+        self.acknowledge, self.seen = True, []
+        self.free = threading.Event()  # until it is set, a view is not finished with
+        self.free.set()
         self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
         self.node.create_subscription(Image, TOPICS["depth"].name, self._on_depth, qos("frame"))
         remotes = Remotes(self.node)
@@ -43,7 +46,7 @@ class Driver:
 
     def _on_depth(self, image: Image) -> None:
         self.seen.append(messages.ns_of(image.header.stamp))
-        time.sleep(self.delay_s)
+        assert self.free.wait(WAIT_S)
         if self.acknowledge:
             self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
@@ -71,10 +74,15 @@ def test_nothing_is_shown_before_the_first_observe(driver: Driver) -> None:
 def test_an_action_waits_for_its_observer(driver: Driver) -> None:
     driver.reset()
     driver.act(Act.Request.OBSERVE)
-    driver.delay_s = 0.15
-    before = time.monotonic()
-    response = driver.act(Act.Request.TURN_LEFT)
-    assert time.monotonic() - before >= 0.15 and response.steps == 1
+    begun = len(driver.seen)
+    driver.free.clear()
+    with ThreadPoolExecutor(1) as client:
+        turn = client.submit(driver.act, Act.Request.TURN_LEFT)
+        until(lambda: len(driver.seen) > begun, "the turn is shown")
+        assert not turn.done()
+        driver.free.set()
+        response = turn.result(WAIT_S)
+    assert response.steps == 1
     assert messages.ns_of(response.stamp) == driver.seen[-1]
 
 

@@ -26,6 +26,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.unit.frame_fixture import frame
+from tests.waiting import WAIT_S, until
 
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 SECOND = 1_000_000_000
@@ -48,7 +49,7 @@ class Camera:
         for key, store in (("taken", self.taken), ("map", self.maps), ("stairs", self.stairs)):
             topic = TOPICS[key]
             self.node.create_subscription(interface(topic.type), topic.name, partial(self._on, store), qos(topic.qos))
-        response = Remotes(self.node).service("reset_mapper").call(10.0, episode=Episode(episode_id="e"))
+        response = Remotes(self.node).service("reset_mapper").call(WAIT_S, episode=Episode(episode_id="e"))
         assert response.error_code == 0
 
     def _on(self, store: list[Any], message: Any) -> None:
@@ -60,10 +61,10 @@ class Camera:
         """Wait until map and stairs of this stamp were heard."""
         with self._heard:
             assert self._heard.wait_for(lambda: all(s and messages.stamp_of(s[-1]) == stamp
-                                                    for s in (self.maps, self.stairs)), 10.0)
+                                                    for s in (self.maps, self.stairs)), WAIT_S)
 
     def show(self, stamp: int, depth: np.ndarray, *without: str, encoding: str = "32FC1", x: float = 0.0,
-             z: float = 0.0) -> bool:
+             z: float = 0.0, within_s: float = WAIT_S) -> bool:
         """Publish one observation until it is acknowledged; False when it is not."""
         image = convert.image_msg(depth.astype(np.float32), "32FC1", stamp)
         image.encoding = encoding
@@ -72,7 +73,7 @@ class Camera:
               convert.transform_msg(convert.BASE, convert.CAMERA, stamp, camera_mount(1.2, 0.2))]
         parts = {"tf": interface("tf2_msgs/msg/TFMessage")(transforms=tf),
                  "camera_info": convert.camera_info_msg(K, stamp), "depth": image}
-        end = time.monotonic() + 2.0
+        end = time.monotonic() + within_s
         while time.monotonic() < end:
             for key, message in parts.items():
                 if key not in without:
@@ -138,13 +139,13 @@ def test_a_wrong_encoding_is_refused_and_the_next_observation_taken_in(camera: C
 
 def test_stamps_that_go_back_are_refused(camera: Camera) -> None:
     assert camera.show(2 * SECOND, np.full((48, 64), 2.0))
-    assert not camera.show(SECOND, np.full((48, 64), 2.0))
-    assert camera.mapper.counts["observation from the past"] > 0
+    until(lambda: not camera.show(SECOND, np.full((48, 64), 2.0), within_s=0.1)
+          and camera.mapper.counts["observation from the past"] > 0)
 
 
 @pytest.mark.parametrize("missing", ["camera_info", "tf"])
 def test_what_lacks_a_part_waits_and_later_ones_wait_behind_it(camera: Camera, missing: str) -> None:
-    assert not camera.show(SECOND, np.full((48, 64), 2.0), missing)
+    assert not camera.show(SECOND, np.full((48, 64), 2.0), missing, within_s=2.0)
     assert camera.show(SECOND, np.full((48, 64), 2.0))
 
 
@@ -152,8 +153,10 @@ def test_a_transform_that_is_none_is_counted(camera: Camera) -> None:
     nonsense = Transform((np.nan, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
     transform = convert.transform_msg(convert.MAP, convert.BASE, SECOND, nonsense)
     message = interface("tf2_msgs/msg/TFMessage")(transforms=[transform])
-    end = time.monotonic() + 5.0
-    while not camera.mapper.counts and time.monotonic() < end:
+
+    def told() -> bool:
         camera._out["tf"].publish(message)
-        time.sleep(0.1)
+        return bool(camera.mapper.counts)
+
+    until(told)
     assert any("not a finite translation" in reason for reason in camera.mapper.counts)

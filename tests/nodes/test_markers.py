@@ -26,6 +26,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.markers import SHOWN, decision_markers, semantic_map
 from eqa_nodes.ros.remote import Remotes
+from tests.waiting import WAIT_S
 
 SECOND = 1_000_000_000
 FRONTIERS = (Frontier(2.0, 0.0, 0.0, 1.0), Frontier(-2.0, 0.0, 3.1, 0.6))
@@ -146,9 +147,9 @@ def mapping(node: Any) -> dict[str, Any]:
 
 def ask(explorer: Any, stamp_ns: int) -> Any:
     """Return the decision on the map of a stamp, once that has arrived."""
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + WAIT_S
     while True:
-        response = explorer.exchange(5.0, robot=convert.goal_msg(Pose2(0.5, -0.5, 0.0), stamp_ns), question="Where?",
+        response = explorer.exchange(WAIT_S, robot=convert.goal_msg(Pose2(0.5, -0.5, 0.0), stamp_ns), question="Where?",
                                      seed=1, new_question=True)
         if not response.error_code or time.monotonic() > end:
             return response

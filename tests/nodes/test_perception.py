@@ -30,6 +30,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.unit.frame_fixture import frame
+from tests.waiting import WAIT_S
 
 SECOND = 1_000_000_000
 CUP = Detection("cup", 0.75, (20, 10, 30, 20))
@@ -59,7 +60,7 @@ class Robot:
 
     def begin(self, *nodes: str) -> None:
         for name in nodes:
-            assert Remotes(self.node).service(f"reset_{name}").call(10.0, episode=Episode(episode_id="e")) is not None
+            assert Remotes(self.node).service(f"reset_{name}").call(WAIT_S, episode=Episode(episode_id="e")) is not None
 
     def show(self, shown: Frame) -> None:
         stamp = shown.stamp_ns
@@ -74,7 +75,7 @@ class Robot:
 
     def until(self, shown: Frame, *who: str) -> None:
         """Show an observation until all of these have taken it in."""
-        end = time.monotonic() + 15.0
+        end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             self.show(shown)
             with self._changed:
@@ -85,8 +86,8 @@ class Robot:
     def wait(self, key: str, stamp: int) -> Any:
         """Return the message of this stamp, once it is heard."""
         with self._changed:
-            assert self._changed.wait_for(lambda: any(messages.stamp_of(m) == stamp for m in self.heard[key]), 10.0), \
-                f"no {key} of {stamp}"
+            came = self._changed.wait_for(lambda: any(messages.stamp_of(m) == stamp for m in self.heard[key]), WAIT_S)
+            assert came, f"no {key} of {stamp}"
             return next(m for m in self.heard[key] if messages.stamp_of(m) == stamp)
 
     def _takers(self, stamp: int) -> set[str]:
@@ -149,7 +150,7 @@ def test_with_newest_a_slow_detector_passes_over_and_memory_goes_on(ros: Any, de
     ready, real = threading.Semaphore(0), detector.detect
 
     def slow(frame: Frame, labels: Any) -> Any:
-        assert ready.acquire(timeout=10.0)
+        assert ready.acquire(timeout=WAIT_S)
         return real(frame, labels)
 
     monkeypatch.setattr(detector, "detect", slow)

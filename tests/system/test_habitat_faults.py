@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -27,13 +26,13 @@ from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
 from sim_bridge.habitat_session import Process
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_scans, habitat_tape
+from tests.waiting import gone, until
 
 SMALL = Robot(camera=Camera(width=40, height=30))
 ACTIONS = (Action.MOVE_FORWARD, Action.TURN_LEFT, Action.MOVE_FORWARD, Action.LOOK_DOWN, Action.MOVE_FORWARD,
            Action.TURN_RIGHT, Action.MOVE_FORWARD)
 SCRIPTED = Path(habitat_tape.__file__).with_name("habitat_scripted.py")
 real = pytest.mark.skipif(not habitat_tape.REAL, reason=f"needs habitat_sim: set {PYTHON} to a Python that has it")
-WAIT_S = 60.0
 
 
 @pytest.fixture
@@ -77,19 +76,6 @@ def worker_of(sim: HabitatSimulator) -> int:
     worker = sim._session._worker
     assert isinstance(worker, Process)
     return worker.pid
-
-
-def gone(pid: int) -> bool:
-    """Wait until a process is no more (or only waits to be collected)."""
-    end = time.monotonic() + WAIT_S
-    while time.monotonic() < end:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -219,7 +205,7 @@ def test_nothing_is_left_behind(scripted: Callable[..., HabitatSimulator], scene
     pids = [pid, worker_of(sim)]
     sim.close()
     sim.close()
-    assert all(map(gone, pids))
+    until(lambda: all(map(gone, pids)))
     now = belongings()
     assert now[1] == descriptors
     assert not {name for name in now[0] - shared if "eqa" in name or "habitat" in name}
@@ -244,7 +230,7 @@ sim.act(Action.MOVE_FORWARD)
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert gone(pid)
+    until(lambda: gone(pid))
 
 
 @pytest.mark.parametrize(("setting", "worker", "device"), [

@@ -15,6 +15,7 @@ from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
+from tests.waiting import WAIT_S
 
 QUESTION = Question("Where is the kettle?", "q")
 GOAL = Pose2(1.0, 0.0, 0.0)
@@ -31,7 +32,7 @@ class World:
     shows: dict[int, float]
     confirms: int = 0
     goals: int = 5
-    live: bool = False  # a drive lasts until it is canceled, and its view comes at once
+    live: bool = False  # a drive's view comes at once; it lasts until it is canceled, or its view promised nothing
     answer_confidence: float = 0.9
     after_confirming: float = 0.9
     fails: bool = False
@@ -39,6 +40,7 @@ class World:
     drives: int = 0
     calls: list[str] = field(default_factory=list)
     canceled: threading.Event = field(default_factory=threading.Event)
+    judged: threading.Event = field(default_factory=threading.Event)  # on this drive
     asked: int = 0
 
     def travelled(self) -> Travelled:
@@ -52,11 +54,13 @@ class World:
 
     def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
         self.calls.append(what)
+        self.judged.clear()
+        self.canceled.clear()
         self.seen += 1
         self.drives += 1
         if self.live and what == "drive":
-            self.canceled.clear()
-            stopped = self.canceled.wait(1.0)
+            assert self.judged.wait(WAIT_S)
+            stopped = bool(self.shows.get(self.seen)) and self.canceled.wait(WAIT_S)
             self.calls.append("stopped" if stopped else "arrived")
             return NavResult(NavCode.CANCELED if stopped else NavCode.SUCCEEDED)
         return NavResult(NavCode.SUCCEEDED)
@@ -82,6 +86,7 @@ class World:
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         self.calls.append("assess")
+        self.judged.set()
         if self.fails and self.drives > 1:
             raise ModelError("the model is gone")
         return [ViewAssessment(v.id, v.stamp_ns, 0.9, self.shows.get(v.id, 0.0)) for v in views]

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from eqa_nodes.bench.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.runner import Engine, InLine, Progress, run_with
 from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
-from tests.unit.worker_fixture import NotingRunner, noted, noting, open_dying, open_refusing, questions, times
+from tests.unit.worker_fixture import NotingRunner, noted, noting, open_dying, open_refusing, pids, questions, times
+from tests.waiting import gone, until
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = ["cup-1", "fails-1", "cup-2", "crashes-1", "cup-3", "cup-4", "cup-5"]
@@ -86,14 +86,12 @@ if __name__ == "__main__":
     process = subprocess.Popen([sys.executable, str(tmp_path / "script.py")], cwd=ROOT,
                                env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:
-        end = time.monotonic() + 60
-        while len(noted(tmp_path)) < 8:
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: len(noted(tmp_path)) >= 8 or process.poll() is not None)
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    time.sleep(0.4)  # longer than a question takes
+    until(lambda: all(map(gone, pids(tmp_path))), "the workers end with their parent")
     asked, answered = noted(tmp_path), list(read_predictions(tmp_path / "run").predictions)
     assert 4 <= len(answered) < len(asked) <= len(answered) + 2 + 2  # in flight, and on the way to the parent
     run_with(process_engine(noting(tmp_path), 2), questions(ids), tmp_path / "run")

@@ -65,6 +65,11 @@ def noted(notes: Path) -> list[str]:
     return [line.split()[0] for line in lines if not line.startswith("closed")]
 
 
+def pids(notes: Path) -> set[int]:
+    """Return the processes that were asked."""
+    return {int(line.split()[2]) for line in (notes / NOTES).read_text().splitlines()}
+
+
 def times(notes: Path, sample_id: str) -> int:
     """Return how often a question was asked."""
     return noted(notes).count(sample_id)
