@@ -14,6 +14,7 @@ from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bags.measure import STAMPED, Measured, measure
 from eqa_nodes.bags.reader import Bag, Recorded, open_bag
 from eqa_nodes.bags.roles import rectified
+from eqa_nodes.bags.streams import compared
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.rectify import distortion_of
 from eqa_nodes.findings import Finding, failed
@@ -25,7 +26,7 @@ _VALID = 0.3
 WHOLE = Finding("readable", "ok", "to its end")
 # What must not be an error for a bag to be of use, by use.
 _FRAMES = ("readable", "color", "depth", "camera_info", "color images", "depth images", "intrinsics", "lens",
-           "registered", "sync", "transforms")
+           "registered", "sync", "counts of images", "transforms")
 USES: dict[str, tuple[str, ...]] = {
     "mapping": ("readable", "depth", "camera_info", "depth images", "depth scale", "intrinsics", "lens", "transforms"),
     "keyframes and memory": (*_FRAMES, "depth scale"),
@@ -105,6 +106,7 @@ def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
         if m.stamps_ns[role]:
             findings += _timing(role, m.stamps_ns[role], bag.count(role), bool(m.broken))
             findings.append(_images(role, m))
+    findings += compared(m.stamps_ns)
     if m.samples["depth"].valid:
         findings.append(_scale(m))
     if m.cameras:

@@ -5,33 +5,32 @@ Images that hide something are masked before anything else is done with them.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
-
 from eqa_nodes import messages
 from eqa_nodes.bags.cdr import IMAGE
-from eqa_nodes.bags.recording import Listener, Recording
+from eqa_nodes.bags.recording import Recording
 from eqa_nodes.bags.writer import BagTopic, free_name
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.jumps import ClockWatch
 from eqa_nodes.core.names import file_name
 from eqa_nodes.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.camera import Camera
+from eqa_nodes.ros.diagnostics import Report
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.rates import OK, WARN, Verdict
+from eqa_nodes.ros.recorded import Progress, Tally
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
 NEEDED = (*OBSERVATION, "tf")  # and where it was made
 STAMPED = ("depth",)  # what an observation is known by where stamps of one moment differ
 RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in pair for pair in LABELS.values()))
 _STATIC = 64  # messages of static transforms: a robot has one or two
-_UNFINISHED = 100  # observations that may lack a part: on a robot whose topics share no stamps all do
 
 
 class RecorderNode(EpisodeNode):
@@ -44,7 +43,9 @@ class RecorderNode(EpisodeNode):
         self._recording: Recording | None = None
         self._static: deque[bytes] = deque(maxlen=_STATIC)
         self._over = False  # the episode was ended, and none has begun
-        self._progress = _Progress(self)
+        self._newest_depth_ns = -1
+        self._new_bag()
+        self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
         self._clock_watch = ClockWatch(self.config.node.tf.time_jump_s)
         self._topics = self._heard()
@@ -69,14 +70,21 @@ class RecorderNode(EpisodeNode):
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
         folder = free_name(Path(self.config.folder) / file_name(episode.episode_id))
         topics = {(topic := _topic(wire)).name: BagTopic(topic.type, topic.qos) for wire in self._topics.values()}
-        self._progress = _Progress(self)
+        self._new_bag()
         if self._masking is not None:
             self._masking.begin()
         self._recording = Recording(folder, topics, self.config.bag,
                                     {_topic(wire).name: key.removeprefix(SECOND) for key, wire in self._topics.items()
                                      if _topic(wire).type == IMAGE}, self._progress)
         for data in self._static:
+            self._tally.take(self._name("tf_static"), None)
             self._keep("tf_static", self.starts_ns, data)
+
+    def _new_bag(self) -> None:
+        matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
+        self._progress = Progress(self, STAMPED if matched else NEEDED, shown_again=not matched)
+        self._tally = Tally(self.diagnostics.lost, shown_again=not matched)
+        self._newest_depth_ns = -1
 
     def release(self) -> None:
         try:
@@ -97,7 +105,25 @@ class RecorderNode(EpisodeNode):
         if recording is None:
             return ""
         recording.close()
+        total, losses = sum(recording.counts.values()), self._tally.losses(recording.counts)
+        if losses:
+            self.get_logger().warning(f"bag {recording.bag.folder}: {total} messages. {'; '.join(losses)}")
+        else:
+            self.get_logger().info(f"bag {recording.bag.folder}: {total} messages, nothing was lost")
         return recording.failed
+
+    def _report(self) -> Report:
+        """Say what came of each topic of this bag, and what of it was lost."""
+        recording = self._recording
+        if recording is None:
+            return Report(Verdict(OK, "no bag is written"), {})
+        lost = self._tally.on_the_way().total() + recording.dropped.total()
+        words = recording.failed or (f"{lost} messages are lost" if lost else "nothing is lost")
+        return Report(Verdict(WARN if lost or recording.failed else OK, words),
+                      {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
+
+    def _name(self, key: str) -> str:
+        return _topic(self._topics[key]).name
 
     def _waiting_mb(self) -> float:
         recording = self._recording
@@ -114,10 +140,14 @@ class RecorderNode(EpisodeNode):
                 self.taken(messages.stamp_in(data))
             return
         stamp = messages.stamp_in(data) if key in OBSERVATION else self.last_ns
-        if key == "depth" and self._clock_watch.set_back(stamp, self.last_ns):
-            self._go_back(stamp)
+        if key == "depth":  # by its own stamps: those of other topics may be of another clock
+            if self._clock_watch.set_back(stamp, self._newest_depth_ns):
+                self._go_back(stamp)
+            self._newest_depth_ns = max(self._newest_depth_ns, stamp)
         if key in OBSERVATION and stamp < self.starts_ns:
+            self._tally.take_early(self._name(key))
             return
+        self._tally.take(self._name(key), stamp if key in OBSERVATION else None)
         self.last_ns = max(self.last_ns, stamp)
         if self._masking is not None and key in PARTS:
             self._mask(self._masking, key, stamp, data)
@@ -126,7 +156,7 @@ class RecorderNode(EpisodeNode):
 
     def _go_back(self, stamp: int) -> None:
         """Write a bag of its own from here on: the clock was set back, and within a bag time goes on."""
-        self.count(f"time went back by {(self.last_ns - stamp) / 1e9:.0f} s: another bag begins")
+        self.count(f"time went back by {(self._newest_depth_ns - stamp) / 1e9:.0f} s: another bag begins")
         self.starts_ns, self.last_ns = min(self.starts_ns, stamp), -1
         try:
             self.begin(self.episode, late=True)
@@ -154,7 +184,7 @@ class RecorderNode(EpisodeNode):
         if self._recording is None or (part and not self._progress.wanted(key, stamp)):
             return
         tag = (key, stamp) if part else self._tag_of_transform(data) if key == "tf" else None
-        name, at = _topic(self._topics[key]).name, stamp if part else max(stamp, self.starts_ns)
+        name, at = self._name(key), stamp if part else max(stamp, self.starts_ns)
         try:
             self._recording.put(name, at, data, tag)
         except StorageError as error:
@@ -172,80 +202,7 @@ class RecorderNode(EpisodeNode):
 
     def _refuse(self, stamp: int, reason: str) -> None:
         self.count(f"images not recorded: {reason}")
-        self._progress.without_images(stamp)
-
-
-class _Progress(Listener):
-    """Which parts of which observations are on their way to the disk, and which observations are there."""
-
-    def __init__(self, node: RecorderNode) -> None:
-        self._node = node
-        self._needed = STAMPED if node.config.node.camera.tolerance_s else NEEDED
-        self._lock = threading.Lock()
-        self._parts: dict[int, dict[str, bool]] = {}  # by stamp: the parts that came, and whether they are written
-        self._written: list[int] = []
-        self._durable_ns = -1
-
-    def wanted(self, key: str, stamp_ns: int) -> bool:
-        """Say whether a part is new; what is asked for again and on the disk already is acknowledged again."""
-        with self._lock:
-            if stamp_ns != self._durable_ns:
-                parts = self._parts.setdefault(stamp_ns, {})
-                new = key not in parts and stamp_ns not in self._written
-                parts.setdefault(key, False)
-                while len(self._parts) > _UNFINISHED:
-                    del self._parts[next(iter(self._parts))]
-                return new
-        self._node.taken(stamp_ns)
-        return False
-
-    def again(self, stamp_ns: int) -> bool:
-        """Say whether an observation is on the disk already; then it is acknowledged again."""
-        with self._lock:
-            there = stamp_ns == self._durable_ns
-        if there:
-            self._node.taken(stamp_ns)
-        return there
-
-    def without_images(self, stamp_ns: int) -> None:
-        """Hear that the images of an observation are refused for good: it is there when its other parts are."""
-        for key in (*IMAGES, "tf"):
-            if self.wanted(key, stamp_ns):
-                self.written((key, stamp_ns))
-
-    def written(self, tag: Any) -> bool:
-        if tag is None:
-            return False
-        key, stamp_ns = tag
-        with self._lock:
-            parts = self._parts.get(stamp_ns, {})
-            parts[key] = True
-            if not all(parts.get(part, False) for part in self._needed):
-                return False
-            del self._parts[stamp_ns]
-            self._written.append(stamp_ns)
-            return True
-
-    def durable(self) -> None:
-        with self._lock:
-            stamps, self._written = self._written, []
-            self._durable_ns = max([self._durable_ns, *stamps])
-        for stamp_ns in stamps:
-            try:
-                self._node.taken(stamp_ns)
-            except (InvalidHandle, RCLError):  # the graph ends while the last messages are written
-                if self._node.context.ok():
-                    raise
-
-    def dropped(self, tag: Any) -> None:
-        if tag is not None:
-            key, stamp_ns = tag
-            with self._lock:
-                self._parts.get(stamp_ns, {}).pop(key, None)
-            self._node.ask_again(stamp_ns)
-
-    def refused(self, reason: str) -> None:
-        self._node.count(reason)
+        self._progress.without(stamp, (*IMAGES, "tf"))
 
 
 def _topic(wire: str) -> Topic:

@@ -54,14 +54,18 @@ class Diagnostics:
         self._out = node.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos(TOPICS["diagnostics"].qos))
         node.create_timer(PERIOD_S, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[[Any], None]:
-        """Return the callback of a subscription with counting around it. The callbacks of one topic never overlap."""
+    def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[[Any, Any], None]:
+        """Return the callback of a subscription, which gets what rclpy tells of a message too, with counting around it.
+
+        The callbacks of one topic never overlap.
+        """
         flow = Flow(time.monotonic_ns())
         self._topics[topic.name] = flow, topic.qos == "frame"
         now, stamp_of, clock = time.monotonic_ns, _stamp_of(topic, raw), self._clock()
 
-        def counting(message: Any) -> None:
+        def counting(message: Any, info: Mapping[str, Any]) -> None:
             began = now()
+            flow.gaps.take(info)
             flow.heard(began, clock(stamp_of(message)) if stamp_of is not None else UNKNOWN)
             try:
                 callback(message)
@@ -93,6 +97,14 @@ class Diagnostics:
     def add(self, name: str, report: Callable[[], Report]) -> None:
         """Show a status of the node's own, asked for once a second."""
         self._reports[name] = report
+
+    def heard(self, name: str) -> int:
+        """Return how many messages of a topic came."""
+        return self._topics[name][0].total if name in self._topics else 0
+
+    def lost(self) -> dict[str, int]:
+        """Return how many messages of each topic never came, since the node subscribed to it."""
+        return {name: flow.gaps.lost for name, (flow, _) in list(self._topics.items())}
 
     def clear(self) -> None:
         """Forget subscriptions, services, gauges and reports: the node has let go of them."""
@@ -212,8 +224,8 @@ def _first_stamp(message: Any) -> int:
 
 
 def _values(s: Summary) -> dict[str, str]:
-    values = {"rate [Hz]": f"{s.rate_hz:.2f}", "messages": str(s.total), "in its callback [share]": f"{s.busy:.4f}",
-              "longest callback [s]": f"{s.longest_s:.4f}"}
+    values = {"rate [Hz]": f"{s.rate_hz:.2f}", "messages": str(s.total), "lost on the way": str(s.lost),
+              "in its callback [share]": f"{s.busy:.4f}", "longest callback [s]": f"{s.longest_s:.4f}"}
     for name, seconds in (("last heard [s ago]", s.silent_s), ("age, median [s]", s.median_age_s),
                           ("age, oldest [s]", s.oldest_s)):
         values |= {name: f"{seconds:.3f}"} if seconds is not None else {}

@@ -8,7 +8,8 @@ from __future__ import annotations
 import statistics
 from array import array
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 WINDOW_S = 5.0  # over which rates and ages are told
 RING = 256  # ages that are kept; more messages than that in a window: of the newest
@@ -27,6 +28,7 @@ class Summary(NamedTuple):
     """One window of a flow: messages a second, share of the time in its callback, ages and times in seconds.
 
     ages are None where no stamp of the window was of this clock; silent_s: since the last message, None before any.
+    lost: messages in all that were sent and never came.
     """
 
     total: int
@@ -36,6 +38,26 @@ class Summary(NamedTuple):
     silent_s: float | None
     median_age_s: float | None
     oldest_s: float | None
+    lost: int = 0
+
+
+class Gaps:
+    """Counts what was lost on the way, by the gaps in the numbers that each publisher gives its messages."""
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self._numbers: dict[bytes, int] = {}
+
+    def take(self, info: Mapping[str, Any]) -> int:
+        """Take in what rclpy tells of a message; return how many were lost before it. Some middlewares do not tell."""
+        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
+        if number is None or publisher is None:
+            return 0
+        key = bytes(publisher["data"])
+        lost = max(number - self._numbers.get(key, number - 1) - 1, 0)
+        self._numbers[key] = max(number, self._numbers.get(key, number))
+        self.lost += lost
+        return lost
 
 
 class Flow:
@@ -44,7 +66,13 @@ class Flow:
     def __init__(self, now_ns: int) -> None:
         self._count = self._busy_ns = self._last_ns = self._longest_ns = 0  # the longest: since the last mark
         self._ages_ns = array("q", [UNKNOWN]) * RING
+        self.gaps = Gaps()
         self._marks: deque[tuple[int, int, int, int]] = deque([(now_ns, 0, 0, 0)])  # time, count, busy, longest before
+
+    @property
+    def total(self) -> int:
+        """Messages that came."""
+        return self._count
 
     def heard(self, now_ns: int, age_ns: int = UNKNOWN) -> None:
         """Count a message."""
@@ -72,7 +100,7 @@ class Flow:
         return Summary(
             self._count, new / taken_ns * 1e9, (self._busy_ns - busy_ns) / taken_ns,
             max(mark[3] for mark in list(marks)[1:]) / 1e9, (now_ns - self._last_ns) / 1e9 if self._count else None,
-            statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None)
+            statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None, self.gaps.lost)
 
     def _newest(self, number: int) -> list[int]:
         """Return the known ages of so many newest messages, in ns."""

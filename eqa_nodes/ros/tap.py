@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.graph import Qos
 from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.rates import Gaps
 
 TRANSFORMS = {"/tf": Qos(depth=100), "/tf_static": Qos(durability="transient_local", depth=1)}  # as ROS publishes them
 _TF_TYPE = "tf2_msgs/msg/TFMessage"
@@ -40,7 +41,7 @@ class Tap:
 
     def __init__(self) -> None:
         self.counts, self.lost = Counter[str](), Counter[str]()
-        self._numbers: dict[tuple[str, bytes], int] = {}
+        self._gaps: dict[str, Gaps] = {}
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
@@ -94,11 +95,7 @@ class Tap:
 
     def _take(self, name: str, take: Callable[[str, bytes], None], data: bytes, info: Mapping[str, Any]) -> None:
         self.counts[name] += 1
-        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
-        if number is not None and publisher is not None:
-            key = name, bytes(publisher["data"])
-            self.lost[name] += max(number - self._numbers.get(key, number - 1) - 1, 0)
-            self._numbers[key] = number
+        self.lost[name] += self._gaps.setdefault(name, Gaps()).take(info)
         take(name, data)
 
     def offer(self, name: str) -> Heard:

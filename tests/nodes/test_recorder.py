@@ -145,6 +145,7 @@ def no_room_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def once(recording: Recording, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
         if tag is not None and tag[0] == "depth" and not refused:
             refused.append(stamp_ns)
+            recording.dropped[topic] += 1
             recording._listener.dropped(tag)
         else:
             put(recording, topic, stamp_ns, cdr, tag)

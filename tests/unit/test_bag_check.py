@@ -30,8 +30,8 @@ from tests.unit.frame_fixture import H, W
 
 TF = "tf2_msgs/msg/TFMessage"
 NAMES = ["closed", "color", "depth", "camera_info", "readable", "stamps of color", "rate of color", "drops of color",
-         "color images", "stamps of depth", "rate of depth", "drops of depth", "depth images", "depth scale",
-         "intrinsics", "lens", "registered", "sync", "transforms", "base"]
+         "color images", "stamps of depth", "rate of depth", "drops of depth", "depth images", "counts of images",
+         "counts of camera_info", "depth scale", "intrinsics", "lens", "registered", "sync", "transforms", "base"]
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def _broken_definition(scene: Scene) -> list[Row]:
     (_without(INFO), {"camera_info": "error"}, "no topic"),
     (_gap, {"rate of color": "warning", "rate of depth": "warning", "drops of color": "warning",
             "drops of depth": "warning"}, "longest gap 1.40 s"),
-    (_dropped, {"drops of color": "warning"}, "3 of 19 missing (15.8%)"),
+    (_dropped, {"drops of color": "warning", "counts of images": "warning"}, "3 of 19 missing (15.8%)"),
     (_stamp_back, {"stamps of color": "error"}, "1 go back, 0 come twice, of 21"),
     (_stamp_twice, {"stamps of color": "warning"}, "0 go back, 1 come twice, of 21"),
     (_millimetres, {"depth scale": "error"}, "millimetres were taken for metres"),

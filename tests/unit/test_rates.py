@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, Summary, judged
+from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, Gaps, Summary, judged
 
 S = 1_000_000_000
 
@@ -73,3 +73,14 @@ def test_silence_is_stale_and_ends() -> None:
         flow.heard(10 * S + k * S // 50)
     assert judged(flow.sum_up(11 * S), 5.0, 0.0).level == OK
     assert judged(Flow(0).sum_up(S), 5.0, 0.0) == (STALE, "nothing came yet")
+
+
+def test_gaps_in_a_publishers_numbers_are_lost_messages() -> None:
+    gaps = Gaps()
+
+    def take(number: int | None, publisher: int) -> int:
+        return gaps.take({"publication_sequence_number": number, "publisher_gid": {"data": [publisher] * 16}})
+
+    assert [take(n, 1) for n in (7, 8, 11, 12)] == [0, 0, 2, 0]  # what was sent before it was heard is not lost
+    assert [take(n, 2) for n in (1, 4)] == [0, 2] and gaps.lost == 4
+    assert take(None, 1) == 0 and take(13, 1) == 0 and gaps.lost == 4  # a middleware that does not number them

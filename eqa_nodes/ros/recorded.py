@@ -1,0 +1,170 @@
+"""What is known of a bag in the making: which observations are on the disk, and how much of what came is not."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+
+from eqa_nodes.bags.recording import Listener
+
+_REMEMBERED = 100  # stamps of a topic by which a message is known that is shown again, and unfinished observations
+
+
+class Observer(Protocol):
+    """The node that records."""
+
+    context: Any
+
+    def taken(self, stamp_ns: int) -> None:
+        """Say that an observation was taken in."""
+
+    def count(self, reason: str) -> None:
+        """Count something that was refused."""
+
+    def ask_again(self, stamp_ns: int) -> None:
+        """Take an observation in once more when it is shown again."""
+
+
+class _Recent:
+    """The stamps of the newest messages of each part."""
+
+    def __init__(self) -> None:
+        self._stamps: dict[str, deque[int]] = {}
+
+    def new(self, key: str, stamp_ns: int) -> bool:
+        """Take in a stamp; say whether it was not there."""
+        stamps = self._stamps.setdefault(key, deque(maxlen=_REMEMBERED))
+        new = stamp_ns not in stamps
+        if new:
+            stamps.append(stamp_ns)
+        return new
+
+    def forget(self, key: str, stamp_ns: int) -> None:
+        """Take a stamp for a new one when it comes again."""
+        if stamp_ns in (stamps := self._stamps.get(key, deque())):
+            stamps.remove(stamp_ns)
+
+
+class Progress(Listener):
+    """Which parts of which observations are on their way to the disk, and which observations are there."""
+
+    def __init__(self, node: Observer, needed: tuple[str, ...], shown_again: bool) -> None:
+        """needed: parts that an observation is acknowledged with.
+
+        shown_again: its publisher shows an observation until it is acknowledged, so that a part whose stamp was there
+        before is the same message. Otherwise each message is one of its own, whatever its stamp.
+        """
+        self._node, self._needed, self._shown_again = node, needed, shown_again
+        self._lock = threading.Lock()
+        self._seen = _Recent()
+        self._parts: dict[int, set[str]] = {}  # by stamp: parts on the disk of observations that lack some
+        self._written: list[int] = []
+        self._durable_ns = -1
+
+    def wanted(self, key: str, stamp_ns: int) -> bool:
+        """Say whether a part is new; a part of what is on the disk already has that acknowledged again."""
+        if not self._shown_again:
+            return True
+        with self._lock:
+            new = self._seen.new(key, stamp_ns)
+        if not new:
+            self.again(stamp_ns)
+        return new
+
+    def again(self, stamp_ns: int) -> bool:
+        """Say whether an observation is on the disk already; then it is acknowledged again."""
+        with self._lock:
+            there = stamp_ns == self._durable_ns
+        if there:
+            self._node.taken(stamp_ns)
+        return there
+
+    def without(self, stamp_ns: int, parts: tuple[str, ...]) -> None:
+        """Hear that these parts are refused for good: the observation is there when its other parts are."""
+        for key in parts:
+            if self.wanted(key, stamp_ns):
+                self.written((key, stamp_ns))
+
+    def written(self, tag: Any) -> bool:
+        if tag is None or tag[0] not in self._needed:
+            return False
+        key, stamp_ns = tag
+        with self._lock:
+            parts = self._parts.setdefault(stamp_ns, set())
+            parts.add(key)
+            while len(self._parts) > _REMEMBERED:
+                del self._parts[next(iter(self._parts))]
+            if len(parts) < len(self._needed):
+                return False
+            self._parts.pop(stamp_ns, None)
+            self._written.append(stamp_ns)
+            return True
+
+    def durable(self) -> None:
+        with self._lock:
+            stamps, self._written = self._written, []
+            self._durable_ns = max([self._durable_ns, *stamps])
+        for stamp_ns in stamps:
+            try:
+                self._node.taken(stamp_ns)
+            except (InvalidHandle, RCLError):  # the graph ends while the last messages are written
+                if self._node.context.ok():
+                    raise
+
+    def dropped(self, tag: Any) -> None:
+        if tag is not None:
+            key, stamp_ns = tag
+            with self._lock:
+                self._seen.forget(key, stamp_ns)
+            self._node.ask_again(stamp_ns)
+
+    def refused(self, reason: str) -> None:
+        self._node.count(reason)
+
+
+class Tally:
+    """How many messages of each topic came for one bag, and how many of them are not in it.
+
+    came: those that belong into the bag; early: those from before its episode.
+    """
+
+    def __init__(self, lost: Callable[[], Mapping[str, int]], shown_again: bool) -> None:
+        """lost: tells how many messages of each topic never reached this process; shown_again: as of `Progress`."""
+        self.came, self.early = Counter[str](), Counter[str]()
+        self._seen = _Recent() if shown_again else None
+        self._lost, self._before = lost, Counter(lost())
+
+    def take(self, topic: str, stamp_ns: int | None) -> None:
+        """Count a message that belongs into the bag, once where it is shown again. stamp_ns: of a part, else None."""
+        self.came[topic] += self._seen is None or stamp_ns is None or self._seen.new(topic, stamp_ns)
+
+    def take_early(self, topic: str) -> None:
+        """Count a message from before the episode."""
+        self.early[topic] += 1
+
+    def on_the_way(self) -> Counter[str]:
+        """Return what never came here, by topic."""
+        return +(Counter(self._lost()) - self._before)
+
+    def values(self, written: Mapping[str, int], dropped: Mapping[str, int]) -> dict[str, str]:
+        """Return what diagnostics show of each topic while the bag is written. dropped: there was no room for it."""
+        way = self.on_the_way()
+        return {topic: f"{self.came[topic]} came, {written.get(topic, 0)} written, {way[topic]} lost on the way, "
+                       f"{dropped.get(topic, 0)} dropped, {self.early[topic]} from before the episode"
+                for topic in sorted({*self.came, *way, *self.early})}
+
+    def losses(self, written: Mapping[str, int]) -> list[str]:
+        """Return, when all was written, one sentence for each topic of which something is not in the bag."""
+        way, told = self.on_the_way(), []
+        for topic in sorted({*self.came, *way, *self.early}):
+            words = [f"{n} {what}" for n, what in (
+                (way[topic], "lost on the way to the recorder"),
+                (self.came[topic] - written.get(topic, 0), "that came and were dropped or refused"),
+                (self.early[topic], "stamped before the episode began")) if n > 0]
+            if words:
+                told.append(f"{topic}: {written.get(topic, 0)} recorded, and not {' and not '.join(words)}")
+        return told
