@@ -16,7 +16,7 @@ from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.codec import encode
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
@@ -91,7 +91,11 @@ class HistoryRunner:
     def run(self, sample: Sample) -> EpisodeResult:
         """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
         check_question(sample.question)
-        source, question = self._source_of(sample), sample.as_question(force_guess=self._force_guess)
+        question = sample.as_question(force_guess=self._force_guess)
+        refused = None if self._is_past(question) else refusal(self._answerer, question)
+        if refused is not None:  # nothing is read for it
+            return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused))
+        source = self._source_of(sample)
         past = self._opened(source, "recalled") if self._is_past(question) else None
         began = time.monotonic()
         told = past.recollect(question) if isinstance(past, RecalledViews) else None

@@ -89,6 +89,10 @@ class Meter:
                        tokens_out=sum(b.tokens_out - a.tokens_out for a, b in paid),
                        privileged=self._answerer.spent().privileged, money=sum(b.money - a.money for a, b in paid))
 
+    def objection(self, question: Question) -> str:
+        """Return what the shared answerer objects to; that costs nothing."""
+        return self._answerer.objection(question)
+
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the regions of the shared answerer."""
         return self._paid(lambda: self._answerer.regions(question))

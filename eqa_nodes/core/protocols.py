@@ -72,6 +72,12 @@ class Answerer(Protocol):
     def spent(self) -> Receipt:
         """Return calls and tokens since this answerer was made (failed calls too), and what is privileged in it."""
 
+    def objection(self, question: Question) -> str:
+        """Return why this question can never be answered, whatever is seen; "" where it may be. Asks no model.
+
+        Asked before anything moves.
+        """
+
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the kinds of room where the answer may be found, the likeliest first."""
 

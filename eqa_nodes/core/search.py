@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.account import Account
 from eqa_nodes.core.agent_config import AgentConfig
-from eqa_nodes.core.answerers.common import answer_of, check_question
+from eqa_nodes.core.answerers.common import answer_of, check_question, refusal
 from eqa_nodes.core.area import check_area
 from eqa_nodes.core.aside import aside
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
@@ -77,7 +77,7 @@ class Search:
             check_question(self.question.text)
             check_area(self.question.limits.area)
             self.account.begin()
-            self.answered = answer = self._search()
+            self.answered = answer = self._refused() or self._search()
             if self.question.show:
                 answer = self._show(answer)
             self.account.update()
@@ -103,6 +103,8 @@ class Search:
     def _considered(self) -> Answer | None:
         if self._waits is None:
             check_question(self.question.text)
+            if (refused := self._refused()) is not None:
+                return refused
             self._waits = not self.question.show and (
                 bool(self.question.choices) or self.ports.memory.recollect(self.question.text) is None)
             self.judged.leave_to_recall()
@@ -111,6 +113,14 @@ class Search:
             enough = self._waits and not self._limit_reached() and self._new_views_answer()
         fresh = enough and self.answered is not None and not self._stale(self.answered.evidence)
         return self.answered if fresh else None
+
+    def _refused(self) -> Answer | None:
+        """Return the end of a question that the answerer does not understand, unless memory itself answers it."""
+        refused = refusal(self.ports.answerer, self.question)
+        if refused is None or (not self.question.choices
+                               and self.ports.memory.recollect(self.question.text) is not None):
+            return None
+        return refused
 
     def _search(self) -> Answer:
         """Memory first, then look and explore until it is enough or a limit is reached."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from eqa_nodes import messages
 from eqa_nodes.answerers import answerer_of
+from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.types.questions import Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.ros import convert
@@ -41,6 +42,10 @@ class AnswererNode(EqaNode):
         return response
 
     def _assess(self, request: Any, response: Any) -> Any:
+        if not request.views:  # only whether the question is understood was asked
+            if why := self.answerer.objection(_question(request)):
+                raise BadQuestion(why)
+            return response
         before = self.answerer.spent()
         try:
             with self.health.call():

@@ -112,6 +112,15 @@ class RosAnswerer:
     def spent(self) -> Receipt:
         return self._spent
 
+    def objection(self, question: Question) -> str:
+        """Ask for a judgement of no view: the node looks only at the question then."""
+        response = self._assess.exchange(self._node.config.node.call_deadline_s, question=question.text,
+                                         question_id=question.id, choices=list(question.choices), seed=question.seed)
+        if response.error_code == ErrorCode.BAD_QUESTION:
+            return str(response.error_message)
+        convert.raise_remote(response)
+        return ""
+
     def regions(self, question: Question) -> list[RankedRegion]:
         response = self._call(self._regions, question=question.text, question_id=question.id, seed=question.seed)
         return [messages.ranked_region_of(r) for r in response.regions]

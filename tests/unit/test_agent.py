@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
 from tests.waiting import WAIT_S
 
@@ -79,6 +80,9 @@ class World:
 
     def spent(self) -> Receipt:
         return Receipt(calls=len([c for c in self.calls if c in ("assess", "answer", "regions")]))
+
+    def objection(self, question: Question) -> str:
+        return ""
 
     def regions(self, question: Question) -> list[RankedRegion]:
         self.calls.append("regions")
@@ -153,3 +157,47 @@ def test_limits_end_the_search_with_what_is_known(limits: Limits) -> None:
     world = World({}, goals=50)
     answer = Agent(Ports(world, world, world, world, world)).ask(QUESTION._replace(limits=limits))
     assert answer.error is ErrorCode.NONE and world.drives <= 3 and world.calls[-1] == "answer"
+
+
+class Labels(World):
+    """The same ports with the rules over labels as the answerer's word on what it understands."""
+
+    memory_knows = False
+
+    def objection(self, question: Question) -> str:
+        return LabelAnswerer().objection(question)
+
+    def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
+        return Recollection("in the hall", 0.9, ()) if self.memory_knows else None
+
+
+@pytest.mark.parametrize("explore", ["asking", "first", "never"])
+def test_nothing_moves_for_a_question_that_nobody_understands(explore: str) -> None:
+    world = Labels({1: 0.8})
+    answer = Agent(Ports(world, world, world, world, world), AgentConfig(explore=explore)).ask(Question("sofa"))
+    assert (answer.abstained, answer.error, world.calls) == (True, ErrorCode.NONE, [])
+    assert "'sofa'" in answer.message and "Where is my phone?" in answer.message
+
+
+def test_a_guess_at_such_a_question_moves_nothing_either() -> None:
+    world = Labels({1: 0.8})
+    agent = Agent(Ports(world, world, world, world, world))
+    answer = agent.ask(Question("sofa", force_guess=True))
+    assert world.calls == ["answer"] and not answer.abstained and answer.message.startswith("forced guess")
+
+
+def test_what_memory_itself_answers_needs_no_rule() -> None:
+    world = Labels({1: 0.8})
+    asked = Question("When did you last see the parcel?")
+    agent = Agent(Ports(world, world, world, world, world))
+    assert LabelAnswerer().objection(asked) and agent.ask(asked).abstained
+    world.memory_knows = True
+    assert agent.ask(asked).text == "in the hall"
+
+
+def test_a_question_that_waits_and_that_nobody_understands_ends_at_once() -> None:
+    world = Labels({1: 0.8})
+    search = Agent(ports := Ports(world, world, world, world, world)).search(
+        ports, Question("sofa"), lambda progress: None, lambda: False)
+    answer = search.consider()
+    assert answer is not None and "'sofa'" in answer.message and world.calls == []

@@ -157,6 +157,9 @@ class World:
     def spent(self) -> Receipt:
         return Receipt()
 
+    def objection(self, question: Question) -> str:
+        return ""
+
     def regions(self, question: Question) -> list[RankedRegion]:
         return []
 

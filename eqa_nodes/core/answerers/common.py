@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Keyframe
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.protocols import Answerer
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
@@ -72,7 +77,28 @@ def labelled(views: Iterable[Keyframe]) -> tuple[str, ...]:
     return ("labels",) if any(view.privileged for view in views) else ()
 
 
-class Unjudging:
+def refusal(answerer: Answerer, question: Question) -> Answer | None:
+    """Return the end of a question to which the answerer objects, None where it may be answered.
+
+    An abstention, which benchmarks score as one; where a guess is wanted, that: looking would not make it better.
+    """
+    why = answerer.objection(question)
+    if not why:
+        return None
+    if question.force_guess:
+        return replace(answerer.answer(question, ()), message=f"forced guess: {why}")
+    return Answer(abstained=True, receipt=Receipt(privileged=answerer.spent().privileged), message=why)
+
+
+class Unobjecting:
+    """What answerers share that take every question."""
+
+    def objection(self, question: Question) -> str:
+        """Object to nothing."""
+        return ""
+
+
+class Unjudging(Unobjecting):
     """What answerers share that judge no view on the way: every view is as good as none, every room as any other."""
 
     def regions(self, question: Question) -> list[RankedRegion]:

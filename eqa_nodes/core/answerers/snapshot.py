@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.common import Unobjecting
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
@@ -30,7 +31,7 @@ class SnapshotsConfig:
     embedder: str = "auto"
 
 
-class SnapshotAnswerer:
+class SnapshotAnswerer(Unobjecting):
     """Answers from memory snapshots (Yang et al. 2025, 3D-Mem), or abstains.
 
     The paper shows snapshots and frontiers in one call, and the model picks either; here a policy drives (`snapshot`

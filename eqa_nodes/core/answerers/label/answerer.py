@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.found import Found
-from eqa_nodes.core.answerers.label.parse import Asked, parse
+from eqa_nodes.core.answerers.label.parse import Asked, not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of, same_room
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
@@ -36,6 +37,10 @@ class LabelAnswerer:
     def spent(self) -> Receipt:
         """Return no calls and no tokens: nothing here asks a model."""
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
+
+    def objection(self, question: Question) -> str:
+        """Return that no rule understands the question, and what the rules do understand."""
+        return "" if parse(check_question(question.text)).form else _not_understood(question)
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the rooms that the question names, else those where such things usually are."""
@@ -64,7 +69,7 @@ class LabelAnswerer:
             return Answer(found.text, found.confidence, evidence=evidence_from(evidence_views(found.things), notes),
                           receipt=self.spent())
         if items and not question.force_guess:
-            reason = "what is asked about was not seen" if asked.form else "no rule understands this question"
+            reason = "what is asked about was not seen" if asked.form else _not_understood(question)
             return Answer(abstained=True, receipt=self.spent(), message=reason)
         text, confidence = guess(asked)
         if question.choices:
@@ -74,6 +79,12 @@ class LabelAnswerer:
 
     def _note(self, views: Sequence[Keyframe]) -> None:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
+
+
+def _not_understood(question: Question) -> str:
+    if about_past(question.text) and not question.choices:
+        return "memory holds nothing that fits this question about the past"
+    return not_understood(question.text)
 
 
 def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> ViewAssessment:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from eqa_nodes.core.language import COLOURS, normalise, number, singular
+from eqa_nodes.core.text import printable
 
 _ROOM_HEADS = frozenset((
     "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",
@@ -115,6 +116,20 @@ def parse(question: str) -> Asked:
         if found := pattern.fullmatch(plain):
             return _asked(form, {name: text for name, text in found.groupdict().items() if text}, plain)
     return Asked("", text=plain)
+
+
+# One of each kind of question that the rules understand, as people may type it.
+UNDERSTOOD = ("Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
+              "How many chairs are in the kitchen?", "What is on the table?", "Which room is the desk in?",
+              "What is next to the bed?", "What is the sofa made of?", "What can I use to boil water?")
+
+
+def not_understood(question: str) -> str:
+    """Return that no rule understands a question, and such questions as the rules understand."""
+    short = " ".join(printable(question).split())
+    short = short if len(short) <= 60 else short[:60] + "..."
+    return (f"no rule understands {short!r}; the rules understand questions like {' '.join(UNDERSTOOD)} "
+            "A vision-language model (answerer vlm) takes any question")
 
 
 def _plain(question: str) -> str:
