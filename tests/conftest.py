@@ -1,4 +1,4 @@
-"""For all tests: a busy machine is no failure, so hypothesis sets no deadline on one example.
+"""For all tests: a busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it.
 
 A shell ignores interrupts in what it starts in the background, and so would every process that a test interrupts.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("eqa", deadline=None)
+settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("eqa")
