@@ -155,7 +155,7 @@ def test_an_empty_memory_recalls_nothing(store: MemoryStore) -> None:
     assert store.since(0) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(max_size=60))
 def test_no_text_is_a_syntax_error(store: MemoryStore, text: str) -> None:
     if not len(store):

@@ -34,7 +34,7 @@ NAMES = st.sampled_from(["question_id", "question", "answer", "category", "episo
                          "start_position", "start_rotation", "step_length", "extra_answers", "trajectory_id"])
 JUNK = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
                     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=8)
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def test_a_eqa_has_557_questions_with_starts_lengths_and_floors() -> None:
