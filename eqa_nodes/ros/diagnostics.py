@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
+from rclpy.subscription import Subscription
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
@@ -26,6 +27,7 @@ from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, Summary, Verdict, judged
 
 PERIOD_S = 1.0
+INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
 _TF = "tf2_msgs/msg/TFMessage"
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -54,8 +56,8 @@ class Diagnostics:
         self._out = node.create_publisher(DiagnosticArray, TOPICS["diagnostics"].name, qos(TOPICS["diagnostics"].qos))
         node.create_timer(PERIOD_S, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[[Any, Any], None]:
-        """Return the callback of a subscription, which gets what rclpy tells of a message too, with counting around it.
+    def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[..., None]:
+        """Return the callback of a subscription with counting around it; it takes a message and what rclpy knows of it.
 
         The callbacks of one topic never overlap.
         """
@@ -72,7 +74,7 @@ class Diagnostics:
             finally:
                 flow.spent(now() - began)
 
-        return counting
+        return counting if INFORMS else lambda message: counting(message, {})
 
     def timed(self, name: str, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """Return the callback of a service with its time counted."""

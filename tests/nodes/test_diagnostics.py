@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.answerer import AnswererNode
 from eqa_nodes.nodes.mapper import MapperNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, diagnostics
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import REASONS
 from eqa_nodes.ros.remote import Remotes
@@ -95,6 +95,15 @@ def test_a_queue_that_is_full_is_a_warning(ros: Any, listener: Listener) -> None
     node = ros.add(MapperNode)
     node.diagnostics.gauge("mail", lambda: 7, limit=7)
     listener.wait("mapper: queues", lambda s: s.level == DiagnosticStatus.WARN and s.message == "full: mail")
+
+
+def test_a_distribution_that_passes_the_message_alone_is_heard_too(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostics, "INFORMS", False)
+    heard: list[Any] = []
+    node = ros.add(MapperNode)
+    message = interface(TOPICS["camera_info"].type)()
+    node.diagnostics.watched(TOPICS["camera_info"], heard.append, False)(message)
+    assert heard == [message] and node.diagnostics.heard(TOPICS["camera_info"].name) == 1
 
 
 def test_a_callback_that_holds_all_others_up_is_told(ros: Any, listener: Listener) -> None:
