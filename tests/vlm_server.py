@@ -1,20 +1,33 @@
-"""A real HTTP server on localhost that plays scripted replies, faults and delays of a model endpoint."""
+"""A real HTTP server on localhost that plays scripted replies, faults and delays of a model endpoint.
+
+It is no kinder than the servers that people run: connections stay open between requests, streams come in chunks that
+end anywhere, replies hold the fields of OpenAI, vLLM, llama.cpp and Ollama that nobody asked for, most of them null,
+and a request that OpenAI would refuse is refused.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import socket
 import threading
-import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
+
+_PATH = "/v1/chat/completions"
+_PIECE = 61  # bytes of a chunk of a stream: a prime, so that it ends within lines and characters
+_KNOWN = {"model", "messages", "seed", "temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
+          "stream", "stream_options"}
 
 
 class Reply(NamedTuple):
     """One scripted HTTP reply. delay_s: before anything is sent; drip_s: pause after every byte of the body.
 
-    missing: bytes that are announced and never come.
+    missing: bytes that are announced and never come. headers: further ones. endless: the body is sent again and again.
     """
 
     body: bytes
@@ -22,32 +35,75 @@ class Reply(NamedTuple):
     content_type: str = "application/json"
     delay_s: float = 0.0
     drip_s: float = 0.0
-    retry_after: str = "0.01"  # keeps the client's pauses short
+    retry_after: str = "0.01"  # with status 429 and 503 only; it keeps the client's pauses short
     missing: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    endless: bool = False
 
 
 def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
     """Return a well-formed chat completion."""
-    first = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}, **choice}
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
+               "reasoning_content": None, "reasoning": None, "function_call": None}
+    first = {"index": 0, "finish_reason": finish, "stop_reason": None, "logprobs": None, "message": message, **choice}
     return Reply(json.dumps({
         "id": "c-1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [first],
-        "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
+        "service_tier": None, "system_fingerprint": None, "prompt_logprobs": None, "usage": _usage(tokens),
     }).encode())
 
 
 def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
     """Return a chat completion in chunks, one a piece; finish None: it breaks off. choice: of the last piece."""
-    def event(choices: list[dict[str, Any]], **more: Any) -> str:
-        return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, **more}) + "\n\n"
+    def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> str:
+        return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, "usage": usage,
+                                      "system_fingerprint": None}) + "\n\n"
 
-    deltas = [{"index": 0, "delta": {"role": "assistant"}}, *({"index": 0, "delta": {"content": p}} for p in pieces)]
+    def delta(content: str | None, **more: Any) -> dict[str, Any]:
+        return {"index": 0, "delta": {"content": content, **more}, "logprobs": None, "finish_reason": None}
+
+    deltas = [delta(None, role="assistant", refusal=None), *(delta(piece) for piece in pieces)]
     deltas[-1] |= choice
-    body = ": hello\n\n" + "".join(event([delta]) for delta in deltas)
+    body = ": hello\n\ndata:\n\n" + "".join(event([each]) for each in deltas)
     if finish:
-        usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
-        body += event([{"index": 0, "delta": {}, "finish_reason": finish}]) + event([], usage=usage)
-        body += "data: [DONE]\n\n"
+        body += event([{"index": 0, "delta": {}, "logprobs": None, "finish_reason": finish}])
+        body += event([], _usage(tokens)) + "data: [DONE]"  # llama.cpp sends no line break after it
     return Reply(body.encode(), content_type="text/event-stream")
+
+
+def _usage(tokens: tuple[int, int]) -> dict[str, Any]:
+    return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens),
+            "prompt_tokens_details": None, "completion_tokens_details": {"reasoning_tokens": 0}}
+
+
+def refusal(body: Any) -> str:
+    """Return why OpenAI would refuse a request; "" where it would not."""
+    if unknown := set(body) - _KNOWN:
+        return f"Unrecognized request argument supplied: {sorted(unknown)}"
+    if {"max_tokens", "max_completion_tokens"} <= set(body):
+        return "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+    if "stream_options" in body and not body.get("stream"):
+        return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    if "top_logprobs" in body and not (body.get("logprobs") and 0 <= body["top_logprobs"] <= 20):
+        return "'top_logprobs' needs 'logprobs', and is at most 20."
+    if not isinstance(body.get("seed"), int) or not 0.0 <= body.get("temperature", 0.0) <= 2.0:
+        return "'seed' is a whole number, 'temperature' is at most 2."
+    if not body.get("messages") or min(body.get("max_tokens", 1), body.get("max_completion_tokens", 1)) < 1:
+        return "There must be messages, and room for one token."
+    return next((why for message in body["messages"] if (why := _refused(message))), "")
+
+
+def _refused(message: dict[str, Any]) -> str:
+    if message["role"] not in ("system", "user", "assistant") or not message["content"]:
+        return f"Invalid message: {str(message)[:80]}"
+    for part in message["content"] if isinstance(message["content"], list) else []:
+        kind, _, data = part.get("image_url", {}).get("url", "").partition(",")
+        try:
+            base64.b64decode(data, validate=True)
+        except binascii.Error:
+            return "Invalid base64 image_url."
+        if part["type"] == "image_url" and not (kind == "data:image/jpeg;base64" and data):
+            return f"Invalid image_url: {kind}"
+    return ""
 
 
 class VlmServer:
@@ -62,18 +118,34 @@ class VlmServer:
         self._replies = replies if callable(replies) else list(replies)
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._open: set[socket.socket] = set()
         script = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                script._open.add(self.connection)
+
+            def finish(self) -> None:
+                script._open.discard(self.connection)
+                super().finish()
+
             def do_POST(self) -> None:
                 script._serve(self)
 
             def log_message(self, *args: object) -> None:
                 """Keep the test's output clean."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """Clients that go away are what many tests are about."""
+
+        self._server = Server(("127.0.0.1", port), Handler)
 
     @property
     def url(self) -> str:
@@ -89,6 +161,9 @@ class VlmServer:
         self._ended.set()
         self._server.shutdown()
         self._server.server_close()
+        for connection in list(self._open):  # a server that has gone away serves no open connection
+            with suppress(OSError):  # the client was faster
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
@@ -97,24 +172,37 @@ class VlmServer:
             reply = played(request) if callable(played) else played[min(len(self.requests), len(played) - 1)]
             self.requests.append(request)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
+        if handler.path != _PATH:
+            reply = Reply(b'{"detail": "Not Found"}', 404)
+        elif why := refusal(request):
+            reply = Reply(json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode(), 400)
         self._ended.wait(reply.delay_s)
-        try:
-            handler.send_response(reply.status)
-            handler.send_header("Content-Type", reply.content_type)
-            handler.send_header("Content-Length", str(len(reply.body) + reply.missing))
-            handler.send_header("Retry-After", reply.retry_after)
-            handler.end_headers()
+        with suppress(OSError):  # the client gave up, as the test wants
             self._send(handler, reply)
-        except OSError:
-            pass  # the client gave up, as the test wants
 
     def _send(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
-        if not reply.drip_s:
-            handler.wfile.write(reply.body)
-            return
-        for byte in reply.body:
-            if self._ended.is_set():
-                return
-            handler.wfile.write(bytes([byte]))
-            handler.wfile.flush()
-            time.sleep(reply.drip_s)
+        chunked = reply.endless or reply.content_type.startswith("text/event-stream")
+        handler.send_response(reply.status)
+        handler.send_header("Content-Type", reply.content_type)
+        for name, value in reply.headers:
+            handler.send_header(name, value)
+        if chunked:
+            handler.send_header("Transfer-Encoding", "chunked")
+        else:
+            handler.send_header("Content-Length", str(len(reply.body) + reply.missing))
+        if reply.status in (429, 503):
+            handler.send_header("Retry-After", reply.retry_after)
+        handler.end_headers()
+        size = 1 if reply.drip_s else _PIECE if chunked and not reply.endless else max(len(reply.body), 1)
+        pieces = [reply.body[i:i + size] for i in range(0, len(reply.body), size)]
+        while not self._ended.is_set():
+            for piece in pieces:
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+                if self._ended.wait(reply.drip_s) and reply.drip_s:
+                    return
+            if not reply.endless:
+                break
+        if reply.missing or self._ended.is_set():
+            handler.close_connection = True
+        elif chunked:
+            handler.wfile.write(b"0\r\n\r\n")

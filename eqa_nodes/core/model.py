@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
@@ -12,7 +14,12 @@ from eqa_nodes.core.text import plain, printable
 
 T = TypeVar("T")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
+MOST_TOKENS = 10_000_000  # that one call can have read or written: no model takes more
 _MAX_DIGITS = 18  # of a whole number in a reply
+_LONGEST_REPLY = 400_000  # characters that are searched for an object; models write less, thoughts included
+_OBJECT = re.compile(r'\{\s*["}]')  # what an object begins with
+_TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
+_SHOWN_AGAIN = 2000  # characters of a wrong reply that the model is shown
 
 
 class Message(NamedTuple):
@@ -120,18 +127,18 @@ def json_object(text: str) -> dict[str, object]:
     """Return the first JSON object in a reply (prose and code fences around it are tolerated), its texts printable.
 
     Raises ValueError where there is none, or one nested too deep, or with a number that nothing can be computed with.
+    The time grows with the length of the reply only: hostile ones hold many braces.
     """
     decoder = json.JSONDecoder(parse_int=_whole)
-    at = text.find("{")
-    while at >= 0:
+    searched = text[:_LONGEST_REPLY]
+    for match in islice(_OBJECT.finditer(searched), _TRIES):
         try:
-            value, _ = decoder.raw_decode(text, at)
+            value, _ = decoder.raw_decode(searched, match.start())
         except ValueError:
-            at = text.find("{", at + 1)
+            continue
         except RecursionError:
             break
-        else:
-            return {printable(key): plain(item) for key, item in value.items()}
+        return {printable(key): plain(item) for key, item in value.items()}
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
 
 
@@ -157,7 +164,8 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
         except ValueError as error:
             wrong = f"cut off at {max_tokens} tokens" if reply.finish_reason == "length" else str(error)
         again = f"That reply could not be used: {wrong}. Reply again, shorter, with nothing but {form}."
-        turns = [*messages, Message("assistant", (reply.text or "(nothing)",)), Message("user", (again,))]
+        said = reply.text[:_SHOWN_AGAIN] or "(nothing)"
+        turns = [*messages, Message("assistant", (said,)), Message("user", (again,))]
     raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}")
 
 

@@ -15,6 +15,11 @@ def printable(text: str) -> str:
     return _STEERING.sub("\ufffd", text)
 
 
+def stored(text: str) -> str:
+    """Return the text with U+FFFD in the place of what files, requests and ROS messages cannot hold."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
 def storable(text: str) -> bool:
     """Say whether files and ROS messages can hold the text whole: no NUL, no half of a surrogate pair."""
     return _UNSTORABLE.search(text) is None

@@ -14,12 +14,23 @@ from typing import Any
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
 from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.vlm.guarded import guarded_client
 from eqa_nodes.vlm.keys import check_url, checked_key, hidden
 from eqa_nodes.vlm.meter import Meter, RateLimit
-from eqa_nodes.vlm.openai_wire import content_of, count_of, first_choice, joined, letter_weights, parse, wire
+from eqa_nodes.vlm.openai_wire import (
+    END_OF_STREAM,
+    content_of,
+    finish_reason,
+    first_choice,
+    joined,
+    letter_weights,
+    parse,
+    tokens_of,
+    wire,
+)
 
 _TOP_LOGPROBS = 20  # the most that the interface gives
-_STREAM_BYTES = 16_000_000  # of one reply; more is no answer
+_GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
 _SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
 
@@ -59,7 +70,7 @@ class OpenAIChat:
         self._thread.start()
         self._client = openai.AsyncOpenAI(
             base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"request": [self._count]}))
+            http_client=guarded_client(openai.DefaultAsyncHttpxClient, event_hooks={"request": [self._count]}))
 
     @property
     def usage(self) -> Usage:
@@ -117,15 +128,14 @@ class OpenAIChat:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         text = self._request(body)
         data = joined(text, self.model) if config.stream else parse(text, self.model)
-        spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
-        tokens = count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+        tokens = tokens_of(data)
         self._meter.add(0, *tokens)
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
-        reason = choice.get("finish_reason")
+        reason = finish_reason(choice)
         if config.stream and not reason:
             raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
-        return Completion(content_of(choice, self.model), *tokens, str(reason or "stop")), choice
+        return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
 
     def _request(self, body: dict[str, Any]) -> str:
         """Return what came, with the key taken out: it is parsed, shown in errors and recorded."""
@@ -133,13 +143,13 @@ class OpenAIChat:
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))
         send = self._stream if self._config.stream else self._post
-        post = asyncio.wait_for(send(body), max(deadline - (time.monotonic() - began), 0.0))
-        future = asyncio.run_coroutine_threadsafe(post, self._loop)
+        left = max(deadline - (time.monotonic() - began), 0.0)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(send(body), left), self._loop)
         try:
-            return hidden(future.result(), self._key)
+            return hidden(future.result(left + _GRACE_S), self._key)
         except _TIMEOUTS as error:
             raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
-        except self._openai.OpenAIError as error:
+        except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
             raise ModelError(hidden(self._explain(error), self._key)) from error
         finally:
             future.cancel()
@@ -151,21 +161,21 @@ class OpenAIChat:
 
     async def _stream(self, body: dict[str, Any]) -> str:
         _SENT.set([])
-        text, size, tail = [], 0, ""
+        text, size, tail = [], 0, b""
         async with self._client.chat.completions.with_streaming_response.create(**body) as reply:
             try:
-                async for piece in reply.iter_text():
+                async for piece in reply.iter_bytes():
                     text.append(piece)
                     size, tail = size + len(piece), (tail + piece)[-len(piece) - 16:]
-                    if "\ndata: [DONE]" in tail or size > _STREAM_BYTES:
+                    if END_OF_STREAM.search(tail):
                         break
+            except ModelError:
+                raise
             except Exception as error:  # of the HTTP library, which is another one in other versions of openai
                 kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
-                raise ModelError(f"{kind}: the stream from {self._url} broke after {size} characters: "
-                                 f"{type(error).__name__} {hidden(str(error), self._key)}") from error
-        if size > _STREAM_BYTES:
-            raise ModelError(f"rubbish: the stream from {self._url} goes on after {size} characters")
-        return "".join(text)
+                raise ModelError(f"{kind}: the stream from {self._url} broke after {size} bytes: "
+                                 f"{type(error).__name__} {hidden(str(error), self._key):.200}") from error
+        return b"".join(text).decode("utf-8", "replace")
 
     async def _count(self, request: object) -> None:
         self._meter.add(1)
@@ -176,14 +186,21 @@ class OpenAIChat:
 
     def _explain(self, error: Exception) -> str:
         lib, tries = self._openai, self._config.max_retries + 1
+        if isinstance(error, ModelError):
+            return str(error)
+        if isinstance(error.__cause__, ModelError):  # older versions of the library wrap what the client raises
+            return str(error.__cause__)
         if isinstance(error, lib.APITimeoutError):
             return f"timed out: {self._url} did not reply within {self._config.timeout_s:g} s, {tries} times"
         if isinstance(error, lib.APIConnectionError):
-            return f"no connection: {self._url} cannot be reached ({error.__cause__ or error}): is the server running?"
+            cause = error.__cause__ or error
+            if "Protocol" in type(cause).__name__:
+                return f"cut off: {self._url} does not keep to HTTP, {tries} times: {cause!s:.200}"
+            return f"no connection: {self._url} cannot be reached ({cause!s:.200}): is the server running?"
         if isinstance(error, lib.APIStatusError):
             kind = {401: "not authorised (EQA_VLM_API_KEY)", 403: "not authorised (EQA_VLM_API_KEY)",
                     404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
                         error.status_code, "server error" if error.status_code >= 500 else "rejected")
             text = hidden(error.response.text, self._key)[:200]
             return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
-        return f"failed: {self._url}: {hidden(str(error), self._key)[:200]}"
+        return f"failed: {self._url}: {type(error).__name__} {hidden(str(error), self._key)[:200]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -112,7 +113,7 @@ def _words(entry: Mapping[str, object], key: str, which: str) -> str:
     if key not in entry:
         raise ValueError(f'"{key}" {which} is missing; use "" for nothing')
     value = entry[key]
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return f"{value:g}"
     if value is not None and not isinstance(value, str):
         raise ValueError(f'"{key}" {which} must be a text, not {value!r:.40}')
