@@ -10,7 +10,7 @@ from pathlib import Path
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core import language
-from eqa_nodes.core.answerers import common
+from eqa_nodes.core.answerers import common, letters
 
 
 def mark_choice(sample: Sample, text: str) -> Mark:
@@ -45,14 +45,14 @@ class ChoicesJudge:
     @property
     def version(self) -> str:
         """Return the sha256 of the rules' source and of the options."""
-        return version_of(self.name, (__file__, common.__file__, language.__file__))
+        return version_of(self.name, (__file__, common.__file__, letters.__file__, language.__file__))
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Mark an answer to a question that has options."""
         if not sample.choices:
             return Mark(None, None, "the question has no options")
         text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
-        return mark_choice(sample, text) if language.normalise(text) else Mark(1, None, "no answer")
+        return Mark(1, None, "no answer") if common.says_nothing(text) else mark_choice(sample, text)
 
     def close(self) -> None:
         """Nothing to release."""

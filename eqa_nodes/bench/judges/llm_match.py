@@ -13,7 +13,7 @@ from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import MARK_FORM, clipped, read_mark
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core import language
+from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
@@ -73,7 +73,7 @@ class ModelJudge:
     def _text(self, answer_text: str) -> str:
         """Return what of an answer is marked; "" where it says nothing."""
         text = drop_after_last_full_stop(answer_text) if self._options.until_last_full_stop else answer_text
-        return text if language.normalise(text) else ""
+        return "" if says_nothing(text) else text
 
     def _ask(self, sample: Sample, text: str, view: bytes | None, read: Callable[[str], T], form: str,
              prompt: Prompt | None = None) -> T | Mark:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eqa_nodes.bench import wording
@@ -10,7 +11,7 @@ from eqa_nodes.bench.judges import choices
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core import language
-from eqa_nodes.core.answerers import common
+from eqa_nodes.core.answerers import common, letters
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,31 @@ class OfflineJudge:
     @property
     def version(self) -> str:
         """Return the sha256 of the rules' source and of the options."""
-        return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, wording.__file__,
-                                              language.__file__))
+        return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, letters.__file__,
+                                              wording.__file__, language.__file__))
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Mark an answer by the best of the accepted ones."""
         text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
-        if not language.normalise(text):
+        if common.says_nothing(text):
             return Mark(1, None, "no answer")
         if sample.choices:
             return choices.mark_choice(sample, text)
         references = dict.fromkeys((sample.answer, *sample.alternatives))
+        if not language.normalise(text):  # "A" may be a letter on a door, and is no article then
+            return _letter(references, text)
         return max((mark_against(sample.question, reference, text) for reference in references),
                    key=lambda mark: mark.sigma or 0)
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def _letter(references: Iterable[str], text: str) -> Mark:
+    """Mark an answer of one letter, or another that is nothing but an article."""
+    said = re.sub(r"\W", "", text).casefold()
+    right = any(re.sub(r"\W", "", reference).casefold() == said for reference in references)
+    return Mark(5 if right else 1, None, "same letter" if right else "another letter, or none")
 
 
 def mark_against(question: str, reference: str, text: str) -> Mark:

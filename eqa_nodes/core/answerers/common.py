@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
 RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels
-_LETTERED = re.compile(r"\s*\(?([A-Za-z])(?:[).:]|\s*$)")
 
 
 def check_question(text: str) -> str:
@@ -32,18 +31,26 @@ def check_question(text: str) -> str:
     return stripped
 
 
+def says_nothing(text: str) -> bool:
+    """Say whether a text has no letter and no digit. "A" says something: it may be an option."""
+    return not any(char.isalnum() for char in text)
+
+
 def match_choice(text: str, choices: Sequence[str]) -> int | None:
-    """Return the index of the choice that a reply means: its words, its letter ("B", "B) red"), or None.
+    """Return the index of the choice that a reply means: its words, its letter (letters.py), or None.
 
     Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the desk";
     first those that stand together, so that "on the table, not the desk" means "on the table".
     """
-    wanted = canonical(text)
-    exact = [i for i, choice in enumerate(choices) if canonical(choice) == wanted]
+    said = spoken(text)
+    wanted = canonical(said)
+    exact = [i for i, choice in enumerate(choices) if said.casefold() == choice.strip().casefold()] or [
+        i for i, choice in enumerate(choices) if wanted and canonical(choice) == wanted]
     if exact:
         return exact[0]
-    if (letter := _LETTERED.match(text)) and ord(letter[1].upper()) - ord("A") < len(choices):
-        return ord(letter[1].upper()) - ord("A")
+    letter = named_letter(said, choices)
+    if letter.index is not None or letter.several:
+        return letter.index
     words, options = set(wanted.split()), [set(canonical(choice).split()) for choice in choices]
     for part in ([words and words <= option for option in options],
                  [bool(option) and f" {canonical(choice)} " in f" {wanted} "
