@@ -49,7 +49,14 @@ def told(backend: ScriptedBackend, call: int = -1) -> str:
 
 @pytest.mark.parametrize(("reply", "sigma"), [
     ("4", 4), (" 5\n", 5), ("3.", 3), ("**2**", 2), ("Your mark: 4", 4), ("4/5", 4), ('{"mark": 3}', 3),
-    ('```json\n{"mark": 2.0}\n```', 2), ("7", 5), ("0", 1), ("-3", 1)])
+    ('```json\n{"mark": 2.0}\n```', 2), ("7", 5), ("0", 1), ("-3", 1), ("Your mark: 4\nBecause it is on a desk.", 4),
+    ("Your mark: 4\n\nIt names 2 or 3 things.", 4), ("Your mark: 5 (Correct answer.)", 5), ("Mark: 4/5", 4),
+    ("**Your mark:** 3", 3), ("Your mark: **3**", 3), ("4 - because the room is right", 4), ("4: the room is right", 4),
+    ("4. The room is right.", 4), ("4, as the room is right", 4), ("4 because the room is right", 4), ("4\nBecause", 4),
+    ("The mark is 4", 4), ("The mark is 4.", 4), ("I would give it a 4.", 4), ("Score: 2", 2),
+    ("Rating: 3 out of 5", 3), ("<think>5? Maybe 3 or 4.</think>4", 4), ("<think>hm</think>\n\nYour mark: 4", 4), ("４", 4), ("4.0", 4),
+    ("(4)", 4), ("$\\boxed{4}$", 4), ("The answer names a desk.\n\n4", 4),
+    ("1. It names a desk.\n2. It is right.\nYour mark: 4", 4), ("Your mark is 4", 4), ("Your mark:4", 4), ('"4"', 4), ('Here it is: {"mark": 4}. Because', 4)])
 def test_a_reply_is_read(reply: str, sigma: int) -> None:
     judge, backend = match(reply)
     assert judge.judge(CUP, "on a desk").sigma == sigma
@@ -61,7 +68,14 @@ def test_what_was_off_the_scale_is_clipped_and_said() -> None:
 
 
 @pytest.mark.parametrize("rubbish", ["good", "4.5", "", "between 3 and 4", '{"mark": "high"}', '{"mark": true}', "4 5",
-                                     '{"score": 4}', '{"mark": NaN}', "[4]", '{"mark": 4.5}', "٤"])
+                                     '{"score": 4}', '{"mark": NaN}', "[4]", '{"mark": 4.5}', "٤", "N/A", "NaN", "inf",
+                                     "4 or 5", "4-5", "3 to 4", "4, or maybe 5", "8/10", "8 out of 10", "80%", "4½",
+                                     "4²",
+                                     "Your mark: 4.5", "Your mark: 3\nYour mark: 4", "Mark: 3. No, mark: 4", "4,5",
+                                     "4\n5",
+                                     "2 chairs are there", "Your mark:", "Your mark: four", "<think>4", "10/10",
+                                     "Mark: 4/50",
+                                     "Marks go from 1 to 5.", "I cannot mark this.", "4" * 12, '{"mark": "4"}', "4⁄5"])
 def test_rubbish_is_asked_again_once(rubbish: str) -> None:
     judge, backend = match(rubbish, "2")
     assert judge.judge(CUP, "on a desk").sigma == 2
@@ -193,7 +207,7 @@ def test_values_are_put_in_once(question: str, prediction: str) -> None:
 
 
 def test_eac_gives_both_marks_in_one_call() -> None:
-    backend = ScriptedBackend(['{"mark": 4, "grounding": 0.5}', "5, 1", "3"])
+    backend = ScriptedBackend(['{"mark": 4, "grounding": 0.5}', "1, 5", "3"])
     judge = EacJudge(backend, JudgeOptions())
     assert judge.sees
     assert judge.judge(CUP, "on a desk", VIEW)[:2] == (4, 0.5)
@@ -205,8 +219,24 @@ def test_eac_gives_both_marks_in_one_call() -> None:
     assert backend.usage.calls == 3
 
 
+@pytest.mark.parametrize(("reply", "sigma", "delta"), [
+    ("0, 1", 1, 0.0), ("0.5, 4", 4, 0.5), ("1, 5", 5, 1.0), ("1,5", 5, 1.0), ("1.0, 5.0", 5, 1.0), (".5, 3", 3, 0.5),
+    ("Your mark: 0.5, 4", 4, 0.5), ("Your mark: 1, 2\nBecause", 2, 1.0), ("(0.5, 4)", 4, 0.5), ("**0, 2**", 2, 0.0),
+    ("0.5/1, 4/5", 4, 0.5), ("1/2, 4", 4, 0.5), ("0.5; 4", 4, 0.5), ("0.5\n4", 4, 0.5), ("1, 1", 1, 1.0),
+    ("0.5, 4.", 4, 0.5), ("0.5, 4 because the desk is seen", 4, 0.5), ("<think>1, 5?</think>0, 3", 3, 0.0),
+    ("Grounding: 0.5\nAccuracy: 4", 4, 0.5), ("Accuracy: 4, grounding: 0.5", 4, 0.5), ("0, 0", 1, 0.0), ("1, 6",
+    5, 1.0)])
+def test_eac_reads_the_published_form_grounding_first(reply: str, sigma: int, delta: float) -> None:
+    judge = EacJudge(ScriptedBackend([reply]), JudgeOptions())
+    assert judge.judge(CUP, "on a desk", VIEW)[:2] == (sigma, delta)
+
+
 @pytest.mark.parametrize("rubbish", ['{"mark": 4}', '{"mark": 4, "grounding": 0.7}', '{"mark": 4, "grounding": true}',
-                                     "4", "5, .", '{"mark": 4, "grounding": "1"}'])
+                                     "4", "5, .", '{"mark": 4, "grounding": "1"}', "5, 1", "4, 0.5", "0.7, 4", "1, 0",
+                                     "0,5, 4", "0.5, 4.5", "0.5, 4, 3", "0.5", "N/A, N/A", "nan, 4", "-1, 4",
+                                     "0.5, 4 or 5",
+                                     "grounding: 1", "0.5 and 4 or 5", "Grounding: 1. Grounding: 0. Accuracy: 3",
+                                     "1, 4/10"])
 def test_eac_refuses_other_groundings(rubbish: str) -> None:
     judge = EacJudge(ScriptedBackend([rubbish, rubbish]), JudgeOptions())
     assert judge.judge(CUP, "on a desk", VIEW).sigma is None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.language import canonical
 
+_PLAIN = {**{0xFF01 + i: 0x21 + i for i in range(94)}, ord("’"): "'"}  # full-width forms
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.I)
 _UNFINISHED = re.compile(r"\s*<think(?:ing)?>", re.I)
 _BOXED = re.compile(r"\\boxed\b")
@@ -57,15 +57,16 @@ class Letter(NamedTuple):
 
 
 def spoken(text: str) -> str:
-    """Return a reply without a model's thoughts, mark-up and quotation marks; wide letters are plain ones."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'")
-    thoughts = list(_THOUGHT.finditer(text))
-    if thoughts:
-        text = text[thoughts[-1].end():]
-    elif _UNFINISHED.match(text):
-        return ""
-    plain = _MARKUP.sub(" ", _BOXED.sub(" answer: ", text))
+    """Return a reply without a model's thoughts, mark-up and quotation marks; full-width characters are plain ones."""
+    plain = _MARKUP.sub(" ", _BOXED.sub(" answer: ", without_thoughts(text)))
     return _BLANK.sub(lambda blank: "\n" if "\n" in blank[0] else " ", plain).strip()
+
+
+def without_thoughts(text: str) -> str:
+    """Return what follows the thoughts of a reply; nothing does where they were cut off."""
+    text = text.translate(_PLAIN)
+    end = max((thought.end() for thought in _THOUGHT.finditer(text)), default=0)
+    return "" if not end and _UNFINISHED.match(text) else text[end:]
 
 
 def named_letter(text: str, choices: Sequence[str]) -> Letter:
