@@ -53,10 +53,10 @@ def told(backend: ScriptedBackend, call: int = -1) -> str:
     ("Your mark: 4\n\nIt names 2 or 3 things.", 4), ("Your mark: 5 (Correct answer.)", 5), ("Mark: 4/5", 4),
     ("**Your mark:** 3", 3), ("Your mark: **3**", 3), ("4 - because the room is right", 4), ("4: the room is right", 4),
     ("4. The room is right.", 4), ("4, as the room is right", 4), ("4 because the room is right", 4), ("4\nBecause", 4),
-    ("The mark is 4", 4), ("The mark is 4.", 4), ("I would give it a 4.", 4), ("Score: 2", 2),
-    ("Rating: 3 out of 5", 3), ("<think>5? Maybe 3 or 4.</think>4", 4), ("<think>hm</think>\n\nYour mark: 4", 4), ("４", 4), ("4.0", 4),
-    ("(4)", 4), ("$\\boxed{4}$", 4), ("The answer names a desk.\n\n4", 4),
-    ("1. It names a desk.\n2. It is right.\nYour mark: 4", 4), ("Your mark is 4", 4), ("Your mark:4", 4), ('"4"', 4), ('Here it is: {"mark": 4}. Because', 4)])
+    ("The mark is 4", 4), ("The mark is 4.", 4), ("I would give it a 4.", 4), ("Score: 2", 2), ("4.0", 4), ("(4)", 4),
+    ("Rating: 3 out of 5", 3), ("<think>5? Maybe 3 or 4.</think>4", 4), ("<think>hm</think>\n\nYour mark: 4", 4),
+    ("４", 4), ("$\\boxed{4}$", 4), ("The answer names a desk.\n\n4", 4), ("Your mark is 4", 4), ("Your mark:4", 4),
+    ("1. It names a desk.\n2. It is right.\nYour mark: 4", 4), ('"4"', 4), ('Here it is: {"mark": 4}. Because', 4)])
 def test_a_reply_is_read(reply: str, sigma: int) -> None:
     judge, backend = match(reply)
     assert judge.judge(CUP, "on a desk").sigma == sigma

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.language import canonical
 
-_PLAIN = {**{0xFF01 + i: 0x21 + i for i in range(94)}, ord("’"): "'"}  # full-width forms
+_PLAIN: dict[int, int | str] = {**{0xFF01 + i: 0x21 + i for i in range(94)}, ord("’"): "'"}  # full-width forms
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.I)
 _UNFINISHED = re.compile(r"\s*<think(?:ing)?>", re.I)
 _BOXED = re.compile(r"\\boxed\b")
@@ -90,7 +90,7 @@ class _Reading:
                if len(choice.strip()) == 1 and choice.strip().isalpha()}
         # Where choices are letters themselves ("Which letter is on the door?") a letter means that choice.
         self._index = own or {letter: i for i, letter in enumerate(string.ascii_uppercase[:len(choices)])}
-        self._in_choices = {} if own else {m[1] for choice in choices for m in _BARE.finditer(choice)}
+        self._in_choices = set[str]() if own else {m[1] for choice in choices for m in _BARE.finditer(choice)}
 
     def leading(self) -> Iterator[int | None]:
         """Yield the letter that the reply begins with, also after words that introduce an answer."""
