@@ -6,7 +6,6 @@ survives kill -9 and a power cut alike; without FULL the last commits would be l
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import struct
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.memory.identity import APPLICATION_ID, WAIT_S, check_ours, locked, reading, true_path
 
 VERSION = 4
 # What decoding raises where the file's pages are whole and what stands in them is not.
@@ -63,11 +63,14 @@ class Database:
         self.path, self._write = Path(path), write
         self._lock: int | None = None
         with self.storage("opened"):
+            self._file = true_path(self.path)
             if write:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._lock = _locked(self.path)
-            elif not self.path.is_file():
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+            elif not self._file.is_file():
                 raise StorageError(f"there is no memory {self.path}: name the file that the memory node wrote")
+            check_ours(self._file, VERSION)
+            if write:
+                self._lock = locked(self._file)
             try:
                 self._open()
             except BaseException:
@@ -132,20 +135,17 @@ class Database:
         self._unlock()
 
     def _open(self) -> None:
-        target = str(self.path) if self._write else f"{self.path.absolute().as_uri()}?mode=ro"
-        self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=10.0,
+        target = str(self._file) if self._write else reading(self._file)
+        self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT_S,
                                    uri=not self._write)
         if not self._write:
             self.execute("BEGIN")  # until it is closed: what is read at different times is of one moment
-        version = self.value("PRAGMA user_version")
-        if version not in ((0, VERSION) if self._write else (VERSION,)):
-            self._db.close()
-            raise StorageError(f"memory {self.path} has format {version}, this version reads {VERSION}: "
-                               "name another file")
         if not self._write:
             self.value("SELECT count(*) FROM facts")  # the moment is that of the first table read
             return
         self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
+        if self.value("PRAGMA application_id") != APPLICATION_ID:  # in the file itself before there is a log
+            self.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA secure_delete = ON")
@@ -156,18 +156,3 @@ class Database:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def _locked(path: Path) -> int:
-    """Return a file descriptor that holds the lock; it goes with the process, however that ends."""
-    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = os.read(descriptor, 20).decode(errors="replace") or "unknown"
-        os.close(descriptor)
-        raise StorageError(f"memory {path} is being written by process {owner}: stop that one, or name another "
-                           "file") from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, str(os.getpid()).encode())
-    return descriptor

@@ -1,0 +1,97 @@
+"""Whose file is this? Only files that this project wrote, or made anew, are opened for writing; and by one process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+from eqa_nodes.core.errors import StorageError
+
+APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, where `file` and sqlite3 read it
+_TABLES = frozenset(("facts", "maps", "sessions", "keyframes", "images", "objects", "seen"))
+WAIT_S = 10.0  # for another process that has the file locked
+_REMEDY = "name another file (file of the memory node)"
+
+
+def true_path(path: Path) -> Path:
+    """Return the one path of a file that has several: through symbolic links, and as seen from the root.
+
+    Raises StorageError for what is no plain file, and for a file of several names (hard links): its log and its lock
+    go by its name, so that two processes could write it at the same time.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        status = real.stat()
+    except FileNotFoundError:
+        return real
+    if not stat.S_ISREG(status.st_mode):
+        kind = "folder" if stat.S_ISDIR(status.st_mode) else "pipe, socket or device"
+        raise StorageError(f"memory {path} is a {kind}: name a file in it, or another one")
+    if status.st_nlink > 1:
+        raise StorageError(f"memory {path} has {status.st_nlink} names (hard links), and its log and lock go by one: "
+                           "remove the others, or copy the file")
+    return real
+
+
+def reading(path: Path, look: bool = False) -> str:
+    """Return the URI that opens a file for reading alone.
+
+    Without a log beside it nobody has a memory open. Then nothing is locked or laid beside it for a look, and where
+    nobody can write, not even a lock.
+    """
+    fixed = (look or not os.access(path.parent, os.W_OK)) and not path.with_name(path.name + "-wal").exists()
+    return f"{path.as_uri()}?mode=ro" + "&immutable=1" * fixed
+
+
+def check_ours(path: Path, version: int) -> None:
+    """Look at a file that is there, without changing it. Raises StorageError when it is not of this project and format.
+
+    An empty file, and a database without any table, is nobody's: that may become a memory. Files from before the
+    application id was set are known by their tables.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    with closing(sqlite3.connect(reading(path, look=True), timeout=WAIT_S, uri=True)) as db:
+        try:
+            (owner,), (found,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id",
+                                                                                        "user_version"))
+            tables = {name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            raise StorageError(f"memory {path} could not be opened ({error}): it is no memory; {_REMEDY}") from error
+    owner &= 0xFFFFFFFF
+    if owner not in (0, APPLICATION_ID):
+        raise StorageError(f"memory {path} is the database of another application (application id {owner:#010x}): "
+                           f"{_REMEDY}")
+    if owner == 0 and not tables >= _TABLES and (tables or found):
+        raise StorageError(f"memory {path} is somebody's database, and no memory (its tables: "
+                           f"{', '.join(sorted(tables)[:5]) or 'none'}; format {found}): {_REMEDY}")
+    if tables and found not in (0, version):
+        raise StorageError(f"memory {path} has format {found}, this version reads {version}: {_REMEDY}")
+
+
+def locked(path: Path) -> int:
+    """Return a file descriptor that holds the lock; it goes with the process, however that ends. path: the true one."""
+    beside = path.with_name(path.name + ".lock")
+    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        owner = os.read(descriptor, 21)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not (owner.isdigit() or not owner):
+            raise StorageError(f"memory {path} needs {beside} for its lock, and that is somebody's file: {_REMEDY}")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    except BlockingIOError as error:
+        name = os.read(descriptor, 20).decode(errors="replace") or "unknown"
+        os.close(descriptor)
+        raise StorageError(f"memory {path} is being written by process {name}: stop that one, or name another "
+                           "file") from error
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
