@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
@@ -111,4 +112,9 @@ def _opened(args: Namespace, write: bool = False) -> closing[MemoryStore]:
     """Open the file; one that is not there is not made. Raises StorageError."""
     if not args.file.is_file():
         raise StorageError(f"there is no memory {args.file}: name the file that the memory node wrote")
-    return closing(MemoryStore(args.file, write=write))
+    store = MemoryStore(args.file, write=write)
+    later = store.set_now(time.time_ns())
+    if later:
+        console.print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "
+                      "forget FILE --when 'the future'", style="yellow")
+    return closing(store)

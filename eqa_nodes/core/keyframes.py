@@ -127,12 +127,14 @@ class Novelty:
 
     stored, knows: what is remembered from before, asked for when the robot comes there: the views of a cell, and
     whether an item of content was ever in view. So opening a memory of a million views reads none of them.
+    until_ns: views stamped later are not believed: what they show is new.
     """
 
     def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[View]] = lambda cell: [],
                  knows: Callable[[str], bool] = lambda item: False) -> None:
         self.config = config or KeyframeConfig()
         self._stored, self._knows = stored, knows
+        self.until_ns: float = math.inf
         self._cells: dict[Cell, list[View]] = {}
         self._content: set[str] = set()
 
@@ -146,7 +148,7 @@ class Novelty:
         c = self.config
         oldest = view.stamp_ns - round(c.refresh_s * 1e9)
         near = [v for v in self._around(view.position)
-                if v.stamp_ns >= oldest and math.dist(v.position, view.position) <= c.min_move_m]
+                if oldest <= v.stamp_ns <= self.until_ns and math.dist(v.position, view.position) <= c.min_move_m]
         if not near:
             return "place"
         alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]

@@ -189,8 +189,9 @@ class Search:
         return answer if items and self._enough(answer := self._answer_from(items)) else None
 
     def _stale(self, evidence: Sequence[Evidence]) -> bool:
+        """Say whether evidence is too old to go by; of when it is, if its clock was ahead of ours, nobody knows."""
         now_ns, _ = self.ports.odometry.last()
-        return bool(evidence) and now_ns - max(e.stamp_ns for e in evidence) > self.config.stale_s * 1e9
+        return bool(evidence) and abs(now_ns - max(e.stamp_ns for e in evidence)) > self.config.stale_s * 1e9
 
     def _look_again(self, evidence: Evidence) -> bool:
         """Drive to where a remembered view was taken and look round; False where that is outside the area."""

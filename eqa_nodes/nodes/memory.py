@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
@@ -28,6 +30,7 @@ class MemoryNode(ObserverNode):
         super().configure()
         self.store: MemoryStore | None = None
         self.failure: StorageError | None = None
+        self._believed_ns = -1  # the stamp of the newest frame that was taken in
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
         self.serve("forget", self._forget)
@@ -37,11 +40,16 @@ class MemoryNode(ObserverNode):
             self.store.close()
 
     def begin(self, episode: Any, late: bool) -> None:
-        self.failure = None
+        self.failure, self._believed_ns = None, -1
         if self.store is not None and not self._keeps(episode):
             self.store.close()
             self.store = None
         self._open(episode.episode_id)
+        if self.store is not None:
+            later = self.store.set_now(self._clock_ns())
+            if later:
+                self.count(f"memory {self.store.path} holds {later} views that are stamped after now, and are not "
+                           "believed: if a clock was wrong, eqa memory forget FILE --when 'the future'")
         if self.store is None or (late and self._goes_on(self.store, episode.episode_id)):
             return
         self.store.reset(episode.episode_id, late or self._keeps(episode), episode.map_name)
@@ -76,16 +84,19 @@ class MemoryNode(ObserverNode):
 
     def _interrupt(self) -> None:
         """Begin another session of the episode in the same map: what is seen from now on is another walk."""
+        self._believed_ns = -1
         if self.store is not None:
             self.store.reset(self.episode.episode_id, True, self.episode.map_name)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         store = self._opened()
+        store.set_now(self._clock_ns())
         try:
             keyframe = store.take(frame, labels)
         except StorageError as error:
             self.failure = error  # the next recall reports it: the question ends with a named error
             raise
+        self._believed_ns = frame.stamp_ns
         if keyframe is not None:
             self.send("keyframes", convert.keyframe_msg(keyframe))
 
@@ -128,9 +139,20 @@ class MemoryNode(ObserverNode):
         sessions = store.sessions()
         return bool(sessions) and sessions[-1][0] == episode_id
 
+    def _clock_ns(self) -> int:
+        """Return the time of the graph's clock, 0 where nobody knows it.
+
+        Simulated time comes from /clock, which may lag behind what is stamped with it. Where somebody publishes that
+        and this node does not go by it, stamps are of another clock than the computer's.
+        """
+        if self.get_parameter("use_sim_time").value:
+            now_ns = self.get_clock().now().nanoseconds
+            return max(now_ns, self.starts_ns, self._believed_ns) if now_ns else 0
+        return 0 if self.count_publishers(TOPICS["clock"].name) else time.time_ns()
+
     def _now_ns(self) -> int:
-        """Return the newest stamp: of this episode's last frame, before that of what is remembered."""
-        return self.last_ns if self.last_ns >= 0 else self._opened().newest_ns
+        """Return the newest stamp that is believed: of this episode's frames, before that of what is remembered."""
+        return self._believed_ns if self._believed_ns >= 0 else self._opened().newest_ns
 
     def _opened(self) -> MemoryStore:
         if self.store is None:

@@ -160,6 +160,12 @@ def test_a_fresh_memory_answers_at_once_and_a_stale_one_is_looked_at() -> None:
     assert stale.goals_driven == [view(1).pose]
 
 
+def test_a_picture_of_a_clock_that_was_ahead_is_no_proof_for_ever() -> None:
+    home = Home(known=_remembered(10**6 * HOUR))
+    assert home.put(Question("What color is the kettle?")).text == "in the kitchen"
+    assert home.calls == ["recollect", "answer", "drive", "look", "answer"]
+
+
 def test_a_stale_memory_that_no_longer_holds_is_searched_for() -> None:
     home = Home(known=_remembered(HOUR), after_confirming=0.2, goals=2)
     assert home.put(Question("What color is the kettle?")).confidence == 0.2

@@ -23,6 +23,7 @@ VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eqa_nodes.commands.memory.console.width", 200)
+    monkeypatch.setattr("eqa_nodes.commands.memory.time.time_ns", lambda: NOON + 9 * DAY)
 
 
 @pytest.fixture

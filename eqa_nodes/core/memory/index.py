@@ -113,6 +113,11 @@ class Index:
             ok &= (rows["x"] - x) ** 2 + (rows["y"] - y) ** 2 <= radius * radius
         return ok
 
+    def newest_ns(self, until_ns: int, least_ns: int = 0) -> int:
+        """Return the newest stamp up to one, `least_ns` without any."""
+        stamps = self.column("stamp_ns")
+        return int(stamps[stamps <= until_ns].max(initial=least_ns))
+
     def at(self, ids: np.ndarray) -> np.ndarray:
         """Return the positions (m,) of ids that are there."""
         return np.searchsorted(self.ids, ids)

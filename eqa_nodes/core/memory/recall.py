@@ -23,7 +23,7 @@ from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
-from eqa_nodes.core.memory.times import Window, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, Window, window_of
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
@@ -54,10 +54,14 @@ class _Asked(NamedTuple):
 
 
 class Recaller:
-    """Finds keyframes of one map. embedder: the one in use, None where there is none that made the stored vectors."""
+    """Finds keyframes of one map. embedder: the one in use, None where there is none that made the stored vectors.
+
+    until_ns: later stamps are not believed, and their views not found.
+    """
 
     def __init__(self, db: Database, index: Index, maps: Maps, embedder: Embedder | None) -> None:
         self._db, self._index, self._maps, self.embedder = db, index, maps, embedder
+        self.until_ns = FOR_EVER
         made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
         if embedder is not None and made_by not in (None, embedder.name):
             self.embedder = None  # vectors of two models cannot be compared
@@ -99,10 +103,11 @@ class Recaller:
 
     def _understood(self, query: RecallQuery) -> _Asked:
         window, text = None, query.text
-        now = query.now_ns or int(self._index.column("stamp_ns").max(initial=0))
+        now = query.now_ns or self._index.newest_ns(self.until_ns)
         if text and not (query.after_ns or query.before_ns):
             window, text = window_of(text, now)
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
+        before = min(before or FOR_EVER, self.until_ns)
         near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
         terms = tuple(word for word in content_words(text) if word not in _IDLE)

@@ -25,6 +25,7 @@ from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
+from eqa_nodes.core.memory.trust import Trust
 from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.places import PlacesConfig, places_of
 from eqa_nodes.core.privacy import PrivacyConfig, masked
@@ -45,6 +46,8 @@ class MemoryConfig:
     embedder: str = "auto"  # of recall by meaning: auto (what is installed) | wordllama | none
     # what the file may hold, megabytes; beyond it the views are forgotten that others make up for; 0 = no limit
     budget_mb: NotNegative = 0.0
+    # stamps later than now by more are of a wrong clock, and their views are not believed; seconds; 0 = no limit
+    ahead_s: NotNegative = 10.0
 
 
 class MemoryStore:
@@ -60,6 +63,7 @@ class MemoryStore:
         """
         self.path = Path(path)
         self.refused = 0
+        self._trust = Trust()
         self._config = config or MemoryConfig()
         self._lock = threading.RLock()
         self._embedder = make_embedder(self._config.embedder)
@@ -73,6 +77,19 @@ class MemoryStore:
         with self._lock:
             self._config = config
             self._novelty.config, self._objects.config = config.keyframes, config.objects
+
+    def set_now(self, now_ns: int) -> int:
+        """Say what time it is by the clock of stamps, 0 = unknown; return how many views are stamped later.
+
+        Those are not believed: they are not recalled, prove nothing and are seen anew, until that time has come.
+        """
+        with self._lock:
+            self._trust.set_now(now_ns, self._config.ahead_s)
+            until = self._trust.until_ns
+            self.recaller.until_ns = self._novelty.until_ns = until
+            if self._last_ns > until:
+                self._last_ns = self._last_of_session()
+            return int((self._index.column("stamp_ns") > until).sum())
 
     def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
         """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.
@@ -143,8 +160,8 @@ class MemoryStore:
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this session with a larger id, oldest first."""
         with self._lock, self._db.storage("read"):
-            found = self._db.execute("SELECT id FROM keyframes WHERE session = ? AND id > ? ORDER BY id",
-                                     (self._maps.session, keyframe_id))
+            found = self._db.execute("SELECT id FROM keyframes WHERE session = ? AND id > ? AND stamp_ns <= ? "
+                                     "ORDER BY id", (self._maps.session, keyframe_id, self._trust.until_ns))
             return [self._get(i) for i, in found.fetchall()]
 
     def keyframe(self, keyframe_id: int) -> Keyframe | None:
@@ -158,7 +175,7 @@ class MemoryStore:
     def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
         """Return remembered objects: all, or those that a text is about, the likest first. limit 0: all of them."""
         with self._lock, self._db.storage("read"):
-            found = rows.objects(self._db, self._maps)
+            found = self._trust.objects(self._db, rows.objects(self._db, self._maps))
             if text:
                 found = self.recaller.about(text, found)
             return found[:limit] if limit > 0 else found
@@ -166,12 +183,14 @@ class MemoryStore:
     def last_view(self, object_id: int) -> int:
         """Return the id of the newest keyframe that shows an object, 0 without one."""
         with self._lock, self._db.storage("read"):
-            return int(self._db.value("SELECT max(keyframe) FROM seen WHERE object = ?", (object_id,)) or 0)
+            return int(self._db.value("SELECT max(keyframe) FROM seen JOIN keyframes ON keyframes.id = keyframe "
+                                      "WHERE object = ? AND stamp_ns <= ?",
+                                      (object_id, self._trust.until_ns)) or 0)
 
     def changes(self, since_ns: int) -> list[Change]:
         """Return what has changed since a stamp in the running session's map, the surest first."""
         with self._lock, self._db.storage("read"):
-            return changes(self._db, self._maps, rows.objects(self._db, self._maps), since_ns)
+            return changes(self._db, self._maps, self.objects(), since_ns)
 
     def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
         """Return what memory itself says to a question about the past, None where it is no such question.
@@ -231,10 +250,12 @@ class MemoryStore:
 
     @property
     def newest_ns(self) -> int:
-        """Return the newest stamp that is remembered, of views or of looks at things."""
+        """Return the newest stamp that is remembered and believed, of views or of looks at things."""
         with self._lock, self._db.storage("read"):
-            looked = self._db.value("SELECT max(max(last_ns, gone_ns)) FROM objects") or 0
-            return int(self._index.column("stamp_ns").max(initial=max(self._last_ns, int(looked))))
+            until = self._trust.until_ns
+            looked = self._db.value("SELECT max(max(last_ns * (last_ns <= ?), gone_ns * (gone_ns <= ?))) FROM objects",
+                                    (until, until)) or 0
+            return self._index.newest_ns(until, max(self._last_ns, int(looked)))
 
     def __len__(self) -> int:
         return len(self._index.rows)
@@ -253,9 +274,13 @@ class MemoryStore:
             self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
             self.recaller = Recaller(self._db, self._index, self._maps, self._embedder)
             self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
-            self._last_ns = int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ?",
-                                               (self._maps.session,)) or 0)
+            self._last_ns = self._last_of_session()
+            self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
             self._looked_ns = -1 << 62
+
+    def _last_of_session(self) -> int:
+        return int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ? AND stamp_ns <= ?",
+                                  (self._maps.session, self._trust.until_ns)) or 0)
 
     def _views_of(self, cell: Cell) -> list[View]:
         with self._db.storage("read"):
@@ -270,6 +295,7 @@ class MemoryStore:
         """Return what of a frame may be kept, in the frame of the root map, which privacy's zones are of too."""
         try:
             check_frame(frame)
+            self._trust.check(frame.stamp_ns)
             if frame.stamp_ns < self._last_ns:
                 raise BadFrame(f"camera frame goes back in time: {frame.stamp_ns} ns after {self._last_ns} ns; "
                                "begin a new episode when the clock starts anew")

@@ -8,6 +8,7 @@ from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
 _SECOND = 10**9
+FOR_EVER = (1 << 63) - 1  # the largest stamp that a file holds
 WALL_NS = 10**18  # stamps from 2001 on are those of a calendar; a simulator's clock begins at 0
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -139,6 +140,10 @@ def _last_time(match: re.Match[str], now_ns: int) -> Window:
     return Window(0, now_ns, "", last=True)
 
 
+def _future(match: re.Match[str], now_ns: int) -> Window:
+    return Window(now_ns + 1, FOR_EVER, "")
+
+
 def _number(word: str) -> float:
     return _NUMBERS[word] if word in _NUMBERS else float(word)
 
@@ -152,6 +157,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Reading], ...] = tuple((re.compile(form), 
     (rf"\b{_COUNT} (second|minute|hour|day|week|month)s? ago\b", _ago_window),
     (rf"\b(?:in|within|during|over) the (?:last|past) (?:{_COUNT} )?(second|minute|hour|day|week|month)s?\b", _within),
     (r"\b(this|last) week\b", _week),
+    (r"\b(?:in |from )?the future\b", _future),
     (r"\b(at|around|about|before|after|since) (\d{1,2})(?::(\d\d))? ?(am|pm|o'clock)?\b", _clock),
     (r"\b(?:the )?(?:last|most recent) time\b|\bmost recently\b", _last_time),
 ))
