@@ -36,11 +36,15 @@ class Making(NamedTuple):
 
 
 class Made(NamedTuple):
-    """How an answerer is made. labels: it reads what labels say of views; captions: it has many pictures described."""
+    """How an answerer is made.
+
+    labels: it reads what labels say of views; captions: it has many pictures described; asks: it asks a model.
+    """
 
     make: Callable[[Making], Answerer]
     labels: bool = False
     captions: bool = False
+    asks: bool = True
 
 
 def _label(of: Making) -> Answerer:
@@ -84,11 +88,11 @@ def _things(name: str, boxes: bool) -> Callable[[Making], Answerer]:
 
 
 ANSWERERS: dict[str, Made] = {
-    "label": Made(_label, labels=True),
+    "label": Made(_label, labels=True, asks=False),
     "vlm": Made(_vlm),
-    "blind": Made(lambda of: BlindAnswerer(_label(of))),
+    "blind": Made(lambda of: BlindAnswerer(_label(of)), asks=False),
     "blind-llm": Made(lambda of: BlindAnswerer(_vlm(of))),
-    "random": Made(_random),
+    "random": Made(_random, asks=False),
     "socratic-captions": Made(_captions, captions=True),
     "socratic-graph": Made(_things("graph", True), labels=True, captions=True),
     "socratic-graph-no-boxes": Made(_things("graph", False), labels=True, captions=True),

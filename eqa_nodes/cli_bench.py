@@ -9,6 +9,7 @@ from pathlib import Path
 from eqa_nodes import cli_judges
 from eqa_nodes.cli_embodied import tasks
 from eqa_nodes.cli_human import human
+from eqa_nodes.cli_paths import NewFile, NewFolder
 from eqa_nodes.cli_perception import perception
 from eqa_nodes.cli_recordings import views_options
 from eqa_nodes.cli_scenes import scene_options
@@ -43,7 +44,7 @@ def _run(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentP
     p.add_argument("--questions", type=int, default=20, metavar="N", help="how many, 0 = all (default: 20)")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     p.add_argument("--task", choices=("active", "em"), default="active",
                      help="active: a robot looks for the answer (A-EQA); em: it lies in an episode history (EM-EQA) "
                           "(default: active)")
@@ -67,7 +68,7 @@ def _workers(p: argparse.ArgumentParser) -> None:
                        help="of the cluster (default: RAY_ADDRESS, else one on this machine)")
     group.add_argument("--dry-run", action="store_true",
                        help="ask nothing: say what is missing, how many calls and tokens, and how long")
-    group.add_argument("--json", type=Path, metavar="FILE",
+    group.add_argument("--json", type=NewFile, metavar="FILE",
                        help="with --dry-run: write there, for each question, which files of its scene are there")
     group.add_argument("--like", type=Path, metavar="RUN", help="with --dry-run: a run to estimate from")
     group.add_argument("--seconds-per-call", type=float, default=3.0, metavar="S",
@@ -87,8 +88,8 @@ def _compare(p: argparse.ArgumentParser) -> None:
     p.add_argument("b", type=Path, metavar="B", help="another one, scored by the same judge")
     p.add_argument("--metrics", type=_names, default=[], metavar="NAME,..", help="which (default: all that differ)")
     p.add_argument("--any-judge", action="store_true", help="compare marks of different judges all the same")
-    p.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there")
-    p.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
+    p.add_argument("--markdown", type=NewFile, metavar="FILE", help="write the tables there")
+    p.add_argument("--json", type=NewFile, metavar="FILE", help="write everything there")
     p.set_defaults(run="eqa_nodes.commands.bench:compare_runs")
 
 
@@ -109,7 +110,7 @@ def _explore(p: argparse.ArgumentParser) -> None:
     p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
     p.add_argument("--max-steps", type=int, default=400, help="atomic actions of an episode (default: 400)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     p.set_defaults(run="eqa_nodes.commands.explore:run")
 
 
@@ -131,7 +132,7 @@ def _calibrate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
     p.add_argument("--max-steps", type=int, default=250, help="atomic actions of an episode (default: 250)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     p.set_defaults(run="eqa_nodes.commands.calibrate:run")
 
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFolder
+
 
 def attached_options(p: argparse.ArgumentParser) -> None:
     """Declare where a graph that runs is found (--remap apart), and where it may drive for a question."""
@@ -31,7 +33,7 @@ def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.Argume
     p.add_argument("--base-frame", default="", metavar="FRAME", help="with --attach: the robot's (default: base_link)")
     p.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR",
                    help="run directory, or a folder of some, for the replay of past episodes (default: runs)")
-    p.add_argument("--out", type=Path, help="run directory of what is asked here (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory of what is asked here (default: runs/<time>)")
     page = p.add_argument_group("the page")
     page.add_argument("--host", default="127.0.0.1",
                       help="address to listen on; any but this machine's own asks for a token (default: %(default)s)")

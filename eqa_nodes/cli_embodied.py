@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_scenes import scene_options
 from eqa_nodes.commands.model import model_options
 
@@ -23,9 +24,10 @@ def tasks(p: argparse.ArgumentParser) -> None:
     p.add_argument("--agent", default="random", help="random, oracle (the plan that a task brings with it), or model")
     p.add_argument("--max-steps", type=int, default=24, help="of a task (default: 24)")
     p.add_argument("--images", action="store_true", help="keep what was seen at each step as PNG")
-    p.add_argument("--write", type=Path, metavar="DIR", help="write the tasks in EmbodiedEval's files, and do none")
+    p.add_argument("--write", type=NewFolder, metavar="DIR",
+                   help="write the tasks in EmbodiedEval's files, and do none")
     p.add_argument("--retry-failed", action="store_true", help="do failed tasks again")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     scene_options(p, "mesh")
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.tasks:run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_scenes import PLACES, scene_options
 from eqa_nodes.commands.model import model_options
 
@@ -28,7 +29,7 @@ def _make(p: argparse.ArgumentParser) -> None:
     p.add_argument("--scene", nargs="+", default=["house:3"], metavar="SCENE",
                    help=f"taken in turn: {PLACES} (default: house:3)")
     p.add_argument("--count", type=int, default=5, metavar="N", help="accepted questions (default: 5)")
-    p.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder that is made")
+    p.add_argument("--out", type=NewFolder, metavar="DIR", help="folder that is made (default: runs/<time>)")
     p.add_argument("--seed", type=int, default=0, help="decides ways and the seeds of models (default: 0)")
     p.add_argument("--per-way", type=int, default=3, metavar="N", help="attempts at the end of each way (default: 3)")
     p.add_argument("--tries", type=int, default=12, metavar="N",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_scenes import robot_options, scene_options
 
 
@@ -20,7 +21,7 @@ def human(p: argparse.ArgumentParser) -> None:
     p.add_argument("--split", default="", help="of the data set (house: train or test; default: test)")
     p.add_argument("--questions", type=int, default=20, metavar="N", help="how many, 0 = all (default: 20)")
     p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     robot_options(p, "the data set's own")
     p.add_argument("--max-steps", type=int, default=300,
                    help="atomic actions of a question, 0 = no limit (default: 300)")
@@ -30,6 +31,6 @@ def human(p: argparse.ArgumentParser) -> None:
     em.add_argument("--histories", type=Path, metavar="DIR",
                     help="holds each history under its name in the data set; house: made where it is not there")
     em.add_argument("-k", type=int, default=50, metavar="K", help="frames, even in time (default: 50)")
-    em.add_argument("--cache", type=Path, metavar="DIR",
+    em.add_argument("--cache", type=NewFolder, metavar="DIR",
                     help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")
     p.set_defaults(run="eqa_nodes.commands.human:human")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFile
 from eqa_nodes.commands.model import model_options
 
 
@@ -71,7 +72,7 @@ def mark_page(p: argparse.ArgumentParser) -> None:
     p.add_argument("--blind", action="store_true", help="hide which agent and which run it was, and its confidence")
     p.add_argument("--questions", type=int, default=0, metavar="N", help="N drawn at random, 0 = all (default: 0)")
     p.add_argument("--seed", type=int, default=0, help="of the order and the draw (default: 0)")
-    p.add_argument("--page", type=Path, metavar="FILE", help="where to (default: mark.html in the run directory)")
+    p.add_argument("--page", type=NewFile, metavar="FILE", help="where to (default: mark.html in the run directory)")
     p.set_defaults(run="eqa_nodes.commands.judge:mark_page")
 
 

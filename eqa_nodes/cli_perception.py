@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFile
 from eqa_nodes.commands.detector import detector_options
 
 
@@ -17,6 +18,6 @@ def perception(p: argparse.ArgumentParser) -> None:
     p.add_argument("--image", default="640x480", metavar="WxH", help="camera image in pixels (default: 640x480)")
     p.add_argument("--kinds", type=int, default=30, metavar="N", help="rows, the most frequent kinds (default: 30)")
     p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file with a perception node")
-    p.add_argument("--json", type=Path, metavar="FILE", help="write all rows there")
+    p.add_argument("--json", type=NewFile, metavar="FILE", help="write all rows there")
     detector_options(p)
     p.set_defaults(run="eqa_nodes.commands.perception:run")

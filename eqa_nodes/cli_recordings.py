@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_paths import NewFile, NewFolder
 from eqa_nodes.cli_scenes import PLACES, scene_options
 from eqa_nodes.commands.detector import detector_options
 from eqa_nodes.commands.model import model_options
@@ -27,7 +28,7 @@ def history(p: argparse.ArgumentParser) -> None:
                           help="of a live history (default: until the camera is quiet)")
         verb.add_argument("--format", default="", help=FORMATS)
         bag_options(verb)
-    video.add_argument("out", type=Path, metavar="OUT.mp4", help="file that is made")
+    video.add_argument("out", type=NewFile, metavar="OUT.mp4", help="file that is made")
     record.add_argument("scene", metavar="SCENE", help=PLACES)
     record.add_argument("--kind", default="openeqa",
                         help="openeqa: more than 10 m of curved way, a look round every metre, 1920x1080; express: 10 "
@@ -38,7 +39,7 @@ def history(p: argparse.ArgumentParser) -> None:
     scene_options(record)
     for verb in (export, record):
         verb.add_argument("--to", default="openeqa", help="openeqa, bag (default: openeqa)")
-        verb.add_argument("out", type=Path, metavar="OUT", help="folder that is made")
+        verb.add_argument("out", type=NewFolder, metavar="OUT", help="folder that is made")
     record.set_defaults(run="eqa_nodes.commands.history:record")
     info.set_defaults(run="eqa_nodes.commands.history:info")
     video.set_defaults(run="eqa_nodes.commands.history:video")
@@ -58,9 +59,10 @@ def memory(p: argparse.ArgumentParser) -> None:
         verb.add_argument("file", type=Path, metavar="FILE", help="as the memory node wrote it (memory/NAME.sqlite)")
         verb.set_defaults(run=f"eqa_nodes.commands.memory:{verb.prog.split()[-1]}")
     things.add_argument("--about", metavar="TEXT", help='such as "red cups"')
-    things.add_argument("--save", type=Path, metavar="DIR", help="write the best picture of each there, as ID-KIND.jpg")
+    things.add_argument("--save", type=NewFolder, metavar="DIR",
+                        help="write the best picture of each there, as ID-KIND.jpg")
     recall.add_argument("text", help='such as "keys yesterday evening near the kitchen"')
-    recall.add_argument("--save", type=Path, metavar="DIR", help="write their pictures there")
+    recall.add_argument("--save", type=NewFolder, metavar="DIR", help="write their pictures there")
     for verb in (things, recall):
         verb.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default: 20)")
     ask.add_argument("question")
@@ -92,7 +94,7 @@ def replay(p: argparse.ArgumentParser) -> None:
                    help="label: rules over the history's labels, privileged, no model; vlm: a model, see below; its "
                         "key comes from EQA_VLM_API_KEY (default: the agent's, else label)")
     p.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
-    p.add_argument("--out", type=Path, help="run directory (default: runs/<time>)")
+    p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     detector_options(p)
     model_options(p)
     p.set_defaults(run="eqa_nodes.commands.replay:replay")
@@ -106,7 +108,7 @@ def record(p: argparse.ArgumentParser) -> None:
     for role, what in (("color", "colour image"), ("depth", "depth image, registered to it"),
                        ("camera-info", "intrinsics of both"), ("odom", "odometry")):
         p.add_argument(f"--{role}", default="", metavar="TOPIC", help=what)
-    p.add_argument("--out", type=Path, metavar="DIR", help="folder that is made (default: bags/<time>)")
+    p.add_argument("--out", type=NewFolder, metavar="DIR", help="folder that is made (default: bags/<time>)")
     p.add_argument("--seconds", type=float, default=0.0, metavar="N", help="end after so long (default: 0 = never)")
     p.add_argument("--max-gb", type=float, default=0.0, metavar="N", help="end at this size (default: 0 = never)")
     p.add_argument("--split-mb", type=float, default=0.0, metavar="N", help="a new file after so much")
@@ -160,5 +162,5 @@ def views_options(p: argparse._ActionsContainer) -> None:
                         "memory for all that they show, objects: the best views of things that memory knows, told in "
                         "words, none (default: the agent's, else uniform)")
     p.add_argument("-k", type=int, metavar="K", help="how many of them (default: the agent's, else 50)")
-    p.add_argument("--cache", type=Path, metavar="DIR",
+    p.add_argument("--cache", type=NewFolder, metavar="DIR",
                    help="keeps what was made of histories (default: EQA_CACHE, else ~/.cache/eqa)")

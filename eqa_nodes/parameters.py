@@ -112,7 +112,7 @@ def read_file(path: Path, configs: Mapping[str, type]) -> dict[str, dict[str, An
     try:
         document = yaml.safe_load(path.read_text()) or {}
     except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
     result: dict[str, dict[str, Any]] = {}
     for key, body in document.items():
         if not isinstance(body, dict) or set(body) != {"ros__parameters"}:

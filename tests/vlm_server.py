@@ -110,12 +110,15 @@ class VlmServer:
     """Plays replies in order, the last one for ever; or replies as a function of the JSON body that came in.
 
     `requests` holds the bodies. port: 0 = any that is free; another one where a server has gone away and comes back.
+    models: what it lists, None = it has no list, as some servers; a first reply that refuses the key refuses the list.
     """
 
-    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply], port: int = 0) -> None:
+    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply], port: int = 0,
+                 models: Sequence[str] | None = ("scripted",)) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._replies = replies if callable(replies) else list(replies)
+        self._models = models
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._open: set[socket.socket] = set()
@@ -134,6 +137,9 @@ class VlmServer:
 
             def do_POST(self) -> None:
                 script._serve(self)
+
+            def do_GET(self) -> None:
+                script._list(self)
 
             def log_message(self, *args: object) -> None:
                 """Keep the test's output clean."""
@@ -179,6 +185,18 @@ class VlmServer:
         self._ended.wait(reply.delay_s)
         with suppress(OSError):  # the client gave up, as the test wants
             self._send(handler, reply)
+
+    def _list(self, handler: BaseHTTPRequestHandler) -> None:
+        listed = [{"id": name, "object": "model"} for name in self._models or ()]
+        reply = Reply(b'{"detail": "Not Found"}', 404) if self._models is None else Reply(
+            json.dumps({"object": "list", "data": listed}).encode())
+        if not callable(self._replies) and self._replies and self._replies[0].status in (401, 403):
+            reply = self._replies[0]
+        handler.send_response(reply.status)
+        handler.send_header("Content-Type", reply.content_type)
+        handler.send_header("Content-Length", str(len(reply.body)))
+        handler.end_headers()
+        handler.wfile.write(reply.body)
 
     def _send(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         chunked = reply.endless or reply.content_type.startswith("text/event-stream")

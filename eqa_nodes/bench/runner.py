@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from eqa_nodes.bench.clock import answer_since, begin_of, trace_since
 from eqa_nodes.bench.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.predictions import Prediction, PredictionWriter
+from eqa_nodes.bench.progress import Count, Progress, RunSummary
 from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
 from eqa_nodes.bench.traces import save_trace
 from eqa_nodes.core.codec import dumps
@@ -48,40 +49,6 @@ class EpisodeRunner(Protocol):
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
-
-
-class Progress(NamedTuple):
-    """After each question: how far the run is; note: what a person should know (one line, may be empty).
-
-    before: at the start of a resumed run, what earlier sittings asked.
-    """
-
-    done: int
-    total: int
-    failed: int
-    prediction: Prediction | None
-    note: str = ""
-    before: tuple[Prediction, ...] = ()
-
-
-class RunSummary(NamedTuple):
-    """How pass 1 ended. unexpected: errors that nobody raised on purpose (faults of the program).
-
-    spent: why it ended before all were asked, "" = it did not; the questions that are left were not asked.
-    """
-
-    total: int
-    asked: int
-    resumed: int
-    failed: int
-    unexpected: int
-    dropped: str
-    spent: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        """0, 2 when the model's budget ended it, or 1 when the program itself failed somewhere."""
-        return 1 if self.unexpected else 2 if self.spent else 0
 
 
 class Task(NamedTuple):
@@ -142,7 +109,8 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
     """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
 
     An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
-    the run goes on either way, but ends when the model's budget is spent. retry_failed: ask failed questions again.
+    the run goes on either way, but ends when the model's budget is spent, or when the first HOPELESS questions all fail
+    for reasons that are not their own. retry_failed: ask failed questions again.
     preflight: raises EqaError for a question that cannot be answered, such as one whose history is missing: it has
     failed before any question is asked.
     Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
@@ -156,12 +124,13 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         begin_manifest(out, dataset, samples, seed=seed, model=model, config=config, task=task)
         write_samples(out / SAMPLES, samples)
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
-        count = _Count(len(samples), progress)
+        count = Count(len(samples), progress)
         count.resume([have[s.id] for s in samples if s.id in have], writer.before.dropped)
         left = [Task(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
         checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
+        count.refused = {task.sample.id for task in checked if task.refusal is not None}
         with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
             spent = ""
             for prediction in predictions:
@@ -170,43 +139,20 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
                     continue
                 writer.append(prediction)
                 count.add(prediction)
+                if count.hopeless and count.done < len(samples):
+                    break
         writer.put_in_order([sample.id for sample in samples])
-    if not spent:
+    hopeless = count.hopeless if count.done < len(samples) else ""
+    if not spent and not hopeless:
         finish_manifest(out, finished=utc_now())
     resumed = len(samples) - len(checked)
     return RunSummary(len(samples), count.done - resumed, resumed, count.failed, count.unexpected,
-                      writer.before.dropped, spent)
+                      writer.before.dropped, spent, hopeless, count.reason)
 
 
 def out_of_budget(prediction: Prediction) -> bool:
     """Say whether a question has no answer because the model's budget is spent."""
     return prediction.answer.error is ErrorCode.BUDGET
-
-
-class _Count:
-    """Counts predictions without keeping them, and tells the listener."""
-
-    def __init__(self, total: int, listener: Callable[[Progress], None]) -> None:
-        self._total, self._listener = total, listener
-        self.done = self.failed = self.unexpected = 0
-
-    def resume(self, before: Sequence[Prediction], dropped: str) -> None:
-        """Count what an earlier sitting asked, and say so."""
-        for prediction in before:
-            self._count(prediction)
-        if before or dropped:
-            self._listener(Progress(self.done, self._total, self.failed, None, _resume_note(len(before), dropped),
-                                    tuple(before)))
-
-    def add(self, prediction: Prediction) -> None:
-        """Count a question that has ended."""
-        self._count(prediction)
-        self._listener(Progress(self.done, self._total, self.failed, prediction, prediction.note))
-
-    def _count(self, prediction: Prediction) -> None:
-        self.done += 1
-        self.failed += prediction.failed
-        self.unexpected += bool(prediction.traceback)
 
 
 def episode_folder(index: int, sample_id: str) -> str:
@@ -270,8 +216,3 @@ def failure(error: Exception) -> Answer:
 def _relative(path: Path, out: Path) -> str:
     path, out = path.resolve(), out.resolve()
     return str(path.relative_to(out) if path.is_relative_to(out) else path)
-
-
-def _resume_note(resumed: int, dropped: str) -> str:
-    note = f"resumed: {resumed} questions were answered before"
-    return note + (f"; dropped a half-written last line ({len(dropped)} characters)" if dropped else "")

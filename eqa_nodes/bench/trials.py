@@ -16,12 +16,13 @@ import numpy as np
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.metrics import openeqa_c
 from eqa_nodes.bench.predictions import Prediction
+from eqa_nodes.bench.progress import HOPELESS
 from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.workers import one_thread_each
 from eqa_nodes.configuration import Parameters, merged
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError, EqaError, unknown
 from eqa_nodes.core.json_lines import LineWriter, read_lines
 from eqa_nodes.core.stopping import Support, Weighed
 from eqa_nodes.core.types.floor import GridMap
@@ -110,7 +111,8 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
     """Ask every question under every arm, house by house on `workers` processes; return the trials in their order.
 
     What `out` already holds is not asked again. progress: hears how many trials there are after each house and arm.
-    Raises ConfigError for fewer than one worker, and what an episode raises that is no EqaError.
+    Raises ConfigError for fewer than one worker, EqaError when each of the first HOPELESS episodes fails, and what an
+    episode raises.
     """
     if workers < 1:
         raise ConfigError(f"episodes need at least one worker process, got {workers}")
@@ -119,6 +121,7 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
              for house in (list(group),) for arm in arms
              if (left := [s for s in house if (arm.name, s.id) not in have])]
     progress(len(have))
+    first: list[Trial] = []
     if tasks:
         with (LineWriter(out / TRIALS) as lines, one_thread_each(),
               get_context("spawn").Pool(min(workers, len(tasks))) as pool):
@@ -126,6 +129,10 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
                 lines.append(*trials)
                 have.update({(t.arm, t.question): t for t in trials})
                 progress(len(have))
+                first += trials[:HOPELESS - len(first)]
+                if len(first) == HOPELESS and all(trial.score.status == "failed" for trial in first):
+                    raise EqaError(f"each of the first {HOPELESS} episodes failed, the last one with "
+                                   f"{first[-1].score.error}: {first[-1].score.note}")
     return [have[arm.name, sample.id] for arm in arms for sample in samples]
 
 

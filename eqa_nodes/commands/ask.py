@@ -15,6 +15,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import limits_of, open_runner, run_folder
 from eqa_nodes.commands.printing import shown
+from eqa_nodes.commands.ready import check_answerer, check_chain
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import write_bytes
@@ -54,12 +55,14 @@ def _about_history(arguments: argparse.Namespace, say: Callable[[str], None]) ->
     from eqa_nodes.from_history import file_source
 
     source = file_source(arguments.history, arguments.format, bag_options(arguments))
+    check_answerer(arguments)
     with closing(open_history_runner(arguments, lambda sample: source, say)) as runner:
         return runner.run(Sample("question", arguments.question, ""))
 
 
 def _own_graph(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> EpisodeResult:
     folder = run_folder(arguments)
+    check_chain(arguments)
     sample = Sample("question", arguments.question, "", scene=arguments.scene or "house:1000")
     with closing(open_runner(arguments, folder, show)) as runner:
         return runner.run(sample)
@@ -72,11 +75,12 @@ def check_attached(arguments: argparse.Namespace) -> None:
 
 
 def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:
-    from eqa_nodes.in_graph import progress_of
-    from eqa_nodes.ros.client import GraphClient
     from eqa_nodes.ros.environment import ensure_ros
 
     ensure_ros()
+    from eqa_nodes.in_graph import progress_of
+    from eqa_nodes.ros.client import GraphClient
+
     question = Question(arguments.question, may_explore=arguments.explore, limits=limits_of(arguments),
                         force_guess=arguments.force_guess, show=arguments.show)
     with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, namespace=arguments.namespace,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eqa_nodes.answerers import make_answerer
 from eqa_nodes.bench.crew import CrewEngine, Opening
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
@@ -28,6 +27,7 @@ from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.commands.chain import limits_of, open_runner, parameters_of, run_folder
 from eqa_nodes.commands.em import benchmark_sources, open_history_runner
+from eqa_nodes.commands.ready import check_asks
 from eqa_nodes.commands.run_bar import RunBar
 from eqa_nodes.configuration import settings
 from eqa_nodes.core.codec import write_json
@@ -89,6 +89,8 @@ def ask_questions(arguments: argparse.Namespace, out: Path) -> int:
                            preflight=source_of or scenes)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
+    if summary.complaint:
+        console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
     if summary.spent:
         left = summary.total - summary.asked - summary.resumed
         console.print(f"{left} questions are left: {summary.spent}. The same line with a larger budget goes on",
@@ -115,8 +117,7 @@ def _checks(arguments: argparse.Namespace, scene: str) -> list[tuple[str, Check]
     """Return what can be tried of the settings without loading a model."""
     answerer = settings("answerer", parameters_of(arguments, Path()))
     checks: list[tuple[str, Check]] = []
-    if answerer.model.backend == "openai":  # others may load weights
-        checks.append(("answerer", lambda: make_answerer(answerer.answerer, answerer.model)))
+    checks.append(("answerer", lambda: check_asks(answerer)))
     if arguments.task != EM:
         if simulator_of(scene) == "habitat":
             checks.append(("Habitat", check_python))

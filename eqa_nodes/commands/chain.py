@@ -12,6 +12,7 @@ from pathlib import Path
 from eqa_nodes.agents import agent_parameters, is_function
 from eqa_nodes.answerers import about, answerer_of
 from eqa_nodes.bench.runner import EpisodeRunner
+from eqa_nodes.cli_paths import check_folder
 from eqa_nodes.commands.detector import detector_of, labels_of
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.configuration import Parameters, detecting, driven_by, merged, settings
@@ -33,8 +34,10 @@ STOPPING: Parameters = {"label": {"agent.calibration": "label", "agent.enough": 
 
 
 def run_folder(arguments: argparse.Namespace) -> Path:
-    """Return the run directory: as given, else runs/<time>."""
-    return arguments.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    """Return the run directory: as given, else runs/<time>. Raises StorageError where nothing can be written there."""
+    folder: Path = arguments.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    check_folder(folder)
+    return folder
 
 
 def limits_of(arguments: argparse.Namespace) -> Limits:

@@ -16,6 +16,7 @@ from eqa_nodes.agents import is_function
 from eqa_nodes.commands.ask import check_attached
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import limits_of, parameters_of, run_folder
+from eqa_nodes.commands.ready import check_answerer, check_scene
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.past import Past
@@ -46,6 +47,9 @@ def console(arguments: argparse.Namespace) -> int:
     from eqa_nodes.ros.environment import ensure_ros
 
     ensure_ros()
+    if not arguments.attach:
+        check_answerer(arguments)
+        check_scene(arguments.scene or SCENE)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _serve(arguments, Terminal())

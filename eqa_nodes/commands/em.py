@@ -14,6 +14,7 @@ from eqa_nodes.answerers import answerer_of
 from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.bench.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample, history_of
+from eqa_nodes.cli_paths import check_folder
 from eqa_nodes.commands.bag import remapping
 from eqa_nodes.commands.chain import IMAGE, image_size, parameters_of
 from eqa_nodes.configuration import detecting, settings
@@ -36,9 +37,14 @@ def bag_options(arguments: argparse.Namespace) -> BagOptions | None:
 
 
 def cache_folder(arguments: argparse.Namespace) -> Path:
-    """Return where what was made of histories is kept: as given, else EQA_CACHE, else the user's cache."""
+    """Return where what was made of histories is kept: as given, else EQA_CACHE, else the user's cache.
+
+    Raises StorageError where nothing can be written there.
+    """
     chosen = arguments.cache or os.environ.get("EQA_CACHE")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa"
+    folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa"
+    check_folder(folder)
+    return folder
 
 
 def selection_of(arguments: argparse.Namespace) -> Selection:

@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.model import model_of
+from eqa_nodes.commands.ready import check_model
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BudgetSpent, ConfigError
@@ -39,19 +41,19 @@ class Players(NamedTuple):
 
 def make(arguments: argparse.Namespace) -> int:
     """Make questions; what was accepted is written however it ends."""
-    kind, job = benchmark(arguments.benchmark), job_of(arguments)
+    kind, job, out = benchmark(arguments.benchmark), job_of(arguments), run_folder(arguments)
     console = Console()
     with _players(arguments, kind) as players:
-        begin(arguments.out, kind, job, players.names, players.privileged)
+        begin(out, kind, job, players.names, players.privileged)
         with _GenerationBar(console, job) as bar:
-            summary = generate(kind, job, players.cast, arguments.out, bar.show)
-    file = end(arguments.out, kind, summary)
+            summary = generate(kind, job, players.cast, out, bar.show)
+    file = end(out, kind, summary)
     accepted = sum(record.status == ACCEPTED for record in summary.records)
     console.print(f"{accepted} of {len(summary.records)} attempts accepted, {cost_line(summary.spent)}, privileged: "
-                  f"{', '.join(players.privileged)}\n{file}\nlook through {arguments.out / PAGE}, then: eqa generate "
-                  f"finish {arguments.out} --verdicts FILE", soft_wrap=True, highlight=False, markup=False)
+                  f"{', '.join(players.privileged)}\n{file}\nlook through {out / PAGE}, then: eqa generate "
+                  f"finish {out} --verdicts FILE", soft_wrap=True, highlight=False, markup=False)
     if summary.stopped:
-        raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same line goes on")
+        raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same line with --out {out} goes on")
     return 0 if accepted >= job.count else 1
 
 
@@ -85,6 +87,9 @@ def _players(arguments: argparse.Namespace, kind: Benchmark) -> Iterator[Players
             ("generator", "evaluator", "solver"), "label"), (WAYS, *PRIVILEGED))
         return
     config, own = model_of(arguments), model_of(arguments, "evaluator")
+    check_model(config)
+    if own != ModelConfig():
+        check_model(own)
     writer = open_model(config)
     checker = open_model(own) if own != ModelConfig() else writer
     try:

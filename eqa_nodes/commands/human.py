@@ -9,7 +9,8 @@ from contextlib import ExitStack, closing
 from rich.console import Console
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.runner import Progress, run_benchmark
+from eqa_nodes.bench.progress import Progress
+from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample, check_runnable, opened_by
 from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import IMAGE, chosen_robot, image_size, run_folder

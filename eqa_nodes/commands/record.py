@@ -23,6 +23,7 @@ from eqa_nodes.bags.cdr import IMAGE, decoded, without
 from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.bags.recording import Listener, Recording
 from eqa_nodes.bags.writer import BagTopic
+from eqa_nodes.cli_paths import check_folder
 from eqa_nodes.core.errors import BadFrame, ConfigError, EqaError, StorageError
 from eqa_nodes.core.privacy import PrivacyConfig, hidden_shares
 
@@ -40,6 +41,7 @@ def record(arguments: argparse.Namespace) -> int:
     _shares(arguments)
     config = RecordingConfig(*_compression(arguments.compress), split_mb=arguments.split_mb, split_s=arguments.split_s)
     folder = arguments.out or Path("bags") / datetime.now().strftime("%Y%m%d-%H%M%S")
+    check_folder(folder.parent)
     console = Console(highlight=False)
     session = _record(arguments, folder, names, roles, config, console)
     _print(console, f"{folder}: {sum(session.counts.values())} messages, {session.size / 1e6:.1f} MB" + "".join(

@@ -16,7 +16,8 @@ from eqa_nodes.bags.histories import open_history
 from eqa_nodes.commands.ask import print_answer
 from eqa_nodes.commands.chain import parameters_of, run_folder
 from eqa_nodes.commands.history import frames_bar
-from eqa_nodes.configuration import Parameters, detecting, merged
+from eqa_nodes.commands.ready import check_asks
+from eqa_nodes.configuration import Parameters, detecting, merged, settings
 from eqa_nodes.core import policies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import NodeLost
@@ -41,6 +42,7 @@ def replay(arguments: argparse.Namespace) -> int:
     from eqa_nodes.runner import Graph
 
     parameters = replay_parameters(arguments, folder, bool(history.labels))
+    check_asks(settings("answerer", parameters))
     with Graph(folder, parameters, nodes=nodes_of("replay", arguments.record, detecting(parameters))) as graph, \
             GraphClient(graph.environment) as client:
         console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)

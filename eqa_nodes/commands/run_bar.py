@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from eqa_nodes.bench.estimate import Meter, Outlook, in_short, in_words
 from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.runner import Progress as Asked
+from eqa_nodes.bench.progress import Progress as Asked
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.printing import shown
 from eqa_nodes.core.agent import Progress as Searching

@@ -16,12 +16,14 @@ from eqa_nodes.bench.embodied.agents import make_agent
 from eqa_nodes.bench.embodied.runner import TaskRunner
 from eqa_nodes.bench.embodied.tasks import check_doable, task_in, write_tasks
 from eqa_nodes.bench.embodied.world import SimulatedWorld
-from eqa_nodes.bench.runner import Progress, run_benchmark
+from eqa_nodes.bench.progress import Progress
+from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import TASKS, Sample, check_runnable, opened_by
 from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import run_folder
 from eqa_nodes.commands.model import model_of
 from eqa_nodes.commands.printing import shown
+from eqa_nodes.commands.ready import check_model
 from sim_bridge.registry import SIMULATORS
 from sim_bridge.scans import SCENES_VARIABLE
 
@@ -45,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_runnable(sample for sample in samples if sample.simulator not in SIMULATORS)
     samples = [replace(sample, seed=arguments.seed) for sample in samples]
     out, model = run_folder(arguments), model_of(arguments)
+    if arguments.agent == "model":
+        check_model(model)
     agent, world = make_agent(arguments.agent, model), SimulatedWorld()
     asks = {"backend": model.backend, "temperature": model.temperature} if arguments.agent == "model" else {}
     config = {"agent": arguments.agent, "max_steps": arguments.max_steps, **asks}
@@ -76,4 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
                                 preflight=preflight)
     console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
                   f"next: eqa bench score {out}", soft_wrap=True)
+    if summary.complaint:
+        console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
     return summary.exit_code

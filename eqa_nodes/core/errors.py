@@ -122,10 +122,11 @@ class NodeLost(EqaError):
 
 
 class MissingExtra(EqaError):
-    """An optional library is absent; the message gives the pip command."""
+    """A library is absent; the message gives the pip command. extra: the one that brings it, "" = none does."""
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"{library} is not installed: pip install 'eqa-nodes[{extra}]'")
+        package = f"'eqa-nodes[{extra}]'" if extra else library
+        super().__init__(f"{library} is not installed: pip install {package}")
         self.library, self.extra = library, extra
 
 

@@ -16,6 +16,7 @@ from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, ch
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.guarded import guarded_client
 from eqa_nodes.vlm.keys import check_url, checked_key, hidden
+from eqa_nodes.vlm.listed import model_names
 from eqa_nodes.vlm.meter import Meter, RateLimit
 from eqa_nodes.vlm.openai_wire import (
     END_OF_STREAM,
@@ -90,6 +91,26 @@ class OpenAIChat:
                 return choice
         return choose_verbalised(self, messages, options, seed)
 
+    def models(self) -> list[str]:
+        """Return the names in the server's list of models, [] where it gives none.
+
+        Raises ModelError for a server that does not answer, or that refuses the key.
+        """
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(self._list(), self._config.deadline_s), self._loop)
+        try:
+            return model_names(future.result(self._config.deadline_s + 1.0))
+        except _TIMEOUTS as error:
+            raise ModelError(f"timed out: {self._url} gave no list of models within {self._config.deadline_s:g} s"
+                             ) from error
+        except self._openai.APIStatusError as error:
+            if error.status_code not in (401, 403):
+                return []  # some servers have no such list
+            raise ModelError(hidden(self._explain(error), self._key)) from error
+        except self._openai.OpenAIError as error:
+            raise ModelError(hidden(self._explain(error), self._key)) from error
+        finally:
+            future.cancel()
+
     def close(self) -> None:
         """Close connections and end the loop's thread."""
         if self._thread.is_alive():
@@ -158,6 +179,11 @@ class OpenAIChat:
         _SENT.set([])
         reply = await self._client.chat.completions.with_raw_response.create(**body)
         return reply.text  # read as text: the library's own models accept almost anything
+
+    async def _list(self) -> str:
+        _SENT.set([])
+        reply = await self._client.models.with_raw_response.list()
+        return reply.text
 
     async def _stream(self, body: dict[str, Any]) -> str:
         _SENT.set([])

@@ -15,6 +15,7 @@ from eqa_nodes.bags.export import write_bag
 from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main, parsed
+from eqa_nodes.commands import ready
 from eqa_nodes.commands.chain import parameters_of, robot_parameters
 from eqa_nodes.configuration import merged, settings
 from eqa_nodes.core.agent import AgentConfig
@@ -58,6 +59,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
                                              capsys: pytest.CaptureFixture[str]) -> None:
     backend = talkative()
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
+    monkeypatch.setattr(ready, "check_model", lambda config: None)
     monkeypatch.setenv("EQA_CACHE", str(tmp_path))
     assert main(["ask", f"Is there a {seen_on(open_history(tour))}?", "--history", str(tour), "--agent", name]) == 0
     printed = " ".join(capsys.readouterr().out.split())

@@ -18,12 +18,13 @@ from eqa_nodes.bench import manifest
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
-from eqa_nodes.bench.runner import EpisodeResult, Progress, run_benchmark
+from eqa_nodes.bench.progress import HOPELESS, Progress
+from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.bench.scores import score_run
 from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.codec import decode, dumps
-from eqa_nodes.core.errors import ConfigError, ErrorCode, ModelError, StorageError
+from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from tests.unit.synthetic_run import make_run, overall, plain, samples, scripted
@@ -107,9 +108,52 @@ def test_errors_fail_their_question_and_the_run_goes_on(tmp_path: Path) -> None:
     assert (summary.failed, summary.unexpected, summary.exit_code) == (2, 1, 1)
 
 
-def test_named_errors_alone_leave_the_exit_code_at_0(tmp_path: Path) -> None:
-    asked, _ = plain(1)
-    assert run_benchmark(asked, ScriptedRunner({"q0": ModelError("429")}), tmp_path).exit_code == 0
+def cups(n: int) -> dict[str, EpisodeResult | Exception]:
+    """Return an answer to each of the questions of `plain`."""
+    return {f"q{i}": EpisodeResult(f"q{i}", Answer("a cup", 0.9)) for i in range(n)}
+
+
+def test_a_named_error_leaves_the_exit_code_at_0_while_something_was_answered(tmp_path: Path) -> None:
+    asked, good = plain(2)[0], cups(2)
+    summary = run_benchmark(asked, ScriptedRunner({**good, "q0": ModelError("429")}), tmp_path)
+    assert (summary.failed, summary.exit_code, summary.complaint) == (1, 0, "")
+
+
+def test_a_run_without_an_answer_is_no_success(tmp_path: Path) -> None:
+    asked, _ = plain(2)
+    script = ScriptedRunner({"q0": ModelError("429"), "q1": ModelError("500")})
+    for _ in range(2):  # a resumed run has none either
+        summary = run_benchmark(asked, script, tmp_path)
+        assert summary.exit_code == 1 and "500" in summary.complaint and "--retry-failed" in summary.complaint
+
+
+def test_a_run_ends_when_its_first_questions_all_fail_and_the_same_line_goes_on(tmp_path: Path) -> None:
+    asked, good = plain(8)[0], cups(8)
+    dead = {f"q{i}": ModelError("no connection") for i in range(8)}
+    summary = run_benchmark(asked, ScriptedRunner(dead), tmp_path)
+    assert (summary.asked, summary.failed, summary.exit_code) == (HOPELESS, HOPELESS, 1)
+    assert "no connection" in summary.complaint and "5 questions are left" in summary.complaint
+    summary = run_benchmark(asked, ScriptedRunner(good), tmp_path)
+    assert (summary.asked, summary.resumed, summary.exit_code, summary.complaint) == (5, HOPELESS, 0, "")
+
+
+def test_faults_of_single_questions_do_not_end_a_run(tmp_path: Path) -> None:
+    asked, good = plain(8)[0], cups(8)
+    odd = {f"q{i}": BadQuestion("no rule understands it") for i in range(4)}
+    assert run_benchmark(asked, ScriptedRunner({**good, **odd}), tmp_path / "odd").asked == 8
+    late = {f"q{i}": ModelError("no connection") for i in range(1, 8)}
+    assert run_benchmark(asked, ScriptedRunner({**good, **late}), tmp_path / "late").asked == 8
+
+
+def test_what_the_preflight_refuses_does_not_end_a_run(tmp_path: Path) -> None:
+    asked, good = plain(6)[0], cups(6)
+
+    def preflight(sample: Sample) -> None:
+        if sample.id in ("q0", "q1", "q2", "q3"):
+            raise StorageError("no history")
+
+    summary = run_benchmark(asked, ScriptedRunner(good), tmp_path, preflight=preflight)
+    assert (summary.asked, summary.failed, summary.exit_code) == (6, 4, 0)
 
 
 def test_failed_questions_are_asked_again_only_on_request(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pytest
 from eqa_nodes.bench.crew import CrewEngine
 from eqa_nodes.bench.manifest import read_manifest
 from eqa_nodes.bench.predictions import PREDICTIONS, read_predictions
-from eqa_nodes.bench.runner import Engine, InLine, Progress, run_with
+from eqa_nodes.bench.progress import Progress
+from eqa_nodes.bench.runner import Engine, InLine, run_with
 from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from tests.unit.worker_fixture import NotingRunner, noted, noting, open_dying, open_refusing, pids, questions, times

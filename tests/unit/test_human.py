@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import RunSummary, run_benchmark
+from eqa_nodes.bench.progress import RunSummary
+from eqa_nodes.bench.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.core.errors import ConfigError

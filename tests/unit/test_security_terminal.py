@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.runner import Progress
+from eqa_nodes.bench.progress import Progress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.commands.ask import print_answer

@@ -11,6 +11,10 @@ from eqa_nodes.bench.predictions import read_predictions
 from eqa_nodes.bench.question_score import QuestionScore, question_score
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
+from eqa_nodes.core.errors import ModelError
+
+HOPELESS = 3  # answers, if the model fails at each of the first so many, nothing will be marked
+_FAILED = f"the judge failed: {ModelError.__name__}: "
 
 Said = Callable[[int, int], None]  # done, of how many
 
@@ -19,16 +23,20 @@ def mark_run(out: Path, judge: Judge, threads: int = 8, limit: int = 0,
              progress: Said = lambda done, total: None) -> list[QuestionScore]:
     """Return the marks of a run's answers in the order of its questions; limit: of the first so many, 0 = of all.
 
-    Lengths to targets are not measured. Raises StorageError when the directory holds no readable run.
+    Lengths to targets are not measured. Raises StorageError when the directory holds no readable run, ModelError when
+    the judge's model has failed at every answer so far: at the first few, or at all.
     """
     predictions = read_predictions(out).predictions
     asked = [s for s in read_samples(out / SAMPLES) if s.id in predictions][:limit or None]
     pool = ThreadPoolExecutor(threads)
-    marked = []
+    marked: list[QuestionScore] = []
     try:
         for score in pool.map(lambda s: question_score(s, predictions[s.id], judge, None, out), asked):
             marked.append(score)
             progress(len(marked), len(asked))
+            if len(marked) >= min(HOPELESS, len(asked)) and all(q.note.startswith(_FAILED) for q in marked):
+                raise ModelError(f"{marked[-1].note.removeprefix(_FAILED)} (so at each of the first {len(marked)} "
+                                 "answers; what was marked before is kept)")
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C what is under way is kept, what is not begun is not paid
     return marked
