@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ from eqa_nodes import messages
 from eqa_nodes.bags.images import rgb_of
 from eqa_nodes.bags.poses import Poses, all_poses
 from eqa_nodes.bags.reader import open_bag
-from eqa_nodes.core.codec import decode
+from eqa_nodes.core.codec import decode, loads
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.keyframes import jpeg_of_pixels
@@ -68,6 +67,6 @@ def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
 
 def _parsed(text: str, bag: Path) -> Any:
     try:
-        return json.loads(text)
+        return loads(text)
     except ValueError as error:
         raise StorageError(f"bag {bag} has a message that is not JSON ({error}): {text[:200]!r}") from error

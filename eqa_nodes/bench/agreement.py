@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from eqa_nodes.bench.question_score import mark_answer
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, dataset_hash, read_samples
 from eqa_nodes.bench.scores import SCORES, read_scores
+from eqa_nodes.core.codec import loads
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer
 
@@ -176,7 +176,7 @@ def _marks_in(path: Path) -> Marks:
     if path.name == SCORES:
         return {q.id: q.sigma for q in read_scores(path.parent).questions if q.sigma is not None}
     try:
-        return {str(i): float(mark) for i, mark in json.loads(path.read_text(encoding="utf-8")).items()}
+        return {str(i): float(mark) for i, mark in loads(path.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"{path} is no scores file {{question id: mark}}: {error}") from error
 

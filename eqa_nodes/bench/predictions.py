@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from eqa_nodes.core.codec import write_bytes
+from eqa_nodes.core.codec import loads, write_bytes
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.json_lines import LineWriter, read_lines
@@ -57,7 +56,7 @@ def read_predictions(out: Path) -> Loaded:
 
 
 def _id_of(line: bytes) -> str:
-    return str(json.loads(line)["id"])
+    return str(loads(line)["id"])
 
 
 class PredictionWriter:

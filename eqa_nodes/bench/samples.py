@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eqa_nodes.core.codec import decode, dumps, write_bytes
+from eqa_nodes.core.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.text import storable
@@ -162,7 +161,7 @@ def read_samples(path: Path) -> list[Sample]:
         raise StorageError(f"{path.parent} holds no run: {error}") from error
     for number, line in enumerate(lines, 1):
         try:
-            samples.append(decode(Sample, json.loads(line)))
+            samples.append(decode(Sample, loads(line)))
         except (ValueError, StorageError) as error:
             raise StorageError(f"{path}, line {number}: {error}") from error
     return samples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.codec import decode, dumps, write_bytes
+from eqa_nodes.core.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types.floor import GridMap
@@ -55,7 +54,7 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
 def load_trace(path: Path) -> EpisodeTrace:
     """Read what `save_trace` wrote. Raises StorageError for a file that is absent, damaged or unreasonably large."""
     with _archive(path) as archive:
-        trace = decode(EpisodeTrace, json.loads(archive.read("trace.json")))
+        trace = decode(EpisodeTrace, loads(archive.read("trace.json")))
         keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
         grid = _read_grid(archive) if "grid.json" in archive.namelist() else None
         return replace(trace, keyframes=keyframes, grid=grid, view=_read_view(archive))
@@ -85,7 +84,7 @@ def _read_view(archive: zipfile.ZipFile) -> bytes:
 
 
 def _read_grid(archive: zipfile.ZipFile) -> GridMap:
-    head = decode(_GridHead, json.loads(archive.read("grid.json")))
+    head = decode(_GridHead, loads(archive.read("grid.json")))
     cells, explored = (np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
                        for name in ("cells.npy", "explored.npy"))
     if cells.ndim != 2 or cells.shape != explored.shape or cells.dtype != np.int8 or explored.dtype != np.bool_:

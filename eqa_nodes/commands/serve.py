@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import importlib.util
 import os
 import shlex
@@ -96,7 +97,7 @@ def _running(words: Sequence[str], environment: Mapping[str, str], log: Path) ->
 def _wait_until_ready(child: subprocess.Popen[bytes], url: str, model: str, deadline_s: float, log: Path) -> None:
     end = time.monotonic() + deadline_s
     with Console(stderr=True).status(f"loading {model}"):
-        while not _healthy(url):
+        while not _healthy(url) or child.poll() is not None:  # another program may answer there
             if child.poll() is not None:
                 raise ModelError(f"the server of {model} has ended with code {child.returncode}:\n{_tail(log)}")
             if time.monotonic() > end:
@@ -105,13 +106,20 @@ def _wait_until_ready(child: subprocess.Popen[bytes], url: str, model: str, dead
             time.sleep(_POLL_S)
 
 
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Goes to no other address: an answer that sends elsewhere is an HTTPError."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Return no request."""
+
+
 def _healthy(url: str) -> bool:
     try:
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay)
         with direct.open(f"{url}/health", timeout=5.0) as reply:
             return bool(reply.status == 200)
-    except OSError:
-        return False  # it does not listen yet
+    except (OSError, http.client.HTTPException):
+        return False  # it does not listen yet, or is another program
 
 
 def _tail(log: Path) -> str:

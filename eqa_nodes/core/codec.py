@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import math
 import os
+import reprlib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,8 @@ from typing import Any, TypeVar
 from eqa_nodes.core.errors import StorageError
 
 T = TypeVar("T")
+_SHORT = reprlib.Repr()  # for messages: data may be nested as deep, and be as long, as it likes
+_SHORT.maxstring = _SHORT.maxother = 120
 _KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints is slow
 
 
@@ -45,13 +49,26 @@ def decode(cls: type[T], data: Any) -> T:
     """Return the value of type `cls` that `encode` wrote. Raises StorageError with what does not fit."""
     try:
         return typing.cast(T, _decode(cls, data))
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise StorageError(f"not a {getattr(cls, '__name__', cls)}: {error} in {str(data)[:200]}") from error
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        raise StorageError(f"not a {getattr(cls, '__name__', cls)}: {error} in {_SHORT.repr(data)[:200]}") from error
+
+
+def loads(text: str | bytes) -> Any:
+    """Return parsed JSON. Raises ValueError for what is none, and for what is nested too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deep") from error
 
 
 def dumps(value: object) -> str:
     """Return canonical JSON: sorted keys, no spaces, no NaN (ValueError). The same value is the same bytes."""
     return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def begins(cls: type[Any]) -> str:
+    """Return how the canonical JSON of every record of a class begins: with its first field by name."""
+    return f'{{"{min(_fields(cls))}":'
 
 
 def write_json(path: Path, value: object) -> None:
@@ -72,9 +89,11 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the parsed file. Raises StorageError with the path when it is absent or not JSON."""
+    """Return the parsed file. Raises StorageError with the path when it is absent, no file (a pipe) or not JSON."""
+    if path.exists() and not path.is_file():
+        raise StorageError(f"cannot read {path}: it is no file")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StorageError(f"cannot read {path}: {error}") from error
 
@@ -112,7 +131,7 @@ def _decode(cls: Any, data: Any) -> Any:
 
 def _decode_sequence(origin: Any, args: tuple[Any, ...], data: Any) -> Any:
     if not isinstance(data, list):
-        raise TypeError(f"expected a list, got {data!r}")
+        raise TypeError(f"expected a list, got {_SHORT.repr(data)}")
     if origin is tuple and not (len(args) == 2 and args[1] is ...):
         if len(args) != len(data):
             raise ValueError(f"expected {len(args)} values, got {len(data)}")
@@ -129,10 +148,12 @@ def _decode_record(cls: Any, data: Any) -> Any:
 
 
 def _decode_scalar(cls: Any, data: Any) -> Any:
-    if cls is float and isinstance(data, int) and not isinstance(data, bool):
+    if cls is float and isinstance(data, (int, float)) and not isinstance(data, bool):
+        if not math.isfinite(data):  # `dumps` writes none
+            raise ValueError(f"{data} is no number to compute with")
         return float(data)
     if cls is bytes:
         return base64.b64decode(data, validate=True)
     if not isinstance(data, cls) or (isinstance(data, bool) and cls is not bool):
-        raise TypeError(f"expected {cls.__name__}, got {data!r}")
+        raise TypeError(f"expected {cls.__name__}, got {_SHORT.repr(data)}")
     return data

@@ -7,6 +7,8 @@ radius, each with some points in it): the same idea in linear time, without a li
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -16,6 +18,7 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception import PerceptionConfig, points_of
 from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
+from eqa_nodes.core.text import printable
 from eqa_nodes.core.types.views import Frame, Label
 
 VOCABULARY = tuple("""
@@ -27,6 +30,8 @@ piano, pillow, plant, plate, pot, printer, radiator, refrigerator, rug, scissors
 stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, towel, toy, trash can, umbrella,
 vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
 
+_MOST = 1000  # detections of one picture that are cut out, the surest ones
+_NAME = 100  # characters of a thing's name
 Crop = tuple[slice, slice]  # rows and columns of an image
 
 
@@ -88,13 +93,36 @@ class Piece(NamedTuple):
         return int(np.count_nonzero(self.mask))
 
 
+def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]:
+    """Return the detections that can be used, boxes in whole pixels of an image of `shape`: a model may give anything.
+
+    Left out are scores that are none, boxes that are not finite or not in the picture, and masks of another size; a
+    vector that is not finite is dropped.
+    """
+    height, width = shape
+    kept = []
+    for d in found:
+        if not 0.0 <= d.score <= 1.0 or not all(map(math.isfinite, d.box)):
+            continue
+        if d.mask is not None and np.shape(d.mask) != tuple(shape):
+            continue
+        ends = (width, height, width, height)
+        left, top, right, bottom = (min(max(round(edge), 0), end) for edge, end in zip(d.box, ends, strict=True))
+        if left < right and top < bottom:
+            finite = d.vector is not None and bool(np.isfinite(d.vector).all())
+            kept.append(Detection(printable(d.name[:_NAME]), float(d.score), (left, top, right, bottom),
+                                  None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None))
+    return kept
+
+
 def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -> tuple[np.ndarray, list[Detection]]:
     """Return an image (H, W) uint16 in which n is the n-th of the detections that are returned, and 0 nothing.
 
     The surest of two that are one thing stays; what is smaller lies on what is larger (a cup on its table). Detections
     without pixels of depth in range are left out.
     """
-    wanted = sorted((d for d in found if d.score >= config.score), key=lambda d: (-d.score, d.name, d.box))
+    sure = (d for d in found if d.score >= config.score)
+    wanted = heapq.nsmallest(_MOST, sure, key=lambda d: (-d.score, d.name, d.box))
     pieces: list[Piece] = []
     least = config.perception.min_share * frame.depth_m.size
     for detection in wanted:

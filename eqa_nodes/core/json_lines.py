@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import json
+import io
+import itertools
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from eqa_nodes.core.codec import decode, dumps
+from eqa_nodes.core.codec import begins, decode, dumps, loads
 from eqa_nodes.core.errors import StorageError
 
 T = TypeVar("T")
+_LONGEST = 1 << 26  # bytes of a line; the longest that are written have some kB
 
 
 @dataclass(frozen=True)
@@ -27,19 +29,39 @@ class Lines(Generic[T]):
 def read_lines(path: Path, kind: type[T], again: str) -> Lines[T]:
     """Read what there is; no file is no lines. again: what happens anew without a broken line, for its message.
 
-    Raises StorageError for a file that cannot be read, and for a broken line that is not the last.
+    Raises StorageError for a file that cannot be read, for a broken line that is not the last, and for a last line
+    that is not the beginning of one: a writer would cut it off, and it is somebody else's.
     """
+    if path.exists() and not path.is_file():
+        raise StorageError(f"cannot read {path}: it is no file")
+    found = Lines[T]()
     try:
-        data = path.read_bytes() if path.exists() else b""
+        with path.open("rb") if path.exists() else io.BytesIO() as file:
+            for number in itertools.count(1):
+                line = file.readline(_LONGEST)
+                if not line.endswith(b"\n") and len(line) < _LONGEST:
+                    return replace(found, dropped=_torn(kind, line.decode(errors="replace"), path))
+                found.values.append(_value(kind, line, path, number, again))
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error}") from error
-    whole, values = data.rfind(b"\n") + 1, []
-    for number, line in enumerate(data[:whole].splitlines(), 1):
-        try:
-            values.append(decode(kind, json.loads(line)))
-        except (ValueError, StorageError) as error:
-            raise StorageError(f"{path}, line {number} is broken: {error}. Remove it to {again} again") from error
-    return Lines(values, data[whole:].decode(errors="replace"))
+    raise AssertionError("a file ends")
+
+
+def _value(kind: type[T], line: bytes, path: Path, number: int, again: str) -> T:
+    try:
+        if len(line) >= _LONGEST:
+            raise ValueError(f"it is longer than {_LONGEST} bytes")
+        return decode(kind, loads(line))
+    except (ValueError, StorageError) as error:
+        raise StorageError(f"{path}, line {number} is broken: {error}. Remove it to {again} again") from error
+
+
+def _torn(kind: type[T], line: str, path: Path) -> str:
+    begin = begins(kind)
+    if line.strip("\0")[:len(begin)] not in (begin[:len(line)], ""):  # a power cut may leave zeros
+        raise StorageError(f"{path} is not ours: it ends with {line[-80:]!r}, which is no beginning of a line that is "
+                           "written here. Name another file")
+    return line
 
 
 class LineWriter:

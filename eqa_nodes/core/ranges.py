@@ -22,11 +22,15 @@ class Range(NamedTuple):
         return math.isfinite(value) and self.low <= value <= self.high and not (self.above and value == self.low)
 
     def __str__(self) -> str:
+        if (self.low, self.high) == (-math.inf, math.inf):
+            return "a finite number"
         if self.high == math.inf:
             return f"above {self.low:g}" if self.above else f"{self.low:g} or more"
         return f"above {self.low:g}, up to {self.high:g}" if self.above else f"{self.low:g} to {self.high:g}"
 
 
+Finite: TypeAlias = Annotated[float, Range()]
+Seed: TypeAlias = Annotated[int, Range(-1e9, 1e9)]  # what every model takes
 Share: TypeAlias = Annotated[float, Range(0.0, 1.0)]
 Part: TypeAlias = Annotated[float, Range(0.0, 1.0, above=True)]
 Positive: TypeAlias = Annotated[float, Range(0.0, above=True)]

@@ -7,7 +7,6 @@ follows from the share of wrong answers that the user accepts, by conformal risk
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +14,14 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.codec import decode
+from eqa_nodes.core.codec import decode, loads, read_json
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language import canonical
 from eqa_nodes.core.types.questions import Answer, ViewAssessment
 
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _FAR_M = 6.0
+_MOST_WEIGHT = 1e6
 _SPOT_M = 0.75  # views from so near to each other are one look
 
 
@@ -89,6 +89,10 @@ class Calibration:
                 list(self.wrong) != sorted(self.wrong, reverse=True)):
             raise ConfigError("a calibration has as many lines, ascending, as counts of wrong answers, descending: "
                               "fit it again")
+        if not (all(abs(w) <= _MOST_WEIGHT for w in self.weights) and all(0.0 <= line <= 1.0 for line in self.lines)
+                and all(0 <= wrong <= self.episodes for wrong in self.wrong) and self.episodes >= 0):
+            raise ConfigError(f"a calibration has weights up to {_MOST_WEIGHT:g}, lines from 0 to 1, and no more wrong "
+                              f"answers than its {self.episodes} episodes: fit it again")
 
     def probability(self, support: Support) -> float:
         """Return the chance that the answer is right, 0..1."""
@@ -126,9 +130,9 @@ class Stop(NamedTuple):
 def load_calibration(name: str) -> Calibration:
     """Return a calibration by name (of those in the package) or path. Raises ConfigError."""
     inside = resources.files("eqa_nodes.calibrations")
-    file = Path(name) if name.endswith(".json") else inside.joinpath(f"{name}.json")
     try:
-        return decode(Calibration, json.loads(file.read_text(encoding="utf-8")))
+        return decode(Calibration, read_json(Path(name)) if name.endswith(".json") else
+                      loads(inside.joinpath(f"{name}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, StorageError) as error:
         known = sorted(f.name[:-5] for f in inside.iterdir() if f.name.endswith(".json"))
         raise ConfigError(f"no calibration {name!r} ({error}): name a .json file that `eqa bench calibrate` wrote, or "

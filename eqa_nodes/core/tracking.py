@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.detection import Detection, DetectionConfig, Detector, painted
+from eqa_nodes.core.detection import Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.language import canonical
@@ -135,11 +135,15 @@ class PerceiverConfig:
 
 
 class Perceiver:
-    """The perception step: detector, cutting out, tracking. The same in the graph and without it."""
+    """The perception step: detector, cutting out, tracking. The same in the graph and without it.
+
+    broken: detections so far that could not be used.
+    """
 
     def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
         self._detector, self._config = detector, config or PerceiverConfig()
         self._tracker = Tracker(self._config.tracking)
+        self.broken = 0
 
     def configure(self, config: PerceiverConfig) -> None:
         """Go on with other settings; the vocabulary is the detector's, and stays."""
@@ -161,13 +165,16 @@ class Perceiver:
             return Perceived(replace(frame, labels=np.zeros(frame.depth_m.shape, np.uint16)), {}, ())
         config, privileged = self._config.detection, self._detector.privileged
         shown, names = (frame, labels) if privileged else (replace(frame, labels=None), {})
-        image, kept = painted(frame, self._detector.detect(shown, names), config)
+        found = self._detector.detect(shown, names)
+        usable = sound(found, frame.depth_m.shape)
+        self.broken += len(found) - len(usable)
+        image, kept = painted(frame, usable, config)
         numbered = {n: Label(n, d.name, "", {}, not privileged) for n, d in enumerate(kept, start=1)}
         seen = {s.label.instance: s for s in sightings(replace(frame, labels=image), numbered, config.perception)}
-        found = [(d, seen[n]) for n, d in enumerate(kept, start=1) if n in seen]
+        sighted = [(d, seen[n]) for n, d in enumerate(kept, start=1) if n in seen]
         ids = np.zeros(len(kept) + 1, np.uint16)
         table, told = {}, []
-        for track, (d, s) in zip(self._tracker.update(found), found, strict=True):
+        for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
             label = Label(track.id, track.kind, "", {}, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
             told.append((d, s._replace(label=label)))

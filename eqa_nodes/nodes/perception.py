@@ -87,7 +87,10 @@ class PerceptionNode(ObserverNode):
 
     def _look(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         with self._looking:
+            broken = self.perceiver.broken
             self._last = self.perceiver.take(frame, labels)
+            if self.perceiver.broken > broken:
+                self.count("pictures in which the detector gave boxes, scores or masks that are none")
             self._tell(self._last)
 
     def _tell(self, p: Perceived) -> None:

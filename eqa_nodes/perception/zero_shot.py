@@ -5,6 +5,7 @@ A segmenter (SAM) turns boxes into masks and an embedder (CLIP, SigLIP) crops in
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -46,9 +47,10 @@ class ZeroShotDetector:
         with self._model.torch.inference_mode():
             raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))
         found = [Detection(name, float(score), box) for r in raw for box, score, name
-                 in zip(_whole(r.boxes, width, height), r.scores, r.names, strict=True) if _has_area(box)]
-        found.sort(key=lambda d: (-d.score, d.name, d.box))
-        return self._described(rgb, found[:self._config.most])
+                 in zip(_whole(r.boxes, width, height), r.scores, r.names, strict=True)
+                 if _has_area(box) and 0.0 <= score <= 1.0]
+        found = heapq.nsmallest(self._config.most, found, key=lambda d: (-d.score, d.name, d.box))
+        return self._described(rgb, found)
 
     def _described(self, rgb: np.ndarray, found: list[Detection]) -> list[Detection]:
         boxes = [d.box for d in found]

@@ -16,9 +16,12 @@ from pathlib import Path
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.json_lines import LineWriter, read_lines
-from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.model import MOST_TOKENS, Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.text import stored
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.meter import Meter, counted
+
+_MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # requests of one call, its tokens in and out
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,19 @@ class Recording:
     choice: Choice | None = None
     error: str = ""
     place: int = -1
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no call can have come to: a cassette may be anybody's."""
+        if (self.completion is not None) + (self.choice is not None) + bool(self.error) != 1:
+            raise ValueError("it is not one of a completion, a choice and an error")
+        if not self.error and (self.choice is not None) != bool(self.call.options):
+            raise ValueError("a choice is recorded for options, and a completion without")
+        if self.choice is not None and not (len(self.choice.probabilities) == len(self.call.options)
+                                            and all(0.0 <= p <= 1.0 for p in self.choice.probabilities)):
+            raise ValueError(f"{len(self.call.options)} options need as many probabilities from 0 to 1")
+        counts = self.usage.calls, self.usage.tokens_in, self.usage.tokens_out
+        if not all(0 <= count <= most for count, most in zip(counts, _MOST, strict=True)):
+            raise ValueError(f"no call can have cost {counts}: calls, tokens in and out")
 
 
 @dataclass
@@ -109,7 +125,7 @@ class Cassette:
         done = self._ask(call, lambda backend: backend.generate(messages, max_tokens, seed))
         if done.completion is None:
             raise ModelError(done.error)
-        return done.completion
+        return done.completion._replace(text=stored(done.completion.text))
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the options' probabilities, or the recorded ones. Raises as generate."""
@@ -136,7 +152,7 @@ class Cassette:
 
     def _call(self, messages: Sequence[Message], options: tuple[str, ...], max_tokens: int, seed: int) -> Call:
         return Call(self.model, self._config.temperature, tuple(
-            (message.role, tuple(part if isinstance(part, str) else "sha256:" + hashlib.sha256(part).hexdigest()
+            (message.role, tuple(stored(part) if isinstance(part, str) else "sha256:" + hashlib.sha256(part).hexdigest()
                                  for part in message.parts)) for message in messages),
             options, max_tokens, self._config.seed + seed)
 
@@ -165,7 +181,7 @@ class Cassette:
             except BudgetSpent:
                 raise  # says nothing about the model
             except ModelError as failure:
-                error = str(failure)
+                error = str(failure) or "failed"
         recording = Recording(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
                               reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording)

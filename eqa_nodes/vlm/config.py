@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, check_ranges
+from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive, Seed, check_ranges
 
 CASSETTE_MODES = ("auto", "record", "replay")
 
@@ -18,8 +18,8 @@ class ModelConfig:
     # its name; folder or hub name of a local model, file of replies of a scripted one; "" = EQA_VLM_MODEL
     model: str = ""
     base_url: str = ""  # of the endpoint; "" = EQA_VLM_BASE_URL
-    temperature: float = 0.0  # below 0: not sent
-    seed: int = 0  # added to that of each call, for other draws at the same questions
+    temperature: Finite = 0.0  # below 0: not sent
+    seed: Seed = 0  # added to that of each call, for other draws at the same questions
     timeout_s: Positive = 60.0  # for one request, seconds
     deadline_s: Positive = 180.0  # for one call with all its retries, seconds
     max_retries: Count = 2  # of one call

@@ -155,6 +155,8 @@ class LocalModel:
         self._meter.add(0, written.tokens_in[0], 1)
         logits = written.logits[0].double().tolist()
         top = max(logits[token] for tokens in letters for token in tokens)
+        if not math.isfinite(top):
+            raise ModelError(f"failed: {self.model} gives no probabilities ({top}): choose another model.dtype")
         weights = [sum(math.exp(logits[token] - top) for token in tokens) for tokens in letters]
         return Choice(tuple(weight / sum(weights) for weight in weights), "logits")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eqa_nodes.core.codec import read_json
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
-from eqa_nodes.core.model import Choice, Completion, Message, Usage
+from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.meter import Meter
 
@@ -26,8 +26,15 @@ def read_script(path: Path) -> list[Scripted]:
         raise ConfigError(f"script of a model: {error}") from error
     if not isinstance(replies, list):
         raise ConfigError(f"{path} must hold a JSON list of replies")
-    return [Choice(tuple(map(float, reply)), "verbalised") if isinstance(reply, list) else str(reply)
+    return [Choice(_probabilities(path, reply), "verbalised") if isinstance(reply, list) else str(reply)
             for reply in replies]
+
+
+def _probabilities(path: Path, reply: list[object]) -> tuple[float, ...]:
+    try:
+        return tuple(fraction(p, "a probability") for p in reply)
+    except ValueError as error:
+        raise ConfigError(f"{path} holds a list that is no choice: {error}") from error
 
 
 class ScriptedBackend:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.detection import Detection, DetectionConfig, painted
+from eqa_nodes.core.detection import Detection, DetectionConfig, painted, sound
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.perception import PerceptionConfig, sightings
@@ -92,6 +92,35 @@ def test_the_floor_is_no_part_of_what_stands_on_it_but_a_rug_is_the_floor() -> N
     bare = replace(block, depth_m=floor.astype(np.float32))
     _, rug = painted(bare, [Detection("rug", 0.9, (10, 36, 50, 48))], CONFIG)
     assert rug
+
+
+NAN, INF = math.nan, math.inf
+GOOD = Detection("cup", 0.9, (18, 8, 32, 22), None, np.array([1.0, 0.0], np.float32))
+
+
+@pytest.mark.parametrize("broken", [
+    {"score": NAN}, {"score": INF}, {"score": -0.1}, {"score": 1e30}, {"box": (NAN, 8, 32, 22)},
+    {"box": (0, 0, INF, 9)},
+    {"box": (32, 8, 18, 22)}, {"box": (18, 8, 18, 22)}, {"box": (W, 0, W + 9, H)}, {"box": (-9, -9, 0, 0)},
+    {"mask": np.ones((H, W + 1), bool)}, {"mask": np.ones(H * W, bool)}, {"mask": np.ones((H, W, 1), bool)}])
+def test_what_is_no_detection_is_left_out_and_counted(broken: dict[str, object]) -> None:
+    view = seen((20, 10, 30, 20, 1.5))
+    perceiver = Perceiver(ScriptedDetector([[GOOD._replace(**broken), GOOD]]), PerceiverConfig(CONFIG))
+    perceived = perceiver.take(view, {})
+    assert [d for d, _ in perceived.found] == [GOOD] and perceiver.broken == 1
+
+
+def test_boxes_of_fractions_beyond_the_picture_and_vectors_that_are_none_are_put_right() -> None:
+    odd = GOOD._replace(name="cup\x1b[2J" * 99, box=(-1e300, 7.6, 31.7, 1e300), vector=np.array([NAN, 1.0]))
+    (d,) = sound([odd], (H, W))
+    assert d.box == (0, 8, 32, H) and d.vector is None and len(d.name) == 100 and "\x1b" not in d.name
+
+
+def test_of_a_million_boxes_the_surest_are_cut_out() -> None:
+    view = seen((20, 10, 30, 20, 1.5))
+    crowd = [GOOD._replace(score=0.3)] * 1_000_000
+    image, kept = painted(view, [*sound(crowd, (H, W)), GOOD], CONFIG)
+    assert kept == [GOOD] and image.max() == 1
 
 
 def detection(name: str, x: float, y: float = 0.0, score: float = 0.5, size: float = 0.4,

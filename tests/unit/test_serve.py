@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,3 +107,29 @@ def test_the_program_gets_its_arguments_and_ends_with_its_parent() -> None:
     child.stdin.close()  # as when the parent is killed
     assert child.wait(30.0) == 1
     child.stdout.close()
+
+
+@pytest.mark.parametrize("said", [b"220 mail.example.com ESMTP\r\n", b"\x16\x03\x01\x00\x00", b"HTTP/1.1 200\r\n" * 200,
+                                  b"HTTP/1.1 abc def\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, b"",
+                                  b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/other\r\n\r\n"])
+def test_another_program_at_the_port_is_not_the_server(said: bytes) -> None:
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def answer() -> None:
+            for reply in (said.replace(b"{port}", str(port).encode()), b"HTTP/1.1 200 OK\r\n\r\n"):
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return  # closed by the test
+                with connection:
+                    asked.append(connection.recv(4096))
+                    connection.sendall(reply)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        assert not serve._healthy(f"http://127.0.0.1:{port}")
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(20.0)
+    assert len(asked) == 1

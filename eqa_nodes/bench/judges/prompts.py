@@ -13,6 +13,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 
 PLACEHOLDERS = ("question", "answer", "prediction", "extra_answers")  # as OpenEQA's prompt files name them
+_MOST_BYTES = 200_000  # of a prompt's file; published ones have 6,000
 _NEEDED = ("question", "answer", "prediction")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 # What the supplement of OpenEQA varies (tables 8 and 9), in our own words; the first of each is the built-in one.
@@ -57,6 +58,8 @@ def built_in(name: str, role: str = "ai", criterion: str = "perfect") -> Prompt:
 def from_file(path: Path) -> Prompt:
     """Return the prompt of a file, its values put in as they are. Raises ConfigError for a wrong placeholder."""
     try:
+        if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
+            raise OSError(f"it is no file of at most {_MOST_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ConfigError(f"the judge's prompt {path} cannot be read: {error}") from error
