@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,15 +21,17 @@ from eqa_nodes.core.errors import SimulatorError
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,
     CLAMP,
-    MAX_FACES,
+    MAX_CORNERS,
     MIRROR,
     REPEAT,
     Material,
     Model,
     Part,
+    Texture,
     beside,
     broken,
-    decoded,
+    check_size,
+    encoded,
     read_bytes,
 )
 
@@ -41,8 +43,9 @@ _READ = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform"
 
 
 def read_glb(path: Path) -> Model:
-    """Return a GLB's or glTF's triangles with the transforms of the scene graph applied; instances are copies.
+    """Return a GLB's or glTF's triangles with the transforms of the scene graph applied.
 
+    The instances of a mesh share all but their corners, and are counted before any is made.
     Raises UnknownScene when it or a file that it needs cannot be read, SimulatorError when it is damaged, needs what is
     not read here or files outside its folder.
     """
@@ -72,10 +75,30 @@ def _chunks(path: Path, data: bytes) -> tuple[dict[str, Any], memoryview]:
     return json.loads(bytes(found[_JSON])), found.get(_BIN, memoryview(b""))
 
 
+class _Shape(NamedTuple):
+    """A primitive as its mesh has it: what a `Part` has, without a place."""
+
+    points: np.ndarray
+    faces: np.ndarray
+    uv: np.ndarray | None
+    colour: np.ndarray | None
+    material: Material
+
+
+def _at(shape: _Shape, place: np.ndarray, name: str) -> Part:
+    """Return a primitive at a place; all but its corners is shared with its other places."""
+    vertices = shape.points @ place[:3, :3].T + place[:3, 3]
+    mirrored = np.linalg.det(place[:3, :3]) < 0  # the front is where it was
+    return Part(vertices, shape.faces[:, ::-1] if mirrored else shape.faces, shape.uv, shape.colour, shape.material,
+                name)
+
+
 class _Gltf:
     def __init__(self, path: Path, document: dict[str, Any], binary: memoryview) -> None:
         self._path, self._doc, self._binary = path, document, binary
         self._buffers: dict[int, memoryview] = {}
+        self._files: dict[str, bytes] = {}
+        self._shapes: dict[tuple[int, int], _Shape | None] = {}  # of primitives that stand at several places
         missing = sorted(set(document.get("extensionsRequired", [])) - _READ)
         if missing:
             raise SimulatorError(f"{path}: needs {', '.join(missing)}, which is not read: export the scan without "
@@ -83,13 +106,31 @@ class _Gltf:
 
     def model(self) -> Model:
         """Return all of it. Raises what read_glb names, before it is named."""
+        placed = list(self._placed())
+        places = Counter(int(node["mesh"]) for node, _ in placed)
+        check_size(self._path, *self._counted(places))
         parts = []
-        for node, place in self._placed():
-            for primitive in self._doc["meshes"][node["mesh"]]["primitives"]:
-                part = self._part(primitive, place, str(node.get("name", "")))
-                if part is not None:
-                    parts.append(part)
+        for node, place in placed:
+            number = int(node["mesh"])
+            for which in range(len(self._doc["meshes"][number]["primitives"])):
+                shape = self._shape(number, which, keep=places[number] > 1)
+                if shape is not None:
+                    parts.append(_at(shape, place, str(node.get("name", ""))))
         return Model(parts, [self._image(i, image) for i, image in enumerate(self._doc.get("images", []))])
+
+    def _counted(self, places: Mapping[int, int]) -> tuple[int, int, int]:
+        """Return the numbers of parts, triangles and corners, each mesh counted as often as it stands somewhere."""
+        parts = faces = corners = 0
+        counts = [max(0, int(accessor["count"])) for accessor in self._doc.get("accessors", [])]
+        for number, times in places.items():
+            primitives = self._doc["meshes"][number]["primitives"]
+            parts += times * len(primitives)
+            for primitive in primitives:
+                if primitive.get("mode", _TRIANGLES) >= _TRIANGLES:
+                    count = counts[primitive["attributes"]["POSITION"]]
+                    corners += times * count
+                    faces += times * ((counts[primitive["indices"]] if "indices" in primitive else count) // 3)
+        return parts, faces, corners
 
     def _placed(self) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each node that has a mesh with its transform (4, 4), parents first, in the file's order."""
@@ -107,25 +148,34 @@ class _Gltf:
                 yield node, place
             waiting += [(i, place) for i in reversed(node.get("children", []))]
 
-    def _part(self, primitive: dict[str, Any], place: np.ndarray, name: str) -> Part | None:
-        """Return the triangles of a primitive at their place; None for points and lines."""
+    def _shape(self, mesh: int, number: int, keep: bool) -> _Shape | None:
+        """Return the triangles of a primitive where its mesh has them; None for points and lines.
+
+        keep: it is asked for again, and its arrays are shared.
+        """
+        if (mesh, number) in self._shapes:
+            return self._shapes[mesh, number]
+        shape = self._read(self._doc["meshes"][mesh]["primitives"][number])
+        if keep:
+            self._shapes[mesh, number] = shape
+        return shape
+
+    def _read(self, primitive: dict[str, Any]) -> _Shape | None:
         mode, attributes = primitive.get("mode", _TRIANGLES), primitive["attributes"]
         if mode < _TRIANGLES:
             return None
         if mode != _TRIANGLES:
             raise ValueError("triangle strips and fans are not read: export plain triangles")
-        vertices = self._values(attributes["POSITION"], 3) @ place[:3, :3].T + place[:3, 3]
+        points = self._values(attributes["POSITION"], 3)
         corners = (self._array(primitive["indices"]).astype(np.int64).reshape(-1) if "indices" in primitive
-                   else np.arange(len(vertices)))
+                   else np.arange(len(points)))
         faces = corners[:len(corners) // 3 * 3].reshape(-1, 3)
-        if np.linalg.det(place[:3, :3]) < 0:
-            faces = faces[:, ::-1]  # mirrored: the front is where it was
         material, used = self._material(primitive.get("material"))
         uv, coordinates = None, f"TEXCOORD_{used.get('texCoord', 0)}"
         if material.image >= 0 and coordinates in attributes:
             uv = _moved(self._values(attributes[coordinates], 2), used).astype(np.float32)
         colour = self._values(attributes["COLOR_0"], 3).astype(np.float32) if "COLOR_0" in attributes else None
-        return Part(vertices, faces, uv, colour, material if uv is not None else material._replace(image=-1), name)
+        return _Shape(points, faces, uv, colour, material if uv is not None else material._replace(image=-1))
 
     def _material(self, number: int | None) -> tuple[Material, dict[str, Any]]:
         """Return a material and its reference to the texture with the extension KHR_texture_transform laid over it."""
@@ -146,11 +196,11 @@ class _Gltf:
         return (Material((red, green, blue), texture["source"], wrap),
                 {**reference, **reference.get("extensions", {}).get("KHR_texture_transform", {})})
 
-    def _image(self, number: int, image: dict[str, Any]) -> Callable[[], np.ndarray]:
-        """Return what decodes an image."""
+    def _image(self, number: int, image: dict[str, Any]) -> Texture:
+        """Return an image, not yet decoded."""
         what = f"{self._path}: texture {image.get('name', number)!r}"
         data = self._view(image["bufferView"])[0] if "bufferView" in image else self._file(image["uri"])
-        return partial(decoded, bytes(data), what)
+        return encoded(data, what)
 
     def _view(self, number: int) -> tuple[memoryview, int]:
         """Return the bytes of a buffer view and its stride, 0 = packed."""
@@ -170,6 +220,11 @@ class _Gltf:
 
     def _file(self, uri: str) -> bytes:
         """Return what an address in the file means: data in place, or a file of the same folder."""
+        if uri not in self._files:
+            self._files[uri] = self._bytes_of(uri)
+        return self._files[uri]
+
+    def _bytes_of(self, uri: str) -> bytes:
         if uri.startswith("data:"):
             return base64.b64decode(uri.partition(",")[2], validate=True)
         file = beside(self._path.parent, unquote(uri))
@@ -187,7 +242,7 @@ class _Gltf:
         data, stride = self._view(accessor["bufferView"])
         count, start, packed = int(accessor["count"]), int(accessor.get("byteOffset", 0)), dtype.itemsize * width
         stride = stride or packed
-        if not 0 <= count <= 3 * MAX_FACES or start < 0 or stride < packed or (
+        if not 0 <= count <= 3 * MAX_CORNERS or start < 0 or stride < packed or (
                 count and start + stride * (count - 1) + packed > len(data)):
             raise ValueError(f"accessor {number} reads beyond its {len(data)} bytes")
         if not count:

@@ -13,7 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import UnknownScene
 from eqa_nodes.core.types.views import Label
-from sim_bridge.mesh.model import BASIS_REMEDY, Part, broken
+from sim_bridge.mesh.model import BASIS_REMEDY, Part, broken, check_texels
 from sim_bridge.mesh.pyramid import Pyramids, pyramids
 from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model
 from sim_bridge.mesh.semantics import labels_of
@@ -57,6 +57,8 @@ def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
     if scan.glb is None:
         raise UnknownScene(f"{scan.place}: there is no file of triangles (.glb, .obj, .ply) for it")
     model = read_model(scan.glb)
+    used = model.used()
+    check_texels(scan.glb, [model.images[i] for i in used])
     vertices, faces = joined(model, scan.glb, map_from_file(scan))
     instance, known = labels_of(scan, model, vertices, faces, labels)
     lit = [part.colour is None and part.material.image < 0 for part in model.parts]
@@ -65,8 +67,8 @@ def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
         np.concatenate([_bytes(part) for part in model.parts]), each_face(model, range(len(model.parts)), np.int32),
         np.array([p.material.factor for p in model.parts], np.float32),
         np.array([p.material.image for p in model.parts], np.int32),
-        np.array([p.material.wrap for p in model.parts], np.int32), np.array(lit), pyramids(model.images), instance,
-        known)
+        np.array([p.material.wrap for p in model.parts], np.int32), np.array(lit),
+        pyramids([image.decode if i in used else None for i, image in enumerate(model.images)]), instance, known)
 
 
 def _joined_uv(parts: list[Part], path: Path) -> np.ndarray:

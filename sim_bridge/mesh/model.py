@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,11 @@ from eqa_nodes.core.errors import SimulatorError, UnknownScene
 
 REPEAT, CLAMP, MIRROR = 0, 1, 2  # what lies beyond the border of a texture
 MAX_TEXELS = 1 << 26  # of one texture, 8192 x 8192
-MAX_FACES = 1 << 26
+MAX_ALL_TEXELS = 1 << 30  # of all textures of a file: 256 of 2048 x 2048, which take 4.3 GB
+FREE_TEXELS, TEXELS_A_BYTE = 1 << 28, 64  # beyond so many, an image file must have a byte for so many: photographs have
+MAX_FACES = 1 << 24  # of all parts, each instance of a mesh counted: with the tree that rays go through some 3 GB
+MAX_CORNERS = 1 << 25
+MAX_PARTS = 1 << 17  # places of a mesh's primitives: each costs time and some arrays, however small it is
 _KTX2, _BASIS = b"\xabKTX 20\xbb\r\n\x1a\n", b"sB"
 BASIS_REMEDY = ("textures compressed with Basis (KTX2) are read by Habitat only: take the plain .glb of the same scan "
                 "(HM3D: the archive 'glb' beside 'habitat'; without \".basis\" in the name), or decode it with "
@@ -34,7 +39,7 @@ class Material(NamedTuple):
 class Part(NamedTuple):
     """Triangles of one material, axes and units of the file, already at their place.
 
-    vertices (n, 3) float64; faces (m, 3) int64, counter-clockwise seen from the front; uv (n, 2) float32 with v
+    vertices (n, 3) float64; faces (m, 3) integers, counter-clockwise seen from the front; uv (n, 2) float32 with v
     downwards from the image's top, or None; colour (n, 3) float32, 0..1 as stored, or None; name of the node.
     """
 
@@ -46,11 +51,45 @@ class Part(NamedTuple):
     name: str = ""
 
 
+class Texture(NamedTuple):
+    """An image that is still encoded. decode: returns its pixels (h, w, 3) uint8; texels: their number, by its header.
+
+    Both raise SimulatorError. size: bytes of the file.
+    """
+
+    decode: Callable[[], np.ndarray]
+    texels: Callable[[], int]
+    size: int
+
+
 class Model(NamedTuple):
-    """A whole file; images: functions that decode one each, (h, w, 3) uint8, and raise SimulatorError."""
+    """A whole file."""
 
     parts: list[Part]
-    images: list[Callable[[], np.ndarray]]
+    images: list[Texture]
+
+    def used(self) -> list[int]:
+        """Return the numbers of the images that some part shows."""
+        return sorted({part.material.image for part in self.parts} - {-1})
+
+
+def check_size(path: Path, parts: int, faces: int, corners: int) -> None:
+    """Raise SimulatorError for more than can be held: asked before anything is copied."""
+    for count, limit, what in ((faces, MAX_FACES, "triangles"), (corners, MAX_CORNERS, "corners"),
+                               (parts, MAX_PARTS, "parts")):
+        if count > limit:
+            raise SimulatorError(f"{path}: {count} {what}, each instance of a mesh counted, are more than {limit}: "
+                                 "make the meshes coarser, leave instances out, or cut the scene")
+
+
+def check_texels(path: Path, textures: Iterable[Texture]) -> None:
+    """Raise SimulatorError for textures that together fill the memory, by their headers alone."""
+    held = [(texture.texels(), texture.size) for texture in textures]
+    texels = sum(count for count, _ in held)
+    limit = min(MAX_ALL_TEXELS, max(FREE_TEXELS, TEXELS_A_BYTE * sum(size for _, size in held)))
+    if texels > limit:
+        raise SimulatorError(f"{path}: textures of {texels} pixels in all, in {sum(size for _, size in held)} bytes, "
+                             f"are more than {limit}: make the textures smaller")
 
 
 def broken(path: Path, why: object) -> SimulatorError:
@@ -69,9 +108,19 @@ def readable(what: str) -> Iterator[None]:
                              "JPEG textures") from error
 
 
-def opened(data: bytes, what: str) -> Image.Image:
+def encoded(data: bytes | memoryview, what: str) -> Texture:
+    """Return the texture that an image file holds."""
+    return Texture(partial(decoded, data, what), partial(_texels, data, what), len(data))
+
+
+def _texels(data: bytes | memoryview, what: str) -> int:
+    with opened(data, what) as image:
+        return image.width * image.height
+
+
+def opened(data: bytes | memoryview, what: str) -> Image.Image:
     """Return an image file, not yet decoded. Raises SimulatorError: Basis, too large, or not an image."""
-    if data.startswith((_KTX2, _BASIS)):
+    if bytes(data[:len(_KTX2)]).startswith((_KTX2, _BASIS)):
         raise SimulatorError(f"{what}: {BASIS_REMEDY}")
     with readable(what):
         image = Image.open(io.BytesIO(data))
@@ -81,7 +130,7 @@ def opened(data: bytes, what: str) -> Image.Image:
     return image
 
 
-def decoded(data: bytes, what: str) -> np.ndarray:
+def decoded(data: bytes | memoryview, what: str) -> np.ndarray:
     """Return an image file's pixels (h, w, 3) uint8. Raises what `opened` raises."""
     return pixels_of(opened(data, what), what)
 

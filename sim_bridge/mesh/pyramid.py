@@ -25,10 +25,13 @@ class Pyramids(NamedTuple):
     depth: np.ndarray
 
 
-def pyramids(images: Sequence[Callable[[], np.ndarray]]) -> Pyramids:
-    """Return the pyramids of images that the functions decode, (h, w, 3) uint8. Raises what they raise."""
+def pyramids(images: Sequence[Callable[[], np.ndarray] | None]) -> Pyramids:
+    """Return the pyramids of images that the functions decode, (h, w, 3) uint8; None: nothing shows it, no level.
+
+    Raises what the functions raise.
+    """
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="textures") as workers:
-        done = list(workers.map(lambda decode: _levels(decode()), images))
+        done = list(workers.map(lambda decode: _levels(decode()) if decode is not None else [], images))
     table, start = np.zeros((len(done), LEVELS, 3), np.int64), 0
     for row, levels in zip(table, done):
         for number, level in enumerate(levels):

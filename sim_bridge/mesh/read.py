@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from eqa_nodes.core.errors import UnknownScene
 from sim_bridge.mesh.gltf import read_glb
-from sim_bridge.mesh.model import MAX_FACES, Model, Part, broken
+from sim_bridge.mesh.model import Model, Part, broken, check_size
 from sim_bridge.mesh.soup import read_soup
 
 READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_soup, ".stl": read_soup}
@@ -27,18 +27,20 @@ def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndar
     """Return all corners (n, 3) float32, map frame, and faces (m, 3) int32. Raises SimulatorError for bad ones."""
     if not sum(len(part.faces) for part in model.parts):
         raise broken(path, "there is no triangle in it")
-    if sum(len(part.faces) for part in model.parts) > MAX_FACES:
-        raise SimulatorError(f"{path}: more than {MAX_FACES} triangles: make the mesh coarser, or cut it")
-    faces, first = [], 0
-    for part in model.parts:
+    ends = np.cumsum([(len(part.vertices), len(part.faces)) for part in model.parts], axis=0)
+    check_size(path, len(model.parts), int(ends[-1, 1]), int(ends[-1, 0]))
+    vertices, faces = np.empty((ends[-1, 0], 3), np.float32), np.empty((ends[-1, 1], 3), np.int32)
+    wrong = 0
+    for part, (corner, face) in zip(model.parts, ends.tolist(), strict=True):  # each is in memory once more, not all
         _check(part, path)
-        faces.append(part.faces + first)
-        first += len(part.vertices)
-    vertices = np.concatenate([part.vertices for part in model.parts])
-    if not (np.abs(vertices) < FARTHEST_M).all():  # also not a number
-        wrong = int((~(np.abs(vertices) < FARTHEST_M)).any(axis=1).sum())
+        first = corner - len(part.vertices)
+        wrong += int((~(np.abs(part.vertices) < FARTHEST_M)).any(axis=1).sum())  # also not a number
+        with np.errstate(invalid="ignore", over="ignore"):  # counted above
+            vertices[first:corner] = part.vertices @ map_from_file.T
+        np.add(part.faces, first, out=faces[face - len(part.faces):face], casting="same_kind")
+    if wrong:
         raise broken(path, f"{wrong} corners are not finite or farther than {FARTHEST_M:.0f} m away (units are metres)")
-    return (vertices @ map_from_file.T).astype(np.float32), np.concatenate(faces).astype(np.int32)
+    return vertices, faces
 
 
 def _check(part: Part, path: Path) -> None:

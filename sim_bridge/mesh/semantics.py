@@ -95,7 +95,7 @@ def _colours(model: Model, part: Part, path: Path) -> np.ndarray:
         return np.where(b == c, b, a)
     if part.uv is None:
         raise SimulatorError(f"{path}: {part.name!r} has neither vertex colours nor a texture to tell its labels")
-    image = model.images[part.material.image]()
+    image = model.images[part.material.image].decode()
     u, v = part.uv[part.faces].mean(axis=1).T % 1.0
     texel = image[(v * image.shape[0]).astype(int), (u * image.shape[1]).astype(int)]
     return texel.astype(np.int64) @ (1 << 16, 1 << 8, 1)

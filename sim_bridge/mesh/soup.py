@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import Material, Model, Part, beside, broken, opened, pixels_of, read_bytes
+from sim_bridge.mesh.model import Material, Model, Part, Texture, beside, broken, opened, pixels_of, read_bytes
 
 
 def read_soup(path: Path) -> Model:
@@ -28,8 +29,9 @@ def read_soup(path: Path) -> Model:
         meshes = [mesh for mesh in scene.dump() if isinstance(mesh, trimesh.Trimesh)]
         out = Model([], [])
         beside_it.check()
+        images: dict[int, int] = {}
         for mesh in meshes:
-            _add(out, path, mesh, bool(beside_it.textures))
+            _add(out, path, mesh, beside_it.textures, images)
         return out
     except EqaError:
         raise
@@ -44,7 +46,7 @@ class _Beside(FilePathResolver):
         super().__init__(str(path))
         self._path = path
         self._wrong: list[EqaError] = []
-        self.textures = 0  # handed out; where there are none, trimesh makes up a grey one
+        self.textures = 0  # bytes handed out; where there are none, trimesh makes up a grey one
 
     def get(self, name: str) -> bytes:
         """Return a file that the scan refers to. Raises FileNotFoundError."""
@@ -54,21 +56,22 @@ class _Beside(FilePathResolver):
                                               "the file beside the scan and name it without a folder"))
         elif file.is_file():
             data = file.read_bytes()
-            if file.suffix.lower() != ".mtl":
-                self._look_at(data, file)
-            return data
+            if file.suffix.lower() == ".mtl" or self._good(data, file):
+                return data
         elif file.suffix.lower() != ".mtl":
             self._wrong.append(UnknownScene(f"{self._path} needs the texture {name!r}, which is not beside it: copy "
                                             f"it to {file}"))
         raise FileNotFoundError(name)
 
-    def _look_at(self, data: bytes, file: Path) -> None:
-        """Keep what is wrong with a texture."""
-        self.textures += 1
+    def _good(self, data: bytes, file: Path) -> bool:
+        """Keep what is wrong with a texture; say whether nothing is."""
+        self.textures += len(data)
         try:
             opened(data, str(file)).close()
         except SimulatorError as error:
             self._wrong.append(error)
+            return False
+        return True
 
     def check(self) -> None:
         """Raise the first thing that went wrong."""
@@ -76,16 +79,22 @@ class _Beside(FilePathResolver):
             raise self._wrong[0]
 
 
-def _add(model: Model, path: Path, mesh: trimesh.Trimesh, textured: bool) -> None:
-    """Append a mesh of trimesh to a model."""
+def _add(model: Model, path: Path, mesh: trimesh.Trimesh, size: int, images: dict[int, int]) -> None:
+    """Append a mesh of trimesh to a model.
+
+    size: bytes of the textures beside it; images: where in the model each opened image is: several meshes may show one.
+    """
     visual, vertices, faces = mesh.visual, np.asarray(mesh.vertices), np.asarray(mesh.faces)
     uv, colour, material = None, None, Material()
     if visual.kind == "texture":
-        image = getattr(visual.material, "image", None) if textured else None
+        image = getattr(visual.material, "image", None) if size else None
         if image is not None and visual.uv is not None:
             uv = np.asarray(visual.uv, np.float32)[:, :2] * (1, -1) + (0, 1)
-            material = Material((1.0, 1.0, 1.0), len(model.images))
-            model.images.append(partial(pixels_of, image, f"{path}: its texture"))
+            material = Material((1.0, 1.0, 1.0), images.setdefault(id(image), len(model.images)))
+            if material.image == len(model.images):
+                model.images.append(Texture(partial(pixels_of, image, f"{path}: its texture"),
+                                            partial(operator.mul, image.width, image.height),
+                                            size))
         else:
             red, green, blue = (float(v) / 255 for v in visual.material.main_color[:3])
             material = Material((red, green, blue))

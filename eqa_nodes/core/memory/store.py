@@ -63,7 +63,7 @@ class MemoryStore:
         """
         self.path = Path(path)
         self.refused = 0
-        self._trust = Trust()
+        self._trust, self._last_ns = Trust(), 0
         self._config = config or MemoryConfig()
         self._lock = threading.RLock()
         self._embedder = make_embedder(self._config.embedder)
