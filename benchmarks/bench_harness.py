@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.bench.metrics import bootstrap
+from eqa_nodes.bench.metrics import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.runner import EpisodeResult, InLine, Progress, run_with
 from eqa_nodes.bench.samples import EM, Sample
@@ -98,8 +98,8 @@ def _scoring() -> list[dict[str, object]]:
 def _bootstrap(name: str, values: np.ndarray) -> dict[str, object]:
     """Time the interval against NumPy's own draws, of which a hundredth is made."""
     given = values.tolist()
-    bootstrap(given, resamples=10)  # compiled before it is timed
-    ours = _median_ms(lambda: bootstrap(given, resamples=RESAMPLES), 3)
+    summary(given, resamples=10)  # compiled before it is timed
+    ours = _median_ms(lambda: summary(given, resamples=RESAMPLES), 3)
     rng, share = np.random.default_rng(0), 100
     plain = share * _median_ms(lambda: [values[rng.integers(0, MARKS, MARKS)].mean() for _ in
                                         range(RESAMPLES // share)], 1)

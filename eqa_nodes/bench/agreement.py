@@ -29,8 +29,8 @@ _BLOCK = 1 << 21  # values resampled at once
 class Agreement(NamedTuple):
     """n: questions that both marked; left_out: those that one alone marked. rho None: fewer than two different marks.
 
-    low, high: 95 % percentile interval over questions. equal: share of equal marks, rounded to whole ones.
-    confusion: [mark of a - 1][mark of b - 1] -> questions.
+    low, high: 95 % percentile interval over questions, None where all draws have the same rho. equal: share of equal
+    marks, rounded to whole ones. confusion: [mark of a - 1][mark of b - 1] -> questions.
     """
 
     n: int
@@ -81,6 +81,8 @@ def _interval(x: np.ndarray, y: np.ndarray, seed: int, resamples: int) -> tuple[
     found = np.concatenate(rhos)
     found = found[np.isfinite(found)]
     low, high = np.percentile(found, [2.5, 97.5]) if found.size else (np.nan, np.nan)
+    if low == high:  # in full agreement every draw agrees: that is no certainty about other questions
+        return None, None
     return _finite(float(low)), _finite(float(high))
 
 

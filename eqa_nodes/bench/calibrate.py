@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.bench.intervals import wilson
 from eqa_nodes.bench.trials import Judged, Trial
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.stopping import Calibration
@@ -207,15 +208,6 @@ def _bin(low: float, high: float, rows: Sequence[tuple[int, float, float, float]
     right = math.fsum(row[2] * row[3] for row in rows) / weight
     return Bin(low, high, len(rows), questions, math.fsum(row[1] * row[3] for row in rows) / weight, right,
                *wilson(right, questions), weight)
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share seen in n independent cases (Wilson 1927); unlike the bootstrap's it has a
-    width where all or none are."""
-    z = 1.959964
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 class Realised(NamedTuple):

@@ -15,7 +15,7 @@ from eqa_nodes.bench.resampling import holm, sign_flip_p
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.bench.scores import SCORES, Scores, read_scores
-from eqa_nodes.bench.values import METRICS, value_of
+from eqa_nodes.bench.values import BOUNDED, METRICS, value_of
 from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 
@@ -156,11 +156,14 @@ def _block(pairs: Sequence[tuple[QuestionScore, QuestionScore]], names: Sequence
                       if (u := value_of(x, name)) is not None and (v := value_of(y, name)) is not None]
             if values and (keep_equal or any(u != v for u, v in values)):
                 found.append((name, category, np.array(values, np.float64)))
-    which, tested = _tests([v[:, 0] - v[:, 1] for _, _, v in found])
+    # Values that differ by rounding alone (metres added up in another order) are equal.
+    which, tested = _tests([np.where(np.isclose(v[:, 0], v[:, 1], rtol=1e-12, atol=0.0), 0.0, v[:, 0] - v[:, 1])
+                            for _, _, v in found])
     ps = [sign_flip_p(differences, seed) for differences in tested]
     adjusted = holm(ps)
     return tuple(Difference(name, category, float(v[:, 0].mean()), float(v[:, 1].mean()),
-                            paired_difference(v[:, 0].tolist(), v[:, 1].tolist(), seed, resamples), ps[k], adjusted[k])
+                            paired_difference(v[:, 0].tolist(), v[:, 1].tolist(), seed, resamples,
+                                              share=name in BOUNDED), ps[k], adjusted[k])
                  for (name, category, v), k in zip(found, which, strict=True))
 
 

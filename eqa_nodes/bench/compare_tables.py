@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eqa_nodes.bench.compare import LEVEL, Comparison, Difference
+from eqa_nodes.bench.metrics import shown
 from eqa_nodes.bench.values import SHARES
 
 HEADINGS = ("metric", "A", "B", "A - B [95 %]", "n", "p", "p, Holm")
@@ -19,12 +20,10 @@ _NAMED = 5  # questions that are named in a line
 def cells(row: Difference) -> tuple[str, ...]:
     """Return a row of the table. Shares are percentages, their differences points."""
     factor, digits = (100, 1) if row.metric in SHARES else (1, 2)
-    d = row.difference
-    assert d.mean is not None and d.low is not None and d.high is not None  # a row has questions
     name = f"{row.metric}, {row.category}" if row.category else row.metric
-    interval = f"{factor * d.mean:+.{digits}f} [{factor * d.low:+.{digits}f}, {factor * d.high:+.{digits}f}]"
     return (name + (" %" if factor == 100 else ""), f"{factor * row.a:.{digits}f}", f"{factor * row.b:.{digits}f}",
-            interval, str(d.n), _p(row.p), _p(row.adjusted) + (" *" if row.differs else ""))
+            shown(row.difference, factor, digits, "+"), str(row.difference.n), _p(row.p),
+            _p(row.adjusted) + (" *" if row.differs else ""))
 
 
 def footnotes(found: Comparison) -> Iterator[str]:
@@ -38,8 +37,9 @@ def footnotes(found: Comparison) -> Iterator[str]:
                 for letter, side in (("A", found.a), ("B", found.b)) if side.without[state]]
         if both or only:
             yield f"{state}: " + ", ".join([f"{both} in both", *only])
-    yield ("intervals: paired bootstrap over questions; p: sign-flip test of the paired differences; * below "
-           f"{LEVEL:g} after Holm's correction for the rows of its table; metrics equal everywhere are left out")
+    yield ("intervals: paired bootstrap, or Newcombe's where all values are 0 or 1; p: sign-flip test of the paired "
+           f"differences; * below {LEVEL:g} after Holm's correction for the rows of its table; metrics equal "
+           "everywhere are left out")
 
 
 def markdown(found: Comparison) -> str:

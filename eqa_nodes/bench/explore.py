@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bench.metrics import Summary, bootstrap, paired_difference
+from eqa_nodes.bench.metrics import Summary, paired_difference, shown, summary
 from eqa_nodes.bench.scores import RESAMPLES
 from eqa_nodes.bench.trials import Trial
 from eqa_nodes.bench.values import value_of
@@ -94,7 +94,8 @@ def arm_name(trial: Trial) -> str:
 
 
 def _row(group: Sequence[Trial]) -> ArmRow:
-    figures = tuple(bootstrap([column.of(t) for t in group], 0, RESAMPLES) for column in COLUMNS)
+    figures = tuple(summary([c.of(t) for t in group], 0, RESAMPLES, share=c.factor == 100)
+                    for c in COLUMNS)
     first = group[0]
     return ArmRow(first.noise, arm_name(first), figures, len(group), sum(t.score.status == "abstained" for t in group),
                   sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group))
@@ -104,18 +105,24 @@ def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> Pair:
     columns = [c for heading in PAIRED for c in COLUMNS if c.heading == heading]
     values = [([c.of(t) for t in a], [c.of(t) for t in b]) for c in columns]
     return Pair(a[0].noise, arm_name(a[0]), arm_name(b[0]),
-                tuple(paired_difference(x, y, 0, RESAMPLES) for x, y in values), ratio_of_means(*values[0]))
+                tuple(paired_difference(x, y, 0, RESAMPLES, share=True) for x, y in values), ratio_of_means(*values[0]))
 
 
 def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0) -> Summary:
-    """Return mean(a) / mean(b) over the questions that both have a value for, with its 95 % bootstrap interval."""
+    """Return mean(a) / mean(b) over the questions that both have a value for, with its 95 % bootstrap interval.
+
+    There is none of one question, or where every question has the same values.
+    """
     both = np.array([(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None])
     excluded = len(a) - len(both)
     if not len(both) or both[:, 1].mean() <= 0:
         return Summary(None, None, None, len(both), excluded)
+    mean = float(both[:, 0].mean() / both[:, 1].mean())
+    if (both == both[0]).all():
+        return Summary(mean, None, None, len(both), excluded)
     drawn = both[np.random.default_rng(seed).integers(0, len(both), (RESAMPLES, len(both)))].mean(axis=1)
     low, high = np.percentile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), [2.5, 97.5])
-    return Summary(float(both[:, 0].mean() / both[:, 1].mean()), float(low), float(high), len(both), excluded)
+    return Summary(mean, float(low), float(high), len(both), excluded)
 
 
 def tables(trials: Sequence[Trial]) -> str:
@@ -139,20 +146,13 @@ def _means(rows: Sequence[ArmRow]) -> str:
 
 def _differences(found: Sequence[Pair]) -> str:
     heads = ["policy", "against", "E_path, times", *(f"{heading.removesuffix(' %')}, points" for heading in PAIRED)]
-    return _markdown(heads, [[p.name, p.against, _interval(p.ratio, 1, 2), *(_interval(s, 100, 1) for s in
-                                                                             p.differences)] for p in found])
+    return _markdown(heads, [[p.name, p.against, shown(p.ratio, 1, 2), *(shown(s, 100, 1) for s in p.differences)]
+                             for p in found])
 
 
 def _cell(s: Summary, column: Column) -> str:
-    shown = column.heading in PAIRED
-    return _interval(s, column.factor, column.digits) if shown else (
-        "–" if s.mean is None else f"{column.factor * s.mean:.{column.digits}f}")
-
-
-def _interval(s: Summary, factor: float, digits: int) -> str:
-    if s.mean is None or s.low is None or s.high is None:
-        return "–"
-    return f"{factor * s.mean:.{digits}f} [{factor * s.low:.{digits}f}, {factor * s.high:.{digits}f}]"
+    with_interval = column.heading in PAIRED
+    return shown(s if with_interval else s._replace(low=None, high=None), column.factor, column.digits)
 
 
 def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

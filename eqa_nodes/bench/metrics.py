@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bench.resampling import resampled_means
+from eqa_nodes.bench.intervals import DIFFERENCE, SHARE, mean_interval, paired_shares
 
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
 
 
 class Summary(NamedTuple):
-    """A mean with its 95 % bootstrap interval; n values went in, `excluded` questions had none. None when n = 0."""
+    """A mean with its 95 % interval; n values went in, `excluded` questions had none. The mean is None when n = 0.
+
+    low, high: None also where all values are equal, or there is one, and the metric has no least and greatest value.
+    """
 
     mean: float | None
     low: float | None
@@ -124,26 +127,47 @@ def goal_condition_success(predicates: Sequence[bool]) -> float:
     return sum(predicates) / len(predicates)
 
 
-def bootstrap(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000) -> Summary:
-    """Return the mean with its 95 % percentile bootstrap interval over questions; None values are counted, not used.
+def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *, share: bool = False) -> Summary:
+    """Return the mean over questions with its 95 % interval (intervals.py); None values are counted, not used.
 
-    The interval is that of eqa_nodes/bench/resampling.py: the same values, seed and resamples are the same interval.
+    share: the metric is a share of 1. The same values, seed and resamples are the same interval.
     """
-    given = list(values)
+    return _summary(list(values), SHARE if share else None, seed, resamples)
+
+
+def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0,
+                      resamples: int = 10_000, *, share: bool = False) -> Summary:
+    """Return mean(a - b) over the questions that both have a value for, with its 95 % interval.
+
+    The same questions are drawn for both, so what makes a question hard cancels. share: both are shares of 1. Raises
+    ValueError for unequal lengths.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"paired values must belong to the same questions, got {len(a)} and {len(b)}")
+    pairs = [None if x is None or y is None else (x, y) for x, y in zip(a, b, strict=True)]
+    found = _summary([None if pair is None else pair[0] - pair[1] for pair in pairs],
+                     DIFFERENCE if share else None, seed, resamples)
+    both = np.array([pair for pair in pairs if pair is not None])
+    if share and both.size and np.isin(both, SHARE).all():
+        low, high = paired_shares(both[:, 0], both[:, 1])
+        return found._replace(low=low, high=high)
+    return found
+
+
+def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, seed: int, resamples: int) -> Summary:
     used = np.asarray([v for v in given if v is not None], dtype=np.float64)
     excluded = len(given) - used.size
     if used.size == 0:
         return Summary(None, None, None, 0, excluded)
-    low, high = np.percentile(resampled_means(used, seed, resamples), [2.5, 97.5])
-    return Summary(float(used.mean()), float(low), float(high), int(used.size), excluded)
+    low, high = mean_interval(used, limits, seed, resamples)
+    return Summary(float(used.mean()), low, high, int(used.size), excluded)
 
 
-def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0,
-                      resamples: int = 10_000) -> Summary:
-    """Return mean(a - b) over the questions that both have a value for, with its 95 % interval.
-
-    The same questions are drawn for both, so what makes a question hard cancels. Raises ValueError for unequal lengths.
-    """
-    if len(a) != len(b):
-        raise ValueError(f"paired values must belong to the same questions, got {len(a)} and {len(b)}")
-    return bootstrap([None if x is None or y is None else x - y for x, y in zip(a, b, strict=True)], seed, resamples)
+def shown(s: Summary, factor: float, digits: int, sign: str = "") -> str:
+    """Return "mean [low, high]", the mean alone where no interval can be told, a dash where there is no mean."""
+    if s.mean is None:
+        return "–"
+    mean = f"{factor * s.mean:{sign}.{digits}f}"
+    if s.low is None or s.high is None:
+        return mean
+    return f"{mean} [{factor * s.low:{sign}.{digits}f}, {factor * s.high:{sign}.{digits}f}]"

@@ -13,6 +13,7 @@ import numpy as np
 
 _EVERY = 14  # differences up to which all sign patterns are gone through
 _BLOCK = 1 << 22  # signs held at once
+_ROUNDING = 1e-9  # of the sum of all sizes: far above errors of rounding, far below what distinguishes marks
 _SHARE = 16  # values a distinct one from which counts are drawn
 
 
@@ -36,7 +37,8 @@ def sign_flip_p(differences: np.ndarray, seed: int = 0, draws: int = 10_000) -> 
     sizes = np.abs(differences[differences != 0]).astype(np.float64)
     if not sizes.size:
         return 1.0
-    seen = abs(float(differences.sum())) * (1 - 1e-12) - 1e-300  # sums in another order are the same sum
+    # Sums that are equal but for rounding are equal: 0.2 + 0.4 - 0.2 - 0.2 - 0.3 - 0.2 + 0.3 is 0, and no 5.6e-17.
+    seen = abs(float(differences.sum())) - _ROUNDING * float(sizes.sum())
     if sizes.size <= _EVERY:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=sizes.size)))
         return float(np.mean(np.abs((signs * sizes).sum(axis=1)) >= seen))

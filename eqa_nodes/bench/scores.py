@@ -14,7 +14,7 @@ from eqa_nodes.bench.predictions import Prediction, read_predictions
 from eqa_nodes.bench.question_score import Facts, QuestionScore, question_score
 from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
-from eqa_nodes.bench.values import METRICS, value_of
+from eqa_nodes.bench.values import BOUNDED, METRICS, value_of
 from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import StorageError
 
@@ -101,8 +101,9 @@ def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -
     no_way = [q for q in questions if q.reachable is False]
     unscored = sum(q.unscored for q in questions)
     values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
-    means = {m: metrics.bootstrap(v, seed, RESAMPLES) for m, v in values.items()}
-    means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES)
+    means = {m: metrics.summary(v, seed, RESAMPLES, share=m in BOUNDED) for m, v in values.items()}
+    means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES,
+                                                         share=True)
     return Row(name, asked, count("answered"), count("abstained"), count("failed"), asked - len(questions), unscored,
                means, len(no_way), sum(q.status == "abstained" for q in no_way))
 

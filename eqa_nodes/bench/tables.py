@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eqa_nodes.bench.manifest import Manifest
-from eqa_nodes.bench.metrics import Summary
+from eqa_nodes.bench.metrics import shown
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.scores import Row, Scores
 
@@ -26,9 +26,7 @@ class Column(NamedTuple):
 def _percent(name: str, interval: bool = False) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         s = row.metrics[name]
-        if s.mean is None or s.low is None or s.high is None:
-            return "–"
-        return f"{100 * s.mean:.1f}" + (f" [{100 * s.low:.1f}, {100 * s.high:.1f}]" if interval else "")
+        return shown(s if interval else s._replace(low=None, high=None), 100, 1)
 
     return cell
 
@@ -98,7 +96,7 @@ def footnotes(scores: Scores) -> list[str]:
     notes = [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
     gain = row.metrics["gain_over_blind"]
     if gain.mean is not None:
-        notes.append(f"C above blind: {_points(gain)}, the same {gain.n} questions for both")
+        notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same {gain.n} questions for both")
     if row.metrics["succ"].n:
         notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
     if row.metrics["navqa_correct"].n:
@@ -121,10 +119,3 @@ def footnotes(scores: Scores) -> list[str]:
 def _of_tasks(row: Row) -> str:
     return (f"tasks, {row.name}: Succ. {_percent('succ', interval=True)(row)} %, GcS {_percent('gcs')(row)} %, SPL "
             f"{_percent('task_spl')(row)} % in steps, n {row.metrics['succ'].n}")
-
-
-def _points(s: Summary) -> str:
-    assert s.mean is not None
-    assert s.low is not None
-    assert s.high is not None
-    return f"{100 * s.mean:+.1f} [{100 * s.low:+.1f}, {100 * s.high:+.1f}]"

@@ -101,7 +101,9 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
 
 # Those that are shares of 1: tables show them as percentages.
 SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
-                               "tokens"}
+                               "tokens", "money"}
+# Those of them that are never above 1; of steps, an episode may take more than are allowed.
+BOUNDED = SHARES - {"hm_eqa_normalised_steps"} | {"openeqa_c_failed_lowest"}
 
 
 def value_of(q: QuestionScore, name: str) -> float | None:

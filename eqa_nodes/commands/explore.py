@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
                           seed=arguments.seed)
     head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {arguments.split} houses (seed "
             f"{arguments.seed}) that need exploration; label answerer, {IMAGE[0]} x {IMAGE[1]} image, at most "
-            f"{arguments.max_steps} steps (checked between drives); 95 % bootstrap intervals over questions.\n\n")
+            f"{arguments.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
     text = head + tables(trials)
     write_bytes(out / TABLE, text.encode())
     Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)

@@ -20,7 +20,6 @@ from eqa_nodes.bench.calibrate import (
     realised,
     reliability,
     risk_curve,
-    wilson,
 )
 from eqa_nodes.bench.question_score import QuestionScore
 from eqa_nodes.bench.reliability import reliability_svg, reliability_table, risk_table
@@ -161,11 +160,6 @@ def test_a_certain_answer_lies_in_the_last_bin_and_nothing_weighed_is_an_error()
     assert reliability([scored((1.0, True))]).bins[0].low == 0.9
     with pytest.raises(ConfigError, match="nothing to compare"):
         reliability([scored()])
-
-
-def test_the_interval_has_a_width_where_all_are_right() -> None:
-    assert wilson(1.0, 10) == pytest.approx((0.7225, 1.0), abs=1e-3)
-    assert wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-3)
 
 
 def test_realised_counts_wrong_answers_but_neither_abstentions_nor_failures() -> None:

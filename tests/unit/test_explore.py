@@ -64,7 +64,7 @@ def test_policies_are_held_against_the_baselines_and_parts_against_the_whole() -
 
 def test_a_ratio_to_nothing_is_none() -> None:
     assert ratio_of_means([0.5, None], [0.0, 1.0]).mean is None
-    assert ratio_of_means([0.5, None], [0.25, 1.0]) == (2.0, 2.0, 2.0, 1, 1)
+    assert ratio_of_means([0.5, None], [0.25, 1.0]) == (2.0, None, None, 1, 1)
 
 
 def test_the_tables_show_every_arm_and_what_it_is_held_against() -> None:

@@ -79,7 +79,7 @@ def test_scores_follow_the_mark(a: float, b: float) -> None:
 @given(SHARES)
 @settings(max_examples=60)
 def test_interval_holds_the_mean_and_stays_in_range(values: list[float | None]) -> None:
-    s = metrics.bootstrap(values, resamples=400)
+    s = metrics.summary(values, resamples=400, share=True)
     used = [v for v in values if v is not None]
     assert (s.n, s.excluded) == (len(used), len(values) - len(used))
     if not used:
@@ -89,19 +89,21 @@ def test_interval_holds_the_mean_and_stays_in_range(values: list[float | None]) 
     assert s.low is not None
     assert s.high is not None
     assert s.mean == pytest.approx(sum(used) / len(used))
-    assert min(used) - 1e-9 <= s.low <= s.high <= max(used) + 1e-9
+    assert 0 <= s.low <= s.mean + 1e-9 and s.mean - 1e-9 <= s.high <= 1
+    assert s.low < s.high
 
 
 def test_interval_has_the_width_that_theory_gives() -> None:
     values = [0.0, 1.0] * 200  # standard error 0.5 / sqrt(400) = 0.025
-    s = metrics.bootstrap(values, seed=3)
+    s = metrics.summary(values, seed=3)
     assert s.mean == 0.5
+    assert s[1:3] == pytest.approx(metrics.summary(values, share=True)[1:3], abs=0.006)
     assert s[1:3] == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.006)
 
 
 def test_same_seed_same_interval() -> None:
     values = [i / 99 for i in range(100)]
-    assert metrics.bootstrap(values, seed=5) == metrics.bootstrap(values, seed=5) != metrics.bootstrap(values, seed=6)
+    assert metrics.summary(values, seed=5) == metrics.summary(values, seed=5) != metrics.summary(values, seed=6)
 
 
 @given(MARKS, st.sampled_from([0.0, 0.5, 1.0]), LENGTHS, LENGTHS, st.floats(0.01, 100))
@@ -145,7 +147,7 @@ def test_paired_difference_cancels_what_is_common() -> None:
     assert d.mean is not None
     assert d.low is not None
     assert 0.08 < d.low <= d.mean <= 0.1001
-    unpaired = metrics.bootstrap(better)
+    unpaired = metrics.summary(better)
     assert unpaired.high is not None
     assert unpaired.low is not None
     assert d.high is not None

@@ -49,8 +49,8 @@ def match_choice(text: str, choices: Sequence[str]) -> int | None:
     if exact:
         return exact[0]
     letter = named_letter(said, choices)
-    if letter.index is not None or letter.several:
-        return letter.index
+    if letter.choice is not None or letter.several:
+        return letter.choice
     words, options = set(wanted.split()), [set(canonical(choice).split()) for choice in choices]
     for part in ([words and words <= option for option in options],
                  [bool(option) and f" {canonical(choice)} " in f" {wanted} "

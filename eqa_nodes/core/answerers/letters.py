@@ -50,9 +50,9 @@ _AFTER = re.compile(r"\s*(?:$|[)\].:;!?>\n,(]|[-–—]+(?:\s|>|$)|"
 
 
 class Letter(NamedTuple):
-    """What a reply says about letters. index: of the choice that it names, None = none; several: it names several."""
+    """What a reply says about letters. choice: index of what that it names, None = none; several: it names several."""
 
-    index: int | None
+    choice: int | None
     several: bool = False
 
 
