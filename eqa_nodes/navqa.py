@@ -113,7 +113,8 @@ def _of(tell: Callable[[MemoryStore, Kept, MemoryObject], str]) -> _Form:
 
     def answer(store: MemoryStore, kept: Kept, name: str) -> Told | None:
         thing = _meant(store, name)
-        return None if thing is None else (tell(store, kept, thing), _SURE, _proof(store, thing))
+        proof = [] if thing is None else _proof(store, thing)
+        return (tell(store, kept, thing), _SURE, proof) if thing is not None and proof else None  # views are forgotten
 
     return answer
 

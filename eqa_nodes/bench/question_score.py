@@ -106,7 +106,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
-        str(sample.metadata.get("expects", "")), bool(sample.answer), receipt.money)
+        navqa.expected(sample), bool(sample.answer), receipt.money)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:

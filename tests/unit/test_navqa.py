@@ -35,10 +35,13 @@ SCENE = "house:3"  # a train house
 
 
 @pytest.mark.parametrize(("text", "place"), [
-    ("(1.5, -2)", (1.5, -2.0)), ("It is at [3.0 m, 4 m].", (3.0, 4.0)), ("at (1, 2, 0.8) m", (1.0, 2.0)),
+    ("(1.5, -2)", (1.5, -2.0)), ("It is at [3.0 m, 4 m].", (3.0, 4.0)), ("at (1, 2, 0.8) m", (1.0, 2.0, 0.8)),
+    ("[1.54,2.14,0.0]", (1.54, 2.14, 0.0)), ('{"text": "there", "position": "[-.92, 1e1, .5]"}', (-0.92, 10.0, 0.5)),
+    ("x = 1.5, y = -2", (1.5, -2.0)), ("(x: 1, y: 2, z: 3)", (1.0, 2.0, 3.0)), ("(1, \u22122)", (1.0, -2.0)),
+    ("1, 2, 3", (1.0, 2.0, 3.0)), ("(" + "9" * 400 + ", 1)", None), ("(nan, inf)", None),
     ("about 1.25, 7", (1.25, 7.0)), ("in the kitchen", None), ("(a, b)", None), ("", None),
     ("seen 3 times at (0.5, 0.25)", (0.5, 0.25))])
-def test_places_are_read_out_of_answers(text: str, place: tuple[float, float] | None) -> None:
+def test_places_are_read_out_of_answers(text: str, place: tuple[float, ...] | None) -> None:
     assert position_in(text) == place
 
 
@@ -46,7 +49,12 @@ def test_places_are_read_out_of_answers(text: str, place: tuple[float, float] | 
     ("12.5 s after the start", 12.5, 12.5), ("12.5 s after the start, 40 s ago", 12.5, 40.0), ("40 s ago", 60.0, 40.0),
     ("1 min 30 s", 90.0, 90.0), ("1 minute and 30 seconds ago", 10.0, 90.0), ("at 1:05", 65.0, 65.0),
     ("half past", None, None), ("37", 37.0, 37.0), ("2 hours", 7200.0, 7200.0), ("3 mugs", None, None),
-    ("90 seconds earlier", 10.0, 90.0), ("", None, None)])
+    ("90 seconds earlier", 10.0, 90.0), ("", None, None), ("two minutes", 120.0, 120.0), ("half a minute ago",
+    70.0, 30.0),
+    ("an hour", 3600.0, 3600.0), ("1:02:03", 3723.0, 3723.0), ("1m30s", 90.0, 90.0), ("1 m ago", 40.0, 60.0),
+    ("500 ms", 0.5, 0.5), ("at (1 m, 2 m), 30 s ago", 70.0, 30.0), ("9" * 400 + " s", None, None), ("2.5 mins",
+    150.0, 150.0),
+    ("1 hr", 3600.0, 3600.0), ("37 ago", 63.0, 37.0)])
 def test_times_are_read_out_of_answers(text: str, time_s: float | None, duration_s: float | None) -> None:
     assert seconds_in(text, "time", 100.0) == time_s
     assert seconds_in(text, "duration", 100.0) == duration_s
@@ -67,6 +75,63 @@ def test_the_error_of_a_place_is_the_distance(x: float, y: float, u: float, v: f
 def test_the_error_of_a_time_is_the_difference(said: float, truth: float, expects: str) -> None:
     off = errors_of(asked(expects, truth), Answer(f"{said:.2f} s"))
     assert off.time_s == pytest.approx(abs(said - truth), abs=0.01) and off.position_m is None
+
+
+def test_heights_count_where_truth_and_answer_have_one() -> None:
+    assert errors_of(asked("position", [0.0, 0.0, 0.0]), Answer("(1, 2, 2)")).position_m == 3.0
+    assert errors_of(asked("position", [0.0, 0.0, 9.0]), Answer("(3, 4)")).position_m == 5.0
+    assert errors_of(asked("position", (0, 0)), Answer("[3, 4, 9]")).position_m == 5.0
+
+
+@pytest.mark.parametrize(("expects", "truth", "said", "off_s"), [
+    ("duration", 2.3, "2.3", 0.0), ("duration", 2.3, "2.3 minutes", 0.0), ("duration", 2.3, "138 s", 0.0),
+    ("duration", 2, "three minutes", 60.0), ("time", 5.0, "5", 0.0), ("time", 5.0, "4.5 minutes ago", 30.0),
+    ("time", 5.0, '{"text": "5 mins", "time": "5.0"}', 0.0), ("duration", 2.4, '{"time": null, "duration": "2.4"}',
+    0.0)])
+def test_minutes_as_navqa_counts_them(expects: str, truth: float, said: str, off_s: float) -> None:
+    """Times count back from the end, and numbers are minutes; so they do where nobody says how long the history is."""
+    sample = asked(expects, truth, unit="min", ago=True, end_s=600.0)
+    if said.startswith('{"text"'):
+        said = said.replace("5 mins", "a while")
+    for one in (sample, replace(sample, metadata={**sample.metadata, "end_s": None})):
+        assert errors_of(one, Answer(said)).time_s == pytest.approx(off_s)
+
+
+@pytest.mark.parametrize(("expects", "truth"), [
+    ("position", None), ("position", [1.0]), ("position", ["a", "b"]), ("position", [1.0, math.nan]), ("position",
+    "(1, 2)"),
+    ("position", 3.0), ("position", [1, 2, 3, 4]), ("position", [True, False]), ("time", "5 s"), ("time", math.inf),
+    ("time", True), ("time", [5.0]), ("duration", None), ("duration", {}), ("duration", 10 ** 400)])
+def test_a_truth_of_another_kind_is_unscored(expects: str, truth: object) -> None:
+    sample = asked(expects, truth)
+    score = question_score(sample, Prediction("a", Answer("(1, 2) 5 s")), OfflineJudge())
+    assert (score.sigma, score.position_error_m, score.time_error_s) == (None, None, None)
+    assert score.unscored and f"is no {expects}" in score.note
+    assert value_of(score, "navqa_correct") is None
+
+
+def test_thresholds_and_units_that_are_none_are_unscored() -> None:
+    for more in ({"within_m": "near"}, {"within_m": None}, {"within_m": math.nan}, {"unit": "hours"}):
+        sample = asked("position", [0.0, 0.0], **more)
+        assert question_score(sample, Prediction("a", Answer("(0, 0)")), OfflineJudge()).sigma is None
+    assert mark(asked("time", 5.0, end_s="late"), Answer("20 s ago")) == Mark(1, None, "the answer names no time")
+    assert mark(asked("time", 5.0, end_s="late"), Answer("5 s")) == Mark(5, None, "0.0 s off, right within 120 s")
+
+
+ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9),
+                     st.lists(st.one_of(st.floats(), st.integers(), st.text(max_size=3)), max_size=4))
+TOLD = st.one_of(st.text(max_size=30), st.from_regex(r"[-(\[0-9.,:xyzmsinhago =e)\]\"{}]{1,40}", fullmatch=True))
+
+
+@given(st.sampled_from(["position", "time", "duration", "text", "yes-no", 3]),
+ANYTHING, ANYTHING, ANYTHING, ANYTHING, TOLD)
+def test_no_truth_and_no_answer_raises(expects: object, truth: object, end_s: object, within: object, unit: object,
+                                       said: str) -> None:
+    sample = Sample("a", "Where?", "there", metadata={"expects": expects, "truth": truth, "end_s": end_s, "unit": unit,
+                                                      "within_m": within, "within_s": within, "ago": unit})
+    score = question_score(sample, Prediction("a", Answer(said)), OfflineJudge())
+    for off in (score.position_error_m, score.time_error_s):
+        assert off is None or 0 <= off < math.inf
 
 
 def test_thresholds_decide_and_no_place_is_wrong() -> None:
