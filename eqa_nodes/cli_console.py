@@ -38,6 +38,9 @@ def console(p: argparse.ArgumentParser, chain_options: Callable[[argparse.Argume
     page.add_argument("--host", default="127.0.0.1",
                       help="address to listen on; any but this machine's own asks for a token (default: %(default)s)")
     page.add_argument("--port", type=int, default=8090, help="0 = a free one (default: %(default)s)")
+    page.add_argument("--dead-man", type=float, default=0.0, metavar="SECONDS",
+                      help="while a question of the page waits or runs: stop the robot when no open page has been "
+                           "heard of for so long; 0 = never (default: %(default)g)")
     page.add_argument("--token", action="store_true", help="ask for a token on this machine's own address too")
     chain_options(p)
     p.set_defaults(run="eqa_nodes.commands.console:console")

@@ -21,6 +21,7 @@ from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.questions import Options, Questions
+from eqa_nodes.console.stopping import check_limit
 from eqa_nodes.console.values import Robot
 from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.errors import ConfigError, MissingExtra
@@ -41,6 +42,7 @@ def console(arguments: argparse.Namespace) -> int:
     if (arguments.map_frame or arguments.base_frame) and not arguments.attach:
         raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
     check_attached(arguments)
+    check_limit(arguments.dead_man)
     limits_of(arguments)  # an area that is none is told before anything begins
     if arguments.through == "process" or is_function(arguments.agent):
         raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no function")
@@ -70,7 +72,8 @@ def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
         template = Question("", limits=limits_of(arguments), force_guess=arguments.force_guess)
         feed = Feed()
         questions = Questions(feed, Options(template, kept.keep))
-        page = Console(feed, questions, Past(arguments.runs, kept.out), rules_for(arguments.host, arguments.token))
+        page = Console(feed, questions, Past(arguments.runs, kept.out), rules_for(arguments.host, arguments.token),
+                       arguments.dead_man)
         server = stack.enter_context(closing(ConsoleServer(page, arguments.host, arguments.port)))
         terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
                        highlight=False, markup=False)

@@ -15,15 +15,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from eqa_nodes.console.feed import Feed, Rendered
-from eqa_nodes.console.guard import COOKIE, Guard, Rules
+from eqa_nodes.console.gate import Admission, Gate
+from eqa_nodes.console.guard import Guard, Rules, cookie_of
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import map_picture
 from eqa_nodes.console.questions import Questions
+from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
+from eqa_nodes.console.stopping import DeadMan, Stopper
 from eqa_nodes.console.values import Refused, Robot
 from eqa_nodes.core.errors import EqaError
 
@@ -38,9 +41,13 @@ _PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'un
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
-    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: Rules) -> None:
+    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: Rules, dead_man_s: float = 0.0) -> None:
+        """dead_man_s: the robot is stopped when no page has shown itself for so long; 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: Robot | None = None
+        self.gate = Gate()
+        self.dead_man = DeadMan(dead_man_s, questions.open, self._stop_all)
+        self._stopper = Stopper(self._stop_all)
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
 
@@ -51,6 +58,7 @@ class Console:
                              lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
         self.robot = robot
         self.questions.begin(robot)
+        self.dead_man.begin()
         self.feed.ring()
 
     def app(self) -> Starlette:
@@ -61,20 +69,21 @@ class Console:
             "/live/camera.jpg": lambda _: picture("image/jpeg", self._picture(self._camera)),
             "/live/map.svg": lambda _: picture("image/svg+xml", self._picture(self._map)),
             "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
-            "/runs": lambda _: JSONResponse(self.past.listing()),
-            "/runs/{run}": lambda r: JSONResponse(self.past.episodes(r.path_params["run"])),
-            "/runs/{run}/{n:int}": lambda r: JSONResponse(self.past.episode(**_episode(r))),
+            "/runs": lambda _: Json(self.past.listing()),
+            "/runs/{run}": lambda r: Json(self.past.episodes(r.path_params["run"])),
+            "/runs/{run}/{n:int}": lambda r: Json(self.past.episode(**_episode(r))),
             "/runs/{run}/{n:int}/map/{at:int}.svg": lambda r: picture(
                 "image/svg+xml", self.past.map(**_episode(r), moment=r.path_params["at"])),
             "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
                 "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
-            "/enter": self._enter, "/questions": self._put, "/questions/{id:int}/cancel": self._cancel,
-            "/stop": self._stop}
+            "/enter": self._enter, "/questions": self._put, "/questions/{id:int}/cancel": self._cancel}
         routes = [Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()]
         routes += [Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items()]
-        routes.append(Route("/events", self._events, methods=["GET"]))
-        return Starlette(routes=routes, middleware=[Middleware(Guard, rules=self.rules)],
+        routes += [Route("/events", self._events, methods=["GET"]), Route("/stop", self._stop, methods=["POST"]),
+                   Route("/alive", self._alive, methods=["POST"])]
+        guards = [Middleware(Admission, gate=self.gate), Middleware(Guard, rules=self.rules)]
+        return Starlette(routes=routes, middleware=guards,
                          exception_handlers={EqaError: _refused, OSError: _refused, HTTPException: _not_found})
 
     def _picture(self, made: Rendered[bytes] | None) -> bytes:
@@ -92,23 +101,33 @@ class Console:
         token = body.get("token")
         if not isinstance(token, str) or not self.rules.opened_by(token):
             raise Refused("this token is not the console's: open the whole link that the terminal shows", 403)
-        response = JSONResponse({})
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
+        response = Json({})
+        response.set_cookie(cookie_of(request.headers["host"]), token, httponly=True, samesite="strict", path="/")
         return response
 
     def _put(self, request: Request, body: Mapping[str, Any]) -> Response:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
             raise Refused("a question is a text, and explore and show are true or false", 400)
-        return JSONResponse({"id": self.questions.put(text, explore, show).id})
+        entry = self.questions.put(text, explore, show)
+        self.dead_man.alive()
+        return Json({"id": entry.id})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
         self.questions.cancel(request.path_params["id"])
-        return JSONResponse({})
+        return Json({})
 
-    def _stop(self, request: Request, body: Mapping[str, Any]) -> Response:
+    async def _stop(self, _: Request) -> Response:
+        """Stop the robot. Nothing is read, rendered or waited for before."""
+        await self._stopper.stop()
+        return Json({})
+
+    async def _alive(self, _: Request) -> Response:
+        self.dead_man.alive()
+        return Json({})
+
+    def _stop_all(self) -> None:
         self.questions.stop(self.robot)
-        return JSONResponse({})
 
     async def _events(self, request: Request) -> Response:
         self.feed.admit()
@@ -120,7 +139,7 @@ class Console:
         with self.feed.listening() as news:
             while not self.feed.closed:
                 news.clear()
-                now = {name: json.dumps(value) for name, value in self._state().items()}
+                now = {name: to_json(value) for name, value in self._state().items()}
                 changed = {name: text for name, text in now.items() if sent.get(name) != text}
                 yield "".join(f"event: {name}\ndata: {text}\n\n" for name, text in changed.items()) or ": alive\n\n"
                 sent = now
@@ -131,7 +150,9 @@ class Console:
                     continue
 
     def _state(self) -> dict[str, object]:
-        return {"live": shown_live(self.robot), "questions": [shown_entry(e) for e in self.questions.entries()]}
+        watched = {"seconds": self.dead_man.limit_s, "trouble": self.dead_man.trouble}
+        return {"live": {**shown_live(self.robot), "dead_man": watched},
+                "questions": [shown_entry(e) for e in self.questions.entries()]}
 
 
 def page(file: str) -> Response:
@@ -177,9 +198,9 @@ async def _post(do: Callable[[Request, Mapping[str, Any]], Response], request: R
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, error.status if isinstance(error, Refused) else 409)
+    return Json({"error": str(error)}, error.status if isinstance(error, Refused) else 409)
 
 
 async def _not_found(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return JSONResponse({"error": "there is nothing here"}, status)
+    return Json({"error": "there is nothing here"}, status)

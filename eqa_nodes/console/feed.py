@@ -64,9 +64,10 @@ class Rendered(Generic[T]):
         self._made: tuple[object, float, T] | None = None
 
     def get(self) -> T:
-        """Return it as of now (any thread); who asks too soon waits until it may be made again."""
+        """Return it as of now (any thread); who asks too soon waits until it may be made again, all of them once."""
+        asked = monotonic()
         with self._lock:
-            if self._made is not None and self._made[0] == self._version():
+            if self._made is not None and (self._made[0] == self._version() or self._made[1] > asked):
                 return self._made[2]
             if self._made is not None:
                 self._pause(max(self._made[1] + self._every_s - monotonic(), 0.0))

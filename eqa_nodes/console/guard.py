@@ -10,14 +10,13 @@ import ipaddress
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "eqa_console"
 # What a browser needs to hand in its token.
 OPEN_PATHS = ("/enter", "/page/enter.js", "/page/console.css", "/page/icon.svg")
 _HEADERS = {
@@ -90,7 +89,7 @@ class Guard:
             return 403, "another site asked for this: open the console's own page"
         if scope["method"] not in ("GET", "HEAD") and (fault := _foreign(headers, host)):
             return 403, fault
-        if self._rules.token and path not in OPEN_PATHS and not self._rules.opened_by(_cookie(headers)):
+        if self._rules.token and path not in OPEN_PATHS and not self._rules.opened_by(_cookie(headers, host)):
             return 401, "open the whole link that the terminal shows: it ends with the token"
         return None
 
@@ -98,16 +97,22 @@ class Guard:
 def _foreign(headers: Headers, host: str) -> str:
     """Return why a request that acts is not one of our own page, "" where it is."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and origin.partition("://")[2] != host:
         return "another site asked for this: open the console's own page"
     if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         return "a request that acts is sent as application/json"  # which no other site's form can
     return ""
 
 
-def _cookie(headers: Headers) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found is not None else ""
+def cookie_of(host: str) -> str:
+    """Return the name of the cookie for a Host header: a browser sends the cookies of all ports of a host to each.
+
+    The port is the one that the browser sees, so that consoles behind tunnels have their own, too.
+    """
+    port = host.rpartition(":")[2]
+    return f"eqa_console_{port if port.isdecimal() else 80}"
+
+
+def _cookie(headers: Headers, host: str) -> str:
+    """Return the token that a browser sends; what else it sends of the same host may be malformed."""
+    return cookie_parser(headers.get("cookie", "")).get(cookie_of(host), "")

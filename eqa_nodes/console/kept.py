@@ -11,6 +11,7 @@ from eqa_nodes.bench.samples import Sample, read_samples, write_samples
 from eqa_nodes.bench.traces import save_trace
 from eqa_nodes.console.values import Entry
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.names import shown_name
 from eqa_nodes.core.trace import EpisodeTrace
 
 
@@ -22,19 +23,26 @@ class KeptRun:
         out.mkdir(parents=True, exist_ok=True)
         self._writer = PredictionWriter(out)
         self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []
+        self._asked = set(self._writer.before.predictions)  # what the listing counts
 
     def keep(self, entry: Entry, trace: EpisodeTrace) -> None:
-        """Write an episode that has ended, durably. Raises StorageError, OSError."""
+        """Write an episode that has ended, durably; one that cannot be written whole leaves no trace in the listing.
+
+        Raises StorageError, OSError.
+        """
         if trace.answer is None:
             raise StorageError(f"question {entry.id} has no answer yet")
         number = len(self._samples) + 1
         sample = Sample(f"{number:04d}", entry.question.text, "", scene=entry.place)
         file = f"{episode_folder(number, sample.id)}/trace.zip"
         save_trace(self.out / file, trace)
-        self._samples.append(sample)
-        write_samples(self.out / SAMPLES, self._samples)
+        samples = [*self._samples, sample]
+        write_samples(self.out / SAMPLES, samples)
         self._writer.append(Prediction(sample.id, trace.answer, trace.poses[-1][1] if trace.poses else None, file))
-        entry.replay = f"{quote(self.out.resolve().name)}/{number - 1}"
+        self._samples = samples
+        self._asked.add(sample.id)
+        at = sum(known.id in self._asked for known in samples) - 1
+        entry.replay = f"{quote(shown_name(self.out.resolve()))}/{at}"
 
     def close(self) -> None:
         """Let the directory go."""

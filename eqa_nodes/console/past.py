@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from eqa_nodes.console.pictures import at_moment, map_picture
 from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outlines
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.names import shown_name
 from eqa_nodes.core.trace import EpisodeTrace
 
 MOMENTS = 240  # of an episode at most, even in time
@@ -33,20 +36,35 @@ class Past:
     def runs(self) -> dict[str, Path]:
         """Return the run directories in which something was asked, by name, the newest first.
 
-        Links out of the folder are left out.
+        Left out are links out of the folder, and whatever cannot be looked into: one entry hides no other.
         """
-        root = self._folder.resolve()
-        candidates = [p for p in (root, *(root.iterdir() if root.is_dir() else [])) if p.resolve().is_relative_to(root)]
-        found = {}
-        for path in (*candidates, *([self._own.resolve()] if self._own else [])):
-            if (file := path / PREDICTIONS).is_file() and file.stat().st_size:
-                found[path.name] = (file.stat().st_mtime_ns, path)
-        newest = sorted(found, key=lambda name: (-found[name][0], name))[:RUNS]
-        return {name: found[name][1] for name in newest}
+        return {name: path for name, (_, path) in self._found().items()}
 
     def listing(self) -> list[Mapping[str, object]]:
-        """Return the runs as the page lists them."""
-        return [{"name": name, "changed": (path / PREDICTIONS).stat().st_mtime} for name, path in self.runs().items()]
+        """Return the runs as the page lists them. changed: seconds since 1970."""
+        return [{"name": name, "changed": changed_ns / 1e9} for name, (changed_ns, _) in self._found().items()]
+
+    def _found(self) -> dict[str, tuple[int, Path]]:
+        """Return when each run has changed, in ns, and where it is; of two with one name the later has a number."""
+        paths = {path: _changed_ns(path, root) for path, root in self._candidates()}
+        known = sorted((-changed, path) for path, changed in paths.items() if changed is not None)[:RUNS]
+        own = self._own and self._own.resolve()
+        found: dict[str, tuple[int, Path]] = {}
+        for changed, path in sorted(known, key=lambda one: one[1] != own):  # the own one keeps its name
+            name, number = shown_name(path), 2
+            while name in found:
+                name, number = f"{shown_name(path)} ({number})", number + 1
+            found[name] = -changed, path
+        return dict(sorted(found.items(), key=lambda one: -one[1][0]))
+
+    def _candidates(self) -> Iterator[tuple[Path, Path]]:
+        """Yield what may be a run directory, and the folder that it must not lead out of."""
+        if self._own is not None:
+            yield self._own.resolve(), self._own.resolve()
+        with suppress(OSError, RuntimeError):  # no folder, or one that may not be read: there is nothing of it to list
+            root = self._folder.resolve()
+            yield root, root
+            yield from ((path, root) for path in root.iterdir())
 
     def episodes(self, run: str) -> list[Mapping[str, object]]:
         """Return the episodes of a run that were asked. Raises Refused, StorageError."""
@@ -106,6 +124,18 @@ class Past:
         except OSError as error:
             raise StorageError(f"the trace cannot be read: {error.strerror}") from error
         return sample, prediction, _loaded(file, changed)
+
+
+def _changed_ns(path: Path, root: Path) -> int | None:
+    """Return when somebody asked something last in a run directory; None for what is none, or cannot be read."""
+    try:
+        file = (path / PREDICTIONS).resolve()
+        if not (path.resolve().is_relative_to(root) and file.is_relative_to(root)):
+            return None
+        status = file.stat()
+    except (OSError, RuntimeError, ValueError):  # a file, a loop of links, a folder that may not be entered
+        return None
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) and status.st_size else None
 
 
 @lru_cache(maxsize=4)

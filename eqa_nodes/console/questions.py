@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -103,9 +104,14 @@ class Questions:
     def stop(self, robot: Robot | None) -> None:
         """Call everything off: what waits here, what runs, and what others ask this robot. Raises EqaError."""
         for entry in self.entries():
-            self.cancel(entry.id)
+            with suppress(Refused):  # it has ended, and is not on the page any more
+                self.cancel(entry.id)
         if robot is not None:
             robot.stop()
+
+    def open(self) -> bool:
+        """Say whether a question waits or runs."""
+        return any(entry.state != ENDED for entry in self.entries())
 
     def _start(self, work: Callable[..., None], *args: object) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
@@ -132,22 +138,28 @@ class Questions:
         return None
 
     def _follow(self, robot: Robot, entry: Entry) -> None:
-        """Follow one question from the robot's queue to its end."""
+        """Follow one question from the robot's queue to its end, which comes whatever fails on the way."""
         answer = self._answer(robot, entry)
+        try:
+            self._keep(robot, entry, answer)
+        except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
+            entry.trouble = f"this episode was not kept for replay: {error}"
+        except Exception as error:  # nor does a fault of ours
+            entry.trouble = f"this episode was not kept for replay: {error!r}"
+        finally:
+            with self._turn:
+                entry.state, entry.answer, entry.stopping = ENDED, answer, False
+                self._turn.notify_all()
+            self._feed.ring()
+
+    def _keep(self, robot: Robot, entry: Entry, answer: Answer) -> None:
+        """Collect what proves the answer, and write the episode down unless it was taken back before it began."""
         if robot.live.trace().question == entry.question.text:
             robot.live.answered(answer)  # also where the graph died before it could say so
         entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
-        taken_back = entry.state == WAITING and answer.error is ErrorCode.CANCELED
-        try:
-            if not taken_back:
-                with self._keeping:
-                    self._options.keep(entry, _trace(robot, entry, answer))
-        except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
-            entry.trouble = f"this episode was not kept for replay: {error}"
-        with self._turn:
-            entry.state, entry.answer, entry.stopping = ENDED, answer, False
-            self._turn.notify_all()
-        self._feed.ring()
+        if entry.state != WAITING or answer.error is not ErrorCode.CANCELED:
+            with self._keeping:
+                self._options.keep(entry, _trace(robot, entry, answer))
 
     def _answer(self, robot: Robot, entry: Entry) -> Answer:
         def listen(progress: Progress) -> None:
@@ -174,6 +186,8 @@ def proof_of(robot: Robot, evidence: Evidence) -> Proof:
                      outlines(view, evidence.note))
     except (EqaError, OSError) as error:
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error}")
+    except Exception as error:  # of a peer's making, such as a picture or a label that nobody expected
+        return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error!r}")
 
 
 def _trace(robot: Robot, entry: Entry, answer: Answer) -> EpisodeTrace:

@@ -21,7 +21,7 @@ from eqa_nodes.console.values import Refused
 from eqa_nodes.core.agent import Progress
 from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.codec import decode
-from eqa_nodes.core.errors import EqaError, NodeLost, StorageError
+from eqa_nodes.core.errors import NodeLost, StorageError
 from eqa_nodes.core.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types.floor import GridMap
@@ -121,10 +121,13 @@ class RosRobot:
                                      qos("frame", reliable=False), raw=True)
 
     def _take(self, key: str, callback: Callable[[Any], None], message: Any) -> None:
-        """Take a message in; what is not of this project's making is counted, and the page says so."""
+        """Take a message in; what is not of this project's making is counted, and the page says so.
+
+        Whatever a peer sends (JSON nested without end, a message cut short): the console hears the next one.
+        """
         try:
             callback(message)
-        except (EqaError, ValueError) as error:
+        except Exception as error:
             self.live.refused(f"{TOPICS[key].name}: {type(error).__name__}")
 
     def _put(self, key: str, raw: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -15,7 +16,7 @@ from eqa_nodes.core.errors import ConfigError, NodeLost
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 _START_S, _CLOSE_S = 30.0, 2.0
-_CONNECTIONS = 100
+_BACKLOG = 128  # connections that wait to be taken
 
 
 def rules_for(host: str, ask_token: bool) -> Rules:
@@ -32,16 +33,16 @@ class ConsoleServer:
         """port: 0 = any free one."""
         self._console = console
         try:
-            self._socket = socket.create_server((host, port), backlog=_CONNECTIONS,
+            self._socket = socket.create_server((host, port), backlog=_BACKLOG,
                                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except OSError as error:
             raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
                               "another --host") from error
         self.url = _link(host, self._socket.getsockname()[1], console.rules.token)
         config = uvicorn.Config(
-            console.app(), log_config=None, access_log=False, server_header=False, lifespan="off", ws="none",
-            loop="asyncio", http="h11", proxy_headers=False, limit_concurrency=_CONNECTIONS,
-            timeout_graceful_shutdown=1)  # access_log: a log shows no one's questions
+            console.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
+            lifespan="off", ws="none", loop="asyncio", http=console.gate.protocol(), proxy_headers=False,
+            timeout_graceful_shutdown=1)  # no log shows anyone's questions, or a line for each malformed request
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="console", daemon=True)
         self._thread.start()
@@ -54,6 +55,7 @@ class ConsoleServer:
     def close(self) -> None:
         """Stop serving; a second call does nothing."""
         self._console.feed.close()
+        self._console.dead_man.close()
         self._server.should_exit = True
         self._thread.join(_CLOSE_S)
         self._socket.close()

@@ -61,5 +61,5 @@ def shown_outlines(outlines: Iterable[Outline]) -> list[Plain]:
 def _proof(proof: Proof) -> Plain:
     e = proof.evidence
     return {"picture": bool(proof.jpeg), "note": e.note, "where": proof.where, "trouble": proof.trouble,
-            "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw)),
+            "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw), 0),
             "seconds": round(e.stamp_ns / 1e9, 1), "outlines": shown_outlines(proof.outlines)}

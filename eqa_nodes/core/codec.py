@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.text import encodable
 
 T = TypeVar("T")
 _SHORT = reprlib.Repr()  # for messages: data may be nested as deep, and be as long, as it likes
@@ -25,9 +26,14 @@ _KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints 
 
 
 def encode(value: object) -> Any:
-    """Return plain JSON data: records as objects, enums by name, bytes in base 64. Raises TypeError for others."""
-    if value is None or isinstance(value, (bool, str)):
+    """Return plain JSON data: records as objects, enums by name, bytes in base 64. Raises TypeError for others.
+
+    Texts come out encodable, so that no file, topic or database refuses what one of them holds.
+    """
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return encodable(value)
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, Integral):  # also NumPy's
@@ -39,7 +45,7 @@ def encode(value: object) -> Any:
     if dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
         return {name: encode(getattr(value, name)) for name in _fields(type(value))}
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {encodable(str(key)): encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     raise TypeError(f"cannot write a {type(value).__name__} as JSON: {value!r}")

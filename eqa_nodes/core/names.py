@@ -6,10 +6,12 @@ The only place that decides what such a name may be; tests/unit/test_security_na
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.text import printable
 
 _LENGTH = 100  # characters; with suffixes and numbers it stays below what file systems take
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?<!\.)")
@@ -24,6 +26,14 @@ def file_name(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name[:_LENGTH - 20]).strip("-")
     return f"{readable or '_'}-{digest}"
+
+
+def shown_name(path: Path) -> str:
+    """Return the name of a file or folder of whatever bytes as one line of text; one that had to change has a hash."""
+    raw = os.fsencode(path.name)
+    text = " ".join(printable(raw.decode("utf-8", "replace")).splitlines())
+    same = text.encode() == raw
+    return text if same else f"{text}~{hashlib.sha256(raw).hexdigest()[:8]}"
 
 
 def inside(folder: Path, name: str) -> Path:

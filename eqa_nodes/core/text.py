@@ -7,6 +7,7 @@ import re
 _LONGEST_NEST = 20  # of lists and objects in each other; replies have three
 # Control characters but tab and line break, marks that turn the direction of writing, halves of surrogate pairs.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_HALVES = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -18,6 +19,11 @@ def printable(text: str) -> str:
 def stored(text: str) -> str:
     """Return the text with U+FFFD in the place of what files, requests and ROS messages cannot hold."""
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def encodable(text: str) -> str:
+    """Return the text with U+FFFD in the place of each half of a surrogate pair, which UTF-8 cannot hold."""
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def storable(text: str) -> bool:

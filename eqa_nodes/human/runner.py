@@ -11,6 +11,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
 from eqa_nodes.core.errors import Canceled
+from eqa_nodes.core.text import storable
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.human.desk import Desk, PageError, Reply, Request
 from eqa_nodes.human.episodes import PersonEpisode, picture
@@ -99,6 +100,8 @@ def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
     text, abstained, confidence, marked = (body.get(name) for name in ("text", "abstain", "confidence", "marked"))
     if not isinstance(abstained, bool) or not isinstance(text, str) or len(text) > _MAX_ANSWER_CHARS:
         raise PageError(f"an answer is a text of at most {_MAX_ANSWER_CHARS} characters", 400)
+    if not storable(text):
+        raise PageError("the answer holds a NUL or half of a surrogate pair, which is no character: type it again", 400)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         raise PageError(f"confidence is a number from 0 to 1, not {confidence!r}", 400)
     if not isinstance(marked, list) or not all(type(i) is int and 0 <= i < views for i in marked):

@@ -5,19 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from rclpy._rclpy_pybind11 import RCLError
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.clock import Clock
+from rclpy.serialization import serialize_message
 
 from eqa_nodes import messages
 from eqa_nodes.core.agent import Progress
-from eqa_nodes.core.errors import QueueFull
-from eqa_nodes.core.queue import Asked, Queue
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.queue import Asked, Queue, internal
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.actions import SureServer
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
@@ -31,7 +34,7 @@ class Goal:
     def __init__(self, handle: Any, begin: Callable[[Goal], None], end: Callable[[Goal, Answer], None],
                  show: Callable[[Any, Progress], None]) -> None:
         """show: completes and shows what is done for it, as feedback."""
-        self.handle, self.question = handle, question_of(handle.request)
+        self.handle, self.question = handle, Question(handle.request.question)
         self._begin, self._end, self._show = begin, end, show
         self.asked: Asked | None = None
         self.begun = self.canceled = False
@@ -39,12 +42,13 @@ class Goal:
         self._done = threading.Event()
 
     def progress(self, progress: Progress) -> None:
-        """Publish feedback."""
+        """Publish feedback, which may be lost: nothing rests on it."""
         feedback = interface(ACTIONS["ask"].type).Feedback(
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence),
             place=progress.place)
         self._show(feedback, progress)
-        self.handle.publish_feedback(feedback)
+        with suppress(RCLError, InvalidHandle):  # the end has taken the publisher away, or its queue is full
+            self.handle.publish_feedback(feedback)
 
     def begins(self) -> None:
         """Its turn has come."""
@@ -74,14 +78,26 @@ class Goal:
         end = time.monotonic() + CANCELING_S
         while self.canceled and not self.handle.is_cancel_requested and time.monotonic() < end:
             time.sleep(POLL_S)
-        result = convert.fill_answer(interface(ACTIONS["ask"].type).Result(), self.answer)
-        result.shown = self.answer.shown
+        result = self._filled()
         if self.handle.is_cancel_requested:
             self.handle.canceled()
         elif self.answer.error:
             self.handle.abort()
         else:
             self.handle.succeed()
+        return result
+
+
+    def _filled(self) -> Any:
+        """Return the answer as a message; one that ROS cannot carry becomes a named error, for rclpy would drop it."""
+        empty = interface(ACTIONS["ask"].type).Result
+        try:
+            result = convert.fill_answer(empty(), self.answer)
+            serialize_message(result)
+        except Exception as error:
+            self.answer = internal(error)
+            result = convert.fill_answer(empty(), self.answer)
+        result.shown = self.answer.shown
         return result
 
 
@@ -97,8 +113,10 @@ class AskServer:
         self._node, self._queue = node, queue
         self._begin, self._end, self._show = begin, end, show
         self._goals: dict[bytes, Goal] = {}
+        self._early: set[bytes] = set()  # goals that were called off before rclpy has handed them over
+        self._noting = threading.Lock()
         port = ACTIONS["ask"]
-        self._server = ActionServer(
+        self._server = SureServer(
             node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
             handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group)
         node.create_timer(TELL_S, queue.tell, callback_group=node.call_group, clock=Clock())
@@ -113,11 +131,21 @@ class AskServer:
         return GoalResponse.REJECT
 
     def _accepted(self, handle: Any) -> None:
-        goal = self._goals[_key(handle)] = Goal(handle, self._begin, self._end, self._show)
+        """Put a question into the queue. It was accepted: whatever is wrong with it is its answer."""
+        with self._noting:
+            goal = self._goals[_key(handle)] = Goal(handle, self._begin, self._end, self._show)
+            goal.canceled = _key(handle) in self._early
+            self._early.discard(_key(handle))
         try:
+            goal.question = question_of(handle.request)
             goal.asked = self._queue.put(goal.question, goal)
-        except QueueFull as error:  # two came at once for the last place
+        except EqaError as error:  # such as two that came at once for the last place
             goal.ends(Answer(abstained=True, error=error.code, message=str(error)))
+        except Exception as error:
+            goal.ends(internal(error))
+        else:
+            if goal.canceled:  # before it was in the queue
+                self._queue.cancel(goal.asked)
 
     def _execute(self, handle: Any) -> Any:
         try:
@@ -126,11 +154,16 @@ class AskServer:
             del self._goals[_key(handle)]
 
     def _cancel(self, handle: Any) -> CancelResponse:
-        goal = self._goals.get(_key(handle))
-        if goal is None or goal.asked is None:
-            return CancelResponse.REJECT  # it has ended
-        goal.canceled = True
-        self._queue.cancel(goal.asked)
+        with self._noting:
+            goal = self._goals.get(_key(handle))
+            if goal is not None:
+                goal.canceled = True
+            elif handle.is_active:
+                self._early.add(_key(handle))
+            else:
+                return CancelResponse.REJECT  # it has ended
+        if goal is not None and goal.asked is not None:
+            self._queue.cancel(goal.asked)
         return CancelResponse.ACCEPT
 
 

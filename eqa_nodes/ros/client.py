@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin
 
 CALL_S, STOP_S = 30.0, 5.0  # deadlines
+CANCEL_AGAIN_S = 1.0  # a question that was called off is called off again so often until it ends
 RESET_S, ANSWER_S = 120.0, 300.0  # a reset may build a house, an answer asks a model
 ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
 
@@ -86,10 +88,13 @@ class GraphClient:
 
         Raises NodeLost when the agent is gone, also when it was started again meanwhile.
         """
+        again_at = 0.0
+
         def poll(handle: Any) -> None:
-            if cancel is not None and cancel.is_set():
-                cancel.clear()
-                handle.cancel_goal_async()
+            nonlocal again_at
+            if cancel is not None and cancel.is_set() and time.monotonic() >= again_at:
+                handle.cancel_goal_async()  # again and again: the request may be lost
+                again_at = time.monotonic() + CANCEL_AGAIN_S
 
         result = self._ask.run(goal_of(question), deadline_s, listener, poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
@@ -100,11 +105,18 @@ class GraphClient:
         """Call off every question, whoever asked it. Raises NodeLost when nobody answers."""
         if not self._stop.wait_for_service(timeout_sec=STOP_S):
             raise NodeLost(f"nobody serves {self._stop.srv_name}: does the agent run?")
+        end = time.monotonic() + STOP_S
+        while self._called_off(end):
+            pass  # once more, for what has come meanwhile, until nothing is left to call off
+
+    def _called_off(self, end: float) -> bool:
+        """Call off every question and say whether there was any. end: deadline by our own clock."""
         done = threading.Event()
         future = self._stop.call_async(CancelGoal.Request())  # no id and no stamp: all of them
         future.add_done_callback(lambda _: done.set())
-        if not done.wait(STOP_S):
+        if not done.wait(end - time.monotonic()):
             raise NodeLost(f"the agent did not answer within {STOP_S:g} s whether it stops")
+        return bool(future.result().goals_canceling)
 
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""

@@ -34,6 +34,7 @@ from vision_msgs.msg import (
 from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.text import stored
 from eqa_nodes.core.tracking import Perceived
 from eqa_nodes.core.types import floor, questions, views
 from eqa_nodes.messages import DETECTED
@@ -62,7 +63,7 @@ def raise_remote(response: Any) -> None:
 
 def report(response: Any, error: EqaError) -> Any:
     """Write a failure into a response and return it."""
-    response.error_code, response.error_message = int(error.code), str(error)
+    response.error_code, response.error_message = int(error.code), stored(str(error))
     return response
 
 
@@ -237,15 +238,16 @@ def receipt_msg(r: questions.Receipt) -> eqa.Receipt:
 def evidence_msg(e: questions.Evidence) -> eqa.Evidence:
     """Evidence -> message."""
     return eqa.Evidence(header=header(e.stamp_ns), keyframe_id=e.keyframe_id, pose=pose_msg(e.pose.transform()),
-                        note=e.note)
+                        note=stored(e.note))
 
 
 def fill_answer(message: Any, answer: questions.Answer) -> Any:
     """Write an answer into an Ask result or an AnswerQuestion response and return it."""
-    message.answer, message.confidence, message.abstained = answer.text, float(answer.confidence), answer.abstained
+    message.answer, message.abstained = stored(answer.text), answer.abstained
+    message.confidence = float(answer.confidence)
     message.evidence = [evidence_msg(e) for e in answer.evidence]
     message.receipt = receipt_msg(answer.receipt)
-    message.error_code, message.error_message = int(answer.error), answer.message
+    message.error_code, message.error_message = int(answer.error), stored(answer.message)
     return message
 
 

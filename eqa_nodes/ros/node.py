@@ -13,7 +13,7 @@ from typing import Any
 
 import rclpy
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
@@ -23,6 +23,7 @@ from std_msgs.msg import Header
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, KINDS, NODES, SERVICES, TOPICS
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import Diagnostics
 from eqa_nodes.ros.ear import Ear
 from eqa_nodes.ros.injection import Injection
@@ -129,7 +130,7 @@ class EqaNode(ManagedNode):
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]
         self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, self._delayed(guarded)),
-                            callback_group=group)
+                            callback_group=group, qos_profile=service_qos())
 
     def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
               accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:
@@ -144,9 +145,9 @@ class EqaNode(ManagedNode):
             return CancelResponse.ACCEPT
 
         port = ACTIONS[key]
-        ActionServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
-                     goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
-                     handle_accepted_callback=accepted, cancel_callback=canceled)
+        SureServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
+                   goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
+                   handle_accepted_callback=accepted, cancel_callback=canceled)
 
     def remote(self, key: str) -> Any:
         """Return a client of a service or an action in this node's row."""

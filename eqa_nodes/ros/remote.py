@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
@@ -19,6 +18,7 @@ from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.messages import ns_of
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.actions import SureClient, service_qos
 from eqa_nodes.ros.interfaces import interface, qos
 
 POLL_S = 0.1
@@ -69,13 +69,14 @@ class Remotes:
     def service(self, key: str) -> Service:
         """Return a client of a service of the graph."""
         port = SERVICES[key]
-        client = self._node.create_client(interface(port.type), port.name, callback_group=self._group)
+        client = self._node.create_client(interface(port.type), port.name, callback_group=self._group,
+                                          qos_profile=service_qos())
         return Service(key, client, self.births)
 
     def action(self, key: str) -> Action:
         """Return a client of an action of the graph."""
         port = ACTIONS[key]
-        client = ActionClient(self._node, interface(port.type), port.name, callback_group=self._group)
+        client = SureClient(self._node, interface(port.type), port.name, self._group)
         return Action(key, client, self.births)
 
 
@@ -214,7 +215,7 @@ def new_id() -> Any:
 def cancel_goal(client: Any, goal_id: Any) -> None:
     """Cancel a goal by its identity, also one whose answer was not heard: it may drive the robot all the same.
 
-    An answer can be lost on the way, and in rclpy 9.1, which registers a goal only after it was sent.
+    An answer can be lost on the way.
     """
     answer = client._action_type.Impl.SendGoalService.Response(accepted=True)
     ClientGoalHandle(client, goal_id, answer).cancel_goal_async()

@@ -90,13 +90,14 @@ class FakeRobot:
 
 
 @contextmanager
-def serving(out: Path, rules: Rules | None = None,
-            begin: bool = True) -> Iterator[tuple[ConsoleServer, Console, FakeRobot]]:
+def serving(out: Path, rules: Rules | None = None, begin: bool = True,
+            dead_man_s: float = 0.0) -> Iterator[tuple[ConsoleServer, Console, FakeRobot]]:
     """A console with a fake robot on a free port of this machine; what is asked is kept in out/own."""
     feed = Feed()
     with closing(KeptRun(out / "own")) as kept:
         questions = Questions(feed, Options(Question(""), kept.keep))
-        console = Console(feed, questions, Past(out, kept.out), rules or rules_for("127.0.0.1", ask_token=False))
+        console = Console(feed, questions, Past(out, kept.out), rules or rules_for("127.0.0.1", ask_token=False),
+                          dead_man_s)
         robot = FakeRobot(feed.ring)
         with closing(ConsoleServer(console, "127.0.0.1", 0)) as server, closing(questions):
             if begin:

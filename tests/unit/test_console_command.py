@@ -22,6 +22,7 @@ def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
     (["--keep-memory"], "--keep-memory is for a graph that runs"),
     (["--namespace", "robot1"], "they need --attach"), (["--remap", "color:=/front"], "they need --attach"),
     (["--base-frame", "r1/base"], "they need --attach"),
+    (["--dead-man", "1"], "--dead-man is 1: it must be 0 (off) or 2 to 3600 seconds"),
     (["--attach", "--area", "0,0 1"], "--area is '0,0 1'")])
 def test_wrong_use_is_one_line(words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ need_console()
 
 import http.client
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -15,14 +16,16 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
 from eqa_nodes.bench.predictions import PREDICTIONS
+from eqa_nodes.bench.runner import SAMPLES
 from eqa_nodes.bench.traces import load_trace, save_trace
 from eqa_nodes.console.feed import READERS
-from eqa_nodes.console.guard import COOKIE
+from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import ConsoleServer, rules_for
 from eqa_nodes.core.errors import ConfigError
 from tests.unit.console_fixture import STORY, WAIT_S, ended, serving
@@ -205,9 +208,9 @@ def test_a_token_is_asked_for_and_never_shown(tmp_path: Path, capfd: pytest.Capt
         entered = browser.ask("/enter", {"token": token})
         cookie = entered.headers["set-cookie"]
         assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
-        browser.cookie = f"{COOKIE}={token[:-1]}{'b' if token[-1] == 'a' else 'a'}"
+        browser.cookie = f"{cookie_of(browser.host)}={token[:-1]}{'b' if token[-1] == 'a' else 'a'}"
         assert browser.ask("/runs").status == 401
-        browser.cookie = f"{COOKIE}=\"; {COOKIE}"
+        browser.cookie = f"{cookie_of(browser.host)}=\"; {cookie_of(browser.host)}"
         assert browser.ask("/runs").status == 401
         browser.cookie = cookie.split(";")[0]
         assert browser.ask("/runs").status == 200 and browser.ask("/").status == 200
@@ -297,6 +300,51 @@ def test_no_name_leads_out_of_the_folder_of_runs(tmp_path: Path) -> None:
         for name in ("link", "..", "%2e%2e", "..%2fsecret", "../secret", "%2Fetc", "ours%2f..%2f..%2fsecret"):
             assert browser.ask(f"/runs/{name}").status == 404, name
         assert browser.ask("/runs/ours/0").status == 404
+
+
+def test_one_foreign_entry_hides_no_run(tmp_path: Path) -> None:
+    """Names of any bytes, loops of links, what may not be entered, what is no folder: each run is listed and opens."""
+    runs = tmp_path / "runs"
+    odd = [os.fsdecode(name) for name in (b"not \xff\xfe utf-8", b"two\nlines", "\u202ebackwards".encode(), b"a" * 255,
+                                          b"50%2f..%00", b"<b>", b"not \xff\xfd utf-8", b"#?&", b" ", "ünï".encode())]
+    make_run(runs / "plain")
+    for name in odd:
+        shutil.copytree(runs / "plain", runs / name)
+    (runs / "loop").symlink_to(runs / "loop")
+    (runs / "half").symlink_to(runs / "nowhere")
+    (runs / "no folder").write_text("x")
+    (runs / "looped").mkdir()
+    (runs / "looped" / PREDICTIONS).symlink_to(runs / "looped" / PREDICTIONS)
+    (runs / "folders" / PREDICTIONS).mkdir(parents=True)
+    (runs / "pipe").mkdir()
+    os.mkfifo(runs / "pipe" / PREDICTIONS)
+    (runs / "locked").mkdir(mode=0)
+    shutil.copytree(runs / "plain", runs / "own")  # the console's own run has this name too
+    with serving(tmp_path / "here") as (server, page, robot):
+        page.past._folder = runs
+        robot.go.set()
+        page.questions.put("Where is the desk?")
+        ended(page, 1)
+        browser = Browser(server.url)
+        listed = [run["name"] for run in browser.ask("/runs").json]
+        assert len(listed) == len(set(listed)) == len(odd) + 3 and {"plain", "own", "own (2)", "ünï"} <= set(listed)
+        assert all(name.isprintable() for name in listed)
+        for name in listed:
+            assert len(browser.ask(f"/runs/{quote(name, safe='')}").json) == (1 if name == "own" else 5), name
+            assert browser.ask(f"/runs/{quote(name, safe='')}/0").status == 200, name
+    (runs / "locked").chmod(0o700)
+
+
+def test_a_console_shows_its_own_run_where_the_folder_of_runs_cannot_be_read(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with serving(tmp_path) as (server, page, robot):
+        robot.go.set()
+        page.questions.put("Where is the desk?")
+        ended(page, 1)
+        for folder in (tmp_path / "nowhere", loop, tmp_path / "own" / SAMPLES, Path("/root/x" * 900)):
+            page.past._folder = folder
+            assert [run["name"] for run in Browser(server.url).ask("/runs").json] == ["own"], folder
 
 
 def test_what_cannot_be_read_says_so(tmp_path: Path) -> None:

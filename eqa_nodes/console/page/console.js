@@ -1,18 +1,23 @@
-import { answerOf, ask, costOf, el, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
+import { answerOf, ask, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
 import { showPast } from "./past.js";
 
-const RETRY_MS = 2000;
+const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
-let live = { ready: false }, questions = [], drawn = "";
+let live = { ready: false }, questions = [], drawn = "", lost = false, events = null, heartbeat = null;
 
+// A page that nobody sees listens to nothing: a browser opens six connections to one console, and a stop needs one.
 function connect() {
-  const events = new EventSource("/events");
+  if (document.hidden || events !== null) return;
+  events = new EventSource("/events");
+  const mine = events;
   events.addEventListener("open", () => { tell(""); link(); });
   events.addEventListener("live", event => { live = JSON.parse(event.data); showLive(); });
   events.addEventListener("questions", event => { questions = JSON.parse(event.data); showQuestions(); });
   events.addEventListener("error", async () => {
-    events.close();
+    mine.close();
+    if (events !== mine) return;
+    events = null;
     link("lost");
     try { await ask("/runs"); } catch (error) {
       tell(error instanceof TypeError ? "The console cannot be reached: it was ended, or the network is down. This page tries again." : error.message);
@@ -24,6 +29,8 @@ function connect() {
 function link(state) {
   const busy = live.running || questions.some(q => q.state === "asking");
   const now = state ?? (live.ready ? (busy ? "busy" : "ready") : "starting");
+  lost = now === "lost";
+  stopButton();
   el("link").className = "link " + now;
   el("link").lastElementChild.textContent = now === "lost" ? "not connected" : now === "starting" ? "the robot is starting"
     : (live.place ? live.place + " · " : "") + (busy ? "looking for the answer" : "ready");
@@ -31,6 +38,7 @@ function link(state) {
 
 function showLive() {
   link();
+  beat();
   if (!live.ready) return;
   if (!document.hidden && !el("now").hidden) {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
@@ -44,8 +52,9 @@ function showLive() {
     el("no-goals").hidden = live.goals.length > 0;
   }
   const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
-  el("refused").hidden = !refused.length;
-  el("refused").textContent = "could not be used: " + refused.join("; ");
+  const notes = [live.dead_man.trouble, refused.length ? "could not be used: " + refused.join("; ") : ""].filter(Boolean);
+  el("refused").hidden = !notes.length;
+  el("refused").textContent = notes.join("; ");
   elsewhere();
 }
 
@@ -74,14 +83,29 @@ function showQuestions() {
   stopButton();
 }
 
-// It stops the robot: whatever runs and waits, also what others ask.
+// The robot may be stopped when no page shows itself any more (--dead-man).
+function beat() {
+  const seconds = live.dead_man?.seconds ?? 0;
+  if (!seconds || heartbeat !== null) return;
+  heartbeat = setInterval(() => { ask("/alive", {}).catch(() => {}); }, 1000 * seconds / 4);
+}
+
+// A stop is sent again until the console has it: the network may be bad just then.
+async function stop() {
+  for (let left = STOP_TRIES; left > 0; left--) {
+    try { await ask("/stop", {}); tell(""); return; } catch (error) { tell(error.message); }
+    await new Promise(done => setTimeout(done, STOP_AGAIN_MS));
+  }
+}
+
+// It stops the robot: whatever runs and waits, also what others ask. Without live news it may be running.
 function stopButton() {
   const open = questions.filter(q => q.state !== "ended");
   const stopping = open.length > 0 && open.every(q => q.stopping);
-  el("stop").hidden = !(live.running || open.some(q => q.state === "asking"));
-  el("stop").disabled = stopping;
+  el("stop").hidden = !(lost || live.running || open.some(q => q.state === "asking"));
+  el("stop").disabled = stopping && !lost;
   el("stop").textContent = stopping ? "Stopping" : "Stop";
-  el("stop").onclick = () => act("/stop", {});
+  el("stop").onclick = stop;
 }
 
 // Cards that did not change stay as they are: pictures do not load again, and what is read aloud is new.
@@ -107,7 +131,7 @@ function card(entry) {
     const p = entry.progress;
     head.append(takeBack(entry, "Cancel"));
     made.append(make("p", { className: "phase" }, make("i"), make("b", { textContent: p ? p.phase : "beginning" }),
-      make("span", { textContent: p && p.steps ? `${p.steps} steps · ${p.metres.toFixed(1)} m` : "" })),
+      make("span", { textContent: p && p.steps ? `${p.steps} steps · ${fixed(p.metres, 1)} m` : "" })),
       make("p", { className: "reason", textContent: p?.reason ?? "" }));
   } else {
     head.append(make("time", { textContent: new Date(1000 * entry.asked).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) }));
@@ -159,6 +183,10 @@ el("text").addEventListener("keydown", event => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) put(event);
 });
 addEventListener("hashchange", route);
-document.addEventListener("visibilitychange", showLive);
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden && events !== null) { events.close(); events = null; }
+  connect();
+  showLive();
+});
 route();
 connect();

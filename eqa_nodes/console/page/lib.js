@@ -57,8 +57,10 @@ export class Picture {
   }
 }
 
+// A number that the robot could not tell is null.
+export const fixed = (number, digits) => number === null ? "?" : number.toFixed(digits);
 const percent = share => Math.round(100 * share) + " %";
-const when = seconds => seconds > 1e9 ? new Date(1000 * seconds).toLocaleString() : seconds.toFixed(1) + " s";
+const when = seconds => seconds > 1e9 ? new Date(1000 * seconds).toLocaleString() : fixed(seconds, 1) + " s";
 
 // A picture with the things outlined that it proves. outlines: in per cent of the picture.
 export function shot(url, alt, outlines) {
@@ -99,7 +101,7 @@ export function proofOf(url, proof) {
 }
 
 export function costOf(cost) {
-  const parts = [`${cost.steps} steps`, `${cost.metres.toFixed(1)} m`, `${cost.seconds.toFixed(1)} s`];
+  const parts = [`${cost.steps} steps`, `${fixed(cost.metres, 1)} m`, `${fixed(cost.seconds, 1)} s`];
   if (cost.calls) parts.push(`${cost.calls} model calls`, `${cost.tokens} tokens`);
   if (cost.money) parts.push(`${cost.money.toPrecision(3)} by the model's prices`);
   const line = make("p", { className: "cost", textContent: parts.join(" · ") });

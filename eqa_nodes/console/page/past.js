@@ -1,4 +1,4 @@
-import { answerOf, ask, costOf, el, goalsInto, make, Picture, shot, tell } from "./lib.js";
+import { answerOf, ask, costOf, el, fixed, goalsInto, make, Picture, shot, tell } from "./lib.js";
 
 const PLAY_MS = 120;
 const view = new Picture(el("replay-view"), 60), map = new Picture(el("replay-map"), 60);
@@ -69,7 +69,7 @@ function moment() {
   if (!now) { el("replay-reason").textContent = "No way was recorded."; return; }
   map.show(`${base}/map/${at}.svg`, `${base} ${at}`);
   if (now.view >= 0) view.show(`${base}/view/${now.view}.jpg`, `${base} ${now.view}`);
-  el("clock").textContent = `${now.s.toFixed(1)} s · ${now.m.toFixed(1)} m`;
+  el("clock").textContent = `${fixed(now.s, 1)} s · ${fixed(now.m, 1)} m`;
   const goal = episode.goals.find(g => g.n === now.goal);
   el("replay-reason").textContent = last ? "The end: it answers." : goal ? `${goal.n}. ${goal.reason}` : "It looks around first.";
   for (const item of el("replay-goals").children) item.classList.toggle("now", Number(item.dataset.n) === now.goal && !last);

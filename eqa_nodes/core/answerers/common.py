@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language import canonical
+from eqa_nodes.core.text import storable
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Keyframe
@@ -22,12 +23,18 @@ RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of ar
 
 
 def check_question(text: str) -> str:
-    """Return the question stripped of outer blanks. Raises BadQuestion when it is empty or too long."""
+    """Return the question stripped of outer blanks. Raises BadQuestion when it is empty, too long, or no text.
+
+    ROS would cut it at a NUL, and neither ROS nor a file can hold half of a surrogate pair.
+    """
     stripped = text.strip()
     if not any(char.isalnum() for char in stripped):
         raise BadQuestion(f"the question {stripped[:20]!r} is empty: ask something in words")
     if len(text) > MAX_QUESTION_CHARS:
         raise BadQuestion(f"the question is {len(text)} characters long: at most {MAX_QUESTION_CHARS} are read")
+    if not storable(stripped):
+        raise BadQuestion(f"the question {stripped[:60]!r} holds a NUL or half of a surrogate pair, which is no "
+                          "character: type it again")
     return stripped
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
-from rclpy.action import ActionClient
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.graph import ACTIONS
+from eqa_nodes.ros.actions import SureClient
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
@@ -28,7 +28,7 @@ class WireCommander(TaskCommander):
         super().__init__(node, node.config.managed)
         self._answer_s = node.config.driving.wait.answer_s
         self._to_pose, self._spin = (
-            ActionClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, callback_group=node.call_group)
+            SureClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, node.call_group)
             for key in ("navigate_to_pose", "spin"))
 
     def go_to(self, goal: Pose2) -> None:
