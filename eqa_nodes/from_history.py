@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -64,8 +65,8 @@ def _fingerprint(path: Path) -> str:
     digest = hashlib.sha256()
     try:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            stat = file.stat()
-            digest.update(f"{file.relative_to(path)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+            stat = file.stat() if file.exists() else file.lstat()  # a link that leads nowhere is not the history's
+            digest.update(os.fsencode(f"{file.relative_to(path)} {stat.st_size} {stat.st_mtime_ns}\n"))
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
     return digest.hexdigest()

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eqa_nodes.commands.printing import shown
+from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.codec import write_bytes
 from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.geometry import Pose2
@@ -20,6 +21,7 @@ from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.crops import crop_of, file_name
 from eqa_nodes.core.memory.forgetting import Selection, within
 from eqa_nodes.core.memory.times import told
+from eqa_nodes.core.text import stored
 from eqa_nodes.core.types.remembered import RecallQuery
 
 console = Console()
@@ -58,7 +60,7 @@ def recall(args: Namespace) -> int:
     with _opened(args) as store:
         near = tuple(args.near) if args.near else None
         table = Table("view", "score", "why", "when", "where", "shows")
-        for view, score, why in store.recall(RecallQuery(args.text, args.limit, near=near)):
+        for view, score, why in store.recall(RecallQuery(stored(args.text), args.limit, near=near)):
             table.add_row(str(view.id), f"{score:.2f}", shown(why), told(view.stamp_ns, store.newest_ns),
                           f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
                           shown(view.caption[:60]))
@@ -71,7 +73,7 @@ def recall(args: Namespace) -> int:
 def ask(args: Namespace) -> int:
     """Print what memory itself says about the past."""
     with _opened(args) as store:
-        said = store.recollect(args.question)
+        said = store.recollect(check_question(args.question))
         if said is None:
             raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and "
                               "\"What changed since ...?\", about things that it has seen; eqa ask asks the robot")

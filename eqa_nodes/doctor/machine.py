@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.names import shown_name
 from eqa_nodes.findings import Finding
 from sim_bridge.habitat_devices import PYTHON, check_python, python_with_habitat
 from sim_bridge.scans import SCENES_VARIABLE
@@ -128,7 +129,11 @@ def _scans() -> Finding:
     said = os.environ.get(SCENES_VARIABLE, "")
     if not said:
         return Finding("scans", "ok", f"no folder of scanned scenes ({SCENES_VARIABLE})")
-    sets = sorted(path.name for path in Path(said).iterdir() if path.is_dir()) if Path(said).is_dir() else []
+    try:
+        there = list(os.scandir(said)) if Path(said).is_dir() else []
+    except OSError as error:
+        return Finding("scans", "error", f"{SCENES_VARIABLE} is {said}: {error.strerror}", "make the folder readable")
+    sets = sorted(shown_name(Path(one)) for one in there if os.path.isdir(one))
     if not sets:
         return Finding("scans", "error", f"{SCENES_VARIABLE} is {said}: " + (
             "it is empty" if Path(said).is_dir() else "no such folder"), "name the folder that holds hm3d, mp3d ...")
