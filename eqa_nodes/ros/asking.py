@@ -87,7 +87,6 @@ class Goal:
             self.handle.succeed()
         return result
 
-
     def _filled(self) -> Any:
         """Return the answer as a message; one that ROS cannot carry becomes a named error, for rclpy would drop it."""
         empty = interface(ACTIONS["ask"].type).Result

@@ -14,7 +14,7 @@ import pytest
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer, Evidence
 from tests.browser import PHONE, SCREEN, browser, overflow
-from tests.unit.console_fixture import ANSWER, DESK, STORY, WAIT_S, serving
+from tests.unit.console_fixture import ANSWER, DESK, STORY, WAIT_S, ended, serving, until
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
 NO_ANSWER = Answer(abstained=True, message="nothing was seen that bears on the question; no way leads further")
@@ -62,3 +62,31 @@ def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:
         page.click("button.main")
         page.wait_for_selector("#alert:has-text('ask something in words')")
         assert page.input_value("#text") == "???"
+
+
+def test_an_open_page_keeps_the_robot_going_and_one_that_dies_stops_it(tmp_path: Path) -> None:
+    with serving(tmp_path, dead_man_s=2.0) as (server, console, robot), browser() as chromium:
+        beats, alive = list[int](), console.dead_man.alive
+        console.dead_man.alive = lambda: (beats.append(1), alive())[1]  # type: ignore[method-assign]
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        page.fill("#text", "Where is the desk?")
+        page.click("button.main")
+        page.wait_for_selector("article.asking")
+        until(lambda: len(beats) > 3)
+        page.close()
+        assert robot.stopped.wait(WAIT_S)
+        ended(console, 1)
+
+
+def test_a_page_that_has_lost_the_console_still_shows_the_stop(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _, robot), browser() as chromium:
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.route("**/events", lambda route: route.abort())
+        page.goto(server.url)
+        page.wait_for_selector(".link.lost")
+        page.click("#stop")
+        assert robot.stopped.wait(WAIT_S)

@@ -11,14 +11,15 @@ function connect() {
   if (document.hidden || events !== null) return;
   events = new EventSource("/events");
   const mine = events;
-  events.addEventListener("open", () => { tell(""); link(); });
+  events.addEventListener("open", () => { lost = false; tell(""); link(); });
   events.addEventListener("live", event => { live = JSON.parse(event.data); showLive(); });
   events.addEventListener("questions", event => { questions = JSON.parse(event.data); showQuestions(); });
   events.addEventListener("error", async () => {
     mine.close();
     if (events !== mine) return;
     events = null;
-    link("lost");
+    lost = true;
+    link();
     try { await ask("/runs"); } catch (error) {
       tell(error instanceof TypeError ? "The console cannot be reached: it was ended, or the network is down. This page tries again." : error.message);
     }
@@ -26,10 +27,9 @@ function connect() {
   });
 }
 
-function link(state) {
+function link() {
   const busy = live.running || questions.some(q => q.state === "asking");
-  const now = state ?? (live.ready ? (busy ? "busy" : "ready") : "starting");
-  lost = now === "lost";
+  const now = lost ? "lost" : live.ready ? (busy ? "busy" : "ready") : "starting";
   stopButton();
   el("link").className = "link " + now;
   el("link").lastElementChild.textContent = now === "lost" ? "not connected" : now === "starting" ? "the robot is starting"
