@@ -44,6 +44,7 @@ class FakeRobot:
         self._line, self.stopped = list[object](), threading.Event()
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
+        question.text.encode()  # a ROS message raises for what is no text
         mine = object()
         self._line.append(mine)
         listener(Progress("queued", place=len(self._line)))
