@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from eqa_nodes.core.types.views import Frame, Sighting
 
 Point = tuple[float, float, float]
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
+_LEAST_POINTS = 3  # of a box that must be seen through before its thing was moved
 _TOUCH_M = 0.05  # less than a wall is thick
 
 
@@ -79,16 +81,19 @@ class Objects:
 
         min_pixels: a thing must have been expected to fill four times as many to count as missed.
         """
-        looked, alike = self.join(seen, frame.stamp_ns)
+        looked, alike = self.join(seen, frame.stamp_ns, frame)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
         return looked
 
-    def join(self, seen: Sequence[Sighting], stamp_ns: int) -> tuple[Looked, set[int]]:
-        """Return which objects the sightings of one view are, and the ids of all that they could have been."""
+    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[Looked, set[int]]:
+        """Return which objects the sightings of one view are, and the ids of all that they could have been.
+
+        frame: that of the view; without it nothing tells whether an object was moved, and its boxes are joined.
+        """
         pairs, alike = self._pairs(seen)
-        joined = [(s, self._joined(pairs[i], s, stamp_ns) if i in pairs else _new(s, stamp_ns))
+        joined = [(s, self._joined(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
                   for i, s in enumerate(seen)]
         return Looked(joined), alike
 
@@ -148,10 +153,14 @@ class Objects:
             self._vectors[kind] = self._embedder.embed([kind])[0]
         return self._vectors[kind]
 
-    def _joined(self, known: Known, s: Sighting, stamp_ns: int) -> Known:
+    def _joined(self, known: Known, s: Sighting, stamp_ns: int, frame: Frame | None) -> Known:
+        """Return the object with the sighting; the box of one that was gone or moved begins anew.
+
+        A large thing is seen in parts (a sofa through a doorway): that its middle is elsewhere does not say that it was
+        moved, but that the place where it was is empty does.
+        """
         low, high = box_of(s)
-        far = max(abs(a - b) for a, b in zip(_middle(known.low, known.high), _middle(low, high), strict=True))
-        if not known.gone_ns and far <= 0.5:  # else it was moved: its box begins anew
+        if not known.gone_ns and (frame is None or not _left(frame, known, (low, high), self.config)):
             low, high = least(known.low, low), most(known.high, high)
         return replace(known, room=s.label.room or known.room, attributes=dict(s.label.attributes), low=low, high=high,
                        times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
@@ -172,10 +181,6 @@ def box_of(s: Sighting) -> tuple[Point, Point]:
     return (x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2)
 
 
-def _middle(low: Point, high: Point) -> Point:
-    return (low[0] + high[0]) / 2, (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
-
-
 def least(a: Point, b: Point) -> Point:
     """Return the lower corner of what holds both."""
     return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
@@ -194,6 +199,47 @@ def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slac
     return np.asarray(common / np.minimum((high - low).prod(axis=1), (b1 - b0).prod()))
 
 
+def _left(frame: Frame, known: Known, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
+    """Say whether a frame sees through the part of an object's box that its new one does not cover.
+
+    Judged by those of the box's 27 points that lie in the image and in range, a fifth of them at least.
+    """
+    low, high = np.array(known.low), np.array(known.high)
+    points = low + _GRID * (high - low)
+    covered = ((points >= np.array(now[0]) - c.slack_m) & (points <= np.array(now[1]) + c.slack_m)).all(axis=1)
+    points = points[~covered]
+    if len(points) < _LEAST_POINTS:
+        return False
+    at = _shown(frame, points[None])
+    judged = at.inside & (at.z <= c.gone_range_m) & (at.depth_m > 0)
+    if judged.sum() < max(_LEAST_POINTS, 0.2 * len(points)):
+        return False
+    behind = at.z[judged].max() + c.gone_slack_m  # of all that should stand there
+    return bool((at.depth_m[judged] > behind).mean() >= 0.9)
+
+
+class _Shown(NamedTuple):
+    """Points (n, k) in an image: pixel, metres ahead (1 behind the camera), whether in view, and the depth there."""
+
+    u: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    inside: np.ndarray
+    depth_m: np.ndarray
+
+
+def _shown(frame: Frame, points: np.ndarray) -> _Shown:
+    """Return where a frame shows points (n, k, 3), map frame."""
+    m, k = np.linalg.inv(frame.map_from_camera()), frame.intrinsics
+    x, y, z = (points @ m[i, :3] + m[i, 3] for i in range(3))
+    ahead = z > 0.1
+    z = np.where(ahead, z, 1.0)
+    u, v = np.floor(x / z * k.fx + k.cx), np.floor(y / z * k.fy + k.cy)
+    inside = ahead & (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
+    rows, columns = (np.where(inside, i, 0).astype(int) for i in (v, u))
+    return _Shown(u, v, z, inside, frame.depth_m[rows, columns])
+
+
 def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: ObjectsConfig) -> list[int]:
     """Return for each object: 2 where its whole place is seen to be empty, 1 where it should be seen, 0 otherwise.
 
@@ -202,17 +248,9 @@ def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: Object
     if not objects:
         return []
     low, high = (np.array([getattr(o, end) for o in objects]) for end in ("low", "high"))
-    points = low[:, None] + _GRID[None] * (high - low)[:, None]  # (n, 27, 3)
-    m, k = np.linalg.inv(frame.map_from_camera()), frame.intrinsics
-    x, y, z = (points @ m[i, :3] + m[i, 3] for i in range(3))
-    ahead = z.min(axis=1) > 0.1
-    z = np.where(ahead[:, None], z, 1.0)
-    u, v = np.floor(x / z * k.fx + k.cx), np.floor(y / z * k.fy + k.cy)
-    inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
-    pixels = np.ptp(u, axis=1) * np.ptp(v, axis=1) / 0.49  # the points span 0.7 of the box each way
-    judged = ahead & inside.all(axis=1) & (z.max(axis=1) <= c.gone_range_m) & (pixels >= 4 * min_pixels)
-    u, v = (np.where(inside, i, 0).astype(int) for i in (u, v))
-    depth = frame.depth_m[v, u]
-    through = (depth > z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
-    hidden = (~(depth >= z - _TOUCH_M)).mean(axis=1)  # also by what it hangs on, seen from behind; NaN and 0 hide too
+    at = _shown(frame, low[:, None] + _GRID[None] * (high - low)[:, None])  # (n, 27)
+    pixels = np.ptp(at.u, axis=1) * np.ptp(at.v, axis=1) / 0.49  # the points span 0.7 of the box each way
+    judged = at.inside.all(axis=1) & (at.z.max(axis=1) <= c.gone_range_m) & (pixels >= 4 * min_pixels)
+    through = (at.depth_m > at.z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
+    hidden = (~(at.depth_m >= at.z - _TOUCH_M)).mean(axis=1)  # also by what it hangs on, from behind; NaN and 0 too
     return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]
