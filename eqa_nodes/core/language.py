@@ -148,7 +148,8 @@ def plural(word: str) -> str:
     irregular = {one: many for many, one in _IRREGULAR.items()}
     if last in irregular:
         last = irregular[last]
-    elif last in _SINGULAR_AS_IT_IS and last.endswith("s") and not last.endswith("ss"):
+    elif last in _IRREGULAR or last.endswith("ains") or (  # it is one: shoes, curtains
+            last in _SINGULAR_AS_IT_IS and last.endswith("s") and not last.endswith("ss")):
         pass
     elif re.search(r"[^aeiou]y$", last):
         last = last[:-1] + "ies"
@@ -159,6 +160,9 @@ def plural(word: str) -> str:
 
 _CANONICAL = {entry.strip(): line.split("|")[0].strip()
               for line in _SYNONYMS.strip().splitlines() for entry in line.split("|")}
+# Every word that these tables hold: well spelled, and understood.
+COMMON_WORDS = frozenset(" ".join(_CANONICAL).split()) | {*COLOURS, *_NUMBERS, *_QUANTITIES, *_IRREGULAR, *_YES, *_NO,
+                                                          *_IRREGULAR.values(), *_SINGULAR_AS_IT_IS, *_STOP, *_ARTICLES}
 _LONGEST = max(len(entry.split()) for entry in _CANONICAL)
 
 

@@ -38,6 +38,10 @@ def test_plural_and_back(one: str) -> None:
     assert language.plural(one) != one
 
 
+def test_what_is_plural_stays_so() -> None:
+    assert [language.plural(many) for many in ("shoes", "curtains", "stairs")] == ["shoes", "curtains", "stairs"]
+
+
 @pytest.mark.parametrize(("a", "b"), [
     ("the couch", "Sofa"), ("a fridge", "refrigerator"), ("TV", "televisions"), ("cupboards", "cabinet"),
     ("grey", "Gray"), ("bathroom", "the restroom"), ("three mugs", "3 cups"), ("trash can", "garbage bin"),

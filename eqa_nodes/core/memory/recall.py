@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.language import canonical, content_words, normalise
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
@@ -24,6 +24,9 @@ from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
 from eqa_nodes.core.memory.times import FOR_EVER, Window, window_of
+from eqa_nodes.core.naming import kept_in, members
+from eqa_nodes.core.politeness import direct
+from eqa_nodes.core.spelling import spelled
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
@@ -110,8 +113,17 @@ class Recaller:
         before = min(before or FOR_EVER, self.until_ns)
         near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
-        terms = tuple(word for word in content_words(text) if word not in _IDLE)
+        terms = self._terms(text)
         return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text))
+
+    def _terms(self, text: str) -> tuple[str, ...]:
+        """Return the words that tell views apart: slips mended, and for "furniture" what memory holds of that."""
+        terms = [word for word in content_words(direct(spelled(normalise(text)))) if word not in _IDLE]
+        for term in tuple(terms):
+            if (kinds := (*members(term), *kept_in(term))) and not self._docs([term])[term]:
+                named = [canonical(kind).split() for kind in kinds]
+                terms += [word for words in named if all(self._docs(words).values()) for word in words]
+        return tuple(dict.fromkeys(terms))
 
     def _embedded(self, terms: Iterable[str]) -> np.ndarray | None:
         text = " ".join(terms)

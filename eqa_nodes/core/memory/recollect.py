@@ -6,9 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE
-from eqa_nodes.core.language import COLOURS, canonical, content_words
+from eqa_nodes.core.language import COLOURS, canonical, content_words, normalise
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.times import told, window_of
+from eqa_nodes.core.naming import in_group
+from eqa_nodes.core.politeness import direct
+from eqa_nodes.core.spelling import spelled
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 
@@ -37,7 +40,7 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
     where an earlier session knew such a thing: what only this one has seen, the answerer judges from its views.
     """
-    asked = _plain(question)
+    asked = _as_asked(question)
     if match := _first(_WHEN, asked):
         return _when(store, match["thing"], now_ns)
     if match := _first(_WHERE, asked):
@@ -49,12 +52,17 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
 
 def about_past(question: str) -> bool:
     """Say whether a question is one that `recollect` may answer."""
-    asked = _plain(question)
+    return _is_past(_as_asked(question))
+
+
+def _as_asked(question: str) -> str:
+    """Return the question as it was typed where that is understood, else without polite words and slips."""
+    typed = " ".join(question.lower().strip(" ?!.").split())
+    return typed if _is_past(typed) else direct(spelled(normalise(question)))
+
+
+def _is_past(asked: str) -> bool:
     return bool(_first((*_WHEN, *_WHERE), asked) or _CHANGED.match(asked))
-
-
-def _plain(question: str) -> str:
-    return " ".join(question.lower().strip(" ?!.").split())
 
 
 def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | None:
@@ -85,9 +93,11 @@ def _fitting(store: MemoryStore, thing: str) -> tuple[list[MemoryObject], float]
     By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
     """
     _, text = window_of(thing, store.newest_ns)
+    text = spelled(normalise(text))
     wanted = set(content_words(text))
     found = [o for o in store.objects(text) if _colour_fits(o, wanted)]
     kinds = [o for o in found if set(canonical(o.kind).split()) <= wanted]
+    kinds = kinds or [o for o in store.objects() if in_group(o.kind, text) and _colour_fits(o, wanted)]
     fitting = sorted(kinds or found[:1], key=lambda o: (o.last_ns, o.id))
     return fitting, _BY_MEANING if not kinds else _ONCE if fitting[-1].times < 2 else _SURE
 

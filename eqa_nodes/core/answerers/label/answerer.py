@@ -10,7 +10,7 @@ from eqa_nodes.core.answerers.label.found import Found
 from eqa_nodes.core.answerers.label.parse import Asked, not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of, same_room
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
@@ -93,7 +93,7 @@ def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> 
     meant = [t for ref in asked.refs for t in scene.find(ref)]
     clear = [t.clarity for t in found.things] if found else []
     clear += [0.9 * t.clarity for t in meant]
-    if asked.room and any(same_room(t.room, asked.room) for t in scene.things):
+    if asked.room and any(in_region(t.room, asked.room) for t in scene.things):
         clear.append(_IN_ROOM)
     note = f"{found.text} ({', '.join(t.kind for t in found.things[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0

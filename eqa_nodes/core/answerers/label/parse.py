@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
 from eqa_nodes.core.language import COLOURS, normalise, number, singular
 from eqa_nodes.core.text import printable
 
@@ -14,8 +17,6 @@ _ROOM_HEADS = frozenset((
     "cellar"))
 _WHOLE_HOUSE = frozenset(("house", "home", "apartment", "flat", "place", "here"))
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
-_STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
-          "drawn|locked|unlocked")
 _BE = "(?:is|are|was|were)"
 _ON = r"(?P<relation>on top of|on|in|inside|under|underneath|beneath|below)"
 _SAME_RELATION = {"on top of": "on", "inside": "in", "underneath": "under", "beneath": "under", "below": "under"}
@@ -33,7 +34,11 @@ class Ref(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do."""
+    """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do.
+
+    quantifier: any | all | no, as the question says, or the (of a plural); denied: "is it not ...?"; parts: of several
+    questions in one.
+    """
 
     form: str
     refs: tuple[Ref, ...] = ()
@@ -43,11 +48,15 @@ class Asked(NamedTuple):
     room: str = ""
     number: int = 0
     text: str = ""
+    quantifier: str = ""
+    denied: bool = False
+    parts: tuple[Asked, ...] = ()
 
 
 # Tried in order on the plain form of the question; groups t, u, v are noun phrases, a and b options, the others fields.
 _FACING = r"(?:(?: ,)? (?:when|if|as) (?:you|i) (?:face|look at).*)?"
 _CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
+_THERE = r"(?: in (?P<room>.+))?"
 _WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
 _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
@@ -64,6 +73,10 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("set", r"is (?P<t>.+) set for (?:meal|breakfast|lunch|dinner|supper)"),
     ("offered", r"is there (?:any|some)thing to (?P<purpose>read|drink|eat)(?: from)? on (?P<t>.+)"),
     ("filled", r"is there (?:any|some) (?P<purpose>\w+) left in (?P<t>.+)"),
+    ("anything", rf"is there anything {_ON} (?P<t>.+)"),
+    ("rooms", (r"(?:how many|which|what) (?P<t>rooms?|bedrooms?|bathrooms?|restrooms?)(?: (?:is|are) there)?"
+               r"(?: in house)?")),
+    ("count_state", rf"how many (?P<t>.+?) {_BE} (?:there )?(?:switched |turned |still )*(?P<a>{STATE}){_THERE}"),
     ("count_at", rf"how many (?P<t>.+?) (?:{_BE} |can i see |do i have )?(?:there )?{_ON} (?P<u>.+)"),
     ("count", rf"how many (?P<t>.+?)(?: {_BE}(?: there)?| do i have| can i see)?"),
     ("look_of", (r"(?:what|which) colou?r is thing in (?P<room>.+?) (?:that i can use to|(?:in|on|at) which i can) "
@@ -76,21 +89,25 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("material", rf"(?:what|which) material {_BE} (?P<t>.+)|what {_BE} material of (?P<u>.+)"),
     ("side?", (rf"{_BE} (?P<t>.+) (?:to|on) (?P<a>left|right)(?: side)? or (?:to |on )?(?P<b>left|right)(?: side)? of "
                rf"(?P<u>.+?){_FACING}")),
-    ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{_STATE})(?: ,)? or "
-               rf"(?:switched |turned )?(?P<b>{_STATE})")),
-    ("state?", rf"{_BE} (?P<t>.+?) (?:switched |turned |still )*(?P<a>{_STATE})|did i leave (?P<u>.+) (?P<b>{_STATE})"),
+    ("side1", rf"{_BE} (?P<t>.+?) (?:(?:to|on) )?(?P<a>left|right)(?: side)? of (?P<u>.+?){_FACING}"),
+    ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{STATE})(?: ,)? or "
+               rf"(?:switched |turned )?(?P<b>{STATE}){_THERE}")),
+    ("state", rf"(?:in )?what state {_BE} (?P<t>.+?)(?: in)?"),
+    ("state?", (rf"{_BE} (?:not )?(?P<t>.+?) (?P<not>not )?(?:switched |turned |still )*(?P<a>{STATE}){_THERE}|"
+                rf"did i leave (?P<u>.+) (?P<b>{STATE})")),
     ("did", r"did i (?P<a>turn on|turn off|switch on|switch off|close|shut|open|make) (?P<t>.+)"),
     ("did", r"did i (?:turn|switch) (?P<t>.+) (?P<a>on|off)"),
-    ("next?", rf"{_BE} (?P<t>.+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
+    ("next?", rf"{_BE} (?P<t>(?!there ).+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
     ("which_on", (r"which (?:one )?is (?P<a>on|off|open|closed) in (?P<room>.+?) , (?P<t>.+?) , (?P<u>.+?) , "
                   r"both or neither")),
+    ("which_state", rf"(?:what|which) (?P<t>.+?) {_BE} (?:switched |turned |still |left )*(?P<a>{STATE}){_THERE}"),
     ("closer", (r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , "
                 r"(?P<u>.+?)(?: ,)? or (?P<v>.+)")),
     ("coloured", rf"what {_BE} (?P<colour>{_COLOUR}) (?:thing|object|item) {_ON} (?P<t>.+)"),
     ("above", r"what (?:is )?(?:hangs |hanging |there )?(?:on wall )?(?:above|over) (?P<t>.+)"),
     ("on_wall", r"what (?:is )?(?:hangs |hanging |there )?on walls? (?:in|of) (?P<room>.+)"),
     ("between", rf"what {_BE} (?:standing |placed )?(?:in )?between (?P<t>.+?) and (?P<u>.+)"),
-    ("beside", rf"what {_BE} (?:standing )?(?:to|on) (?P<a>left|right)(?: side)? of (?P<t>.+?){_FACING}"),
+    ("beside", rf"what {_BE} (?:standing )?(?:(?:to|on) )?(?P<a>left|right)(?: side)? of (?P<t>.+?){_FACING}"),
     ("near", rf"what {_BE} (?:standing )?(?:next to|beside|near) (?P<t>.+)"),
     ("carried", (rf"what (?:(?:items|objects|things) )?(?:{_BE} |did i (?:leave|put) )"
                  rf"(?:there |standing |lying |kept |located )?{_ON} (?P<t>.+)")),
@@ -104,20 +121,68 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("where", r"i am looking for (?P<t>.+?) , where .+"),
     ("sign", r"do (?:i|we) have (?:\w+ )?(?P<purpose>pet|child|baby)"),
     ("sign", r"does (?:\w+ )?(?P<purpose>pet|child|baby|toddler) live here"),
-    ("exists", r"(?:is|are) there (?:any |some |already )?(?P<t>.+)|do i have (?:any )?(?P<u>.+)"),
+    ("exists", r"(?:is|are) there (?P<not>no |not )?(?:any |some |already )?(?P<t>.+)|do i have (?:any )?(?P<u>.+)"),
+    ("list", (rf"(?:what|which) (?P<t>.+?) {_BE} (?:there )?in (?P<room>.+)|"
+              rf"(?:what|which) (?P<u>.+?) {_BE} there")),
+    ("at", rf"{_BE} (?:not )?(?P<t>.+? (?:on top of|on|in|inside|under|underneath|beneath|below|at) .+)"),
     ("hint", r"what (?:kind of )?(?P<purpose>pet|instrument|sport|hobby).*"),
 ))
 
 
+@lru_cache(maxsize=1024)
 def parse(question: str) -> Asked:
     """Return what a question asks; the form is "" when no phrasing fits."""
-    plain = _plain(question)
-    for form, pattern in _PHRASINGS:
-        if found := pattern.fullmatch(plain):
-            return _asked(form, {name: text for name, text in found.groupdict().items() if text}, plain)
-    return Asked("", text=plain)
+    whole = _parsed(question)
+    if whole.form:
+        return whole
+    parts = [part for text in _QUESTIONS.split(question) if (part := _parsed(text)).form]
+    if len(parts) > 1:
+        return _several(parts[:_AT_ONCE], whole.text)
+    return parts[0] if parts else whole
 
 
+def _parsed(question: str) -> Asked:
+    """Return what one question asks, in other words or as it was typed."""
+    as_typed = _plain(question)
+    for plain in dict.fromkeys((plainly(as_typed), as_typed)):
+        for form, pattern in _PHRASINGS:
+            if (found := pattern.fullmatch(plain)) is None:
+                continue
+            groups = {name: text for name, text in found.groupdict().items() if text}
+            asked = _asked(form, groups, plain) if _makes_sense(form, groups) else None
+            if asked is not None and not any(ref.kind in _PRONOUNS or "," in ref.kind + ref.support
+                                             for ref in asked.refs):
+                return asked
+    return Asked("", text=as_typed)
+
+
+def _makes_sense(form: str, groups: dict[str, str]) -> bool:
+    if form == "filled":
+        return not is_room(groups["t"])
+    return form not in _IN_ROOM or "room" not in groups or is_room(groups["room"])
+
+
+def _several(parts: Sequence[Asked], text: str) -> Asked:
+    refs = tuple(dict.fromkeys(ref for part in parts for ref in part.refs))
+    return Asked("several", refs, text=text, parts=tuple(parts))
+
+
+_IN_ROOM = frozenset(("state", "state?", "count_state", "which_state", "list"))  # a room may end the question
+_FOR_EACH = frozenset(("state", "state?", "colour", "material", "where", "room"))  # "Where are my hat and my shoes?"
+_PRONOUNS = frozenset(("it", "they", "them", "that", "this", "one", "he", "she", "i", "you", "we", "there", "my",
+                       "your", "our", "his", "her", "their", "what", "which"))
+_QUESTIONS = re.compile(r"[?!;\n]+|\.(?=\s)|\s+(?:and|,)\s+(?=(?:where|what|which|how|is|are|do|does|did)\s)", re.I)
+_AT_ONCE = 4  # questions in one line
+_QUANTIFIER = re.compile(r"(any|at least one|one of|all|every|each|both|no|none of)\b")
+_QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": "all", "both": "all", "none of": "no"}
+# "The kitchen light" is the light in the kitchen, but these are kinds of things.
+_OF_ROOM = re.compile(r"((?:(?:main|master|second|guest|kids?) )?(?:kitchen|bedroom|bathroom|living room|"
+                      r"dining room|study|hallway|hall|garage|laundry room|guest room|workout room|pantry|"
+                      r"entryway)) (.+)")
+_ROOM_KINDS = frozenset((
+    "kitchen table", "kitchen sink", "kitchen counter", "kitchen island", "kitchen cabinet", "kitchen towel",
+    "kitchen scale", "kitchen knife", "bathroom sink", "bathroom scale", "bathroom shelf", "bathroom mat",
+    "bathroom cabinet", "dining room table", "study desk", "pantry shelf", "hall stand"))
 # One of each kind of question that the rules understand, as people may type it.
 UNDERSTOOD = ("Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
               "How many chairs are in the kitchen?", "What is on the table?", "Which room is the desk in?",
@@ -140,37 +205,48 @@ def _plain(question: str) -> str:
 
 def _asked(form: str, groups: dict[str, str], plain: str) -> Asked:
     relation = groups.get("relation", "")
+    named = _QUANTIFIER.match(groups.get("t", ""))
+    quantifier = _QUANTIFIERS.get(named[1], named[1]) if named else "the" if plain.startswith("are ") else ""
     refs = tuple(reference(groups[name]) for name in ("t", "u", "v") if name in groups)
     if "colour" in groups:
         refs = (Ref("", colour=groups["colour"]), *refs)
+    both = [text.strip() for text in groups.get("t", "").split(" and ")]
+    if form in _FOR_EACH and len(both) > 1 and not {"u", "between", "from"} & {*groups, *groups["t"].split()}:
+        return _several([_asked(form, {**groups, "t": text}, plain) for text in both], plain)
     purpose, room = groups.get("purpose", ""), _room(groups.get("room", ""))
-    if form == "count_at" and relation == "in" and _is_room(groups["u"]):
+    if form == "count_at" and relation == "in" and is_room(groups["u"]):
         form, refs, room = "count", refs[:1], _room(groups["u"])
-    if form == "tool" and _is_room(purpose.rpartition(" in ")[2]):
+    if form == "tool" and is_room(purpose.rpartition(" in ")[2]):
         purpose, _, room = purpose.rpartition(" in ")
     room = room or next((ref.room for ref in refs if ref.room), "")
     if form != "where" and len(refs) > 1:  # "the sofa ... the lamp in the study": both are there
         refs = tuple(ref if ref.room else ref._replace(room=room) for ref in refs)
+    if form in _IN_ROOM and room and refs:
+        refs = (refs[0]._replace(room=refs[0].room or room), *refs[1:])
     return Asked(form, refs, _SAME_RELATION.get(relation, relation),
                  tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
-                 number(groups.get("number", "")) or 0, plain)
+                 number(groups.get("number", "")) or 0, plain, quantifier, "not" in groups)
 
 
 def reference(text: str) -> Ref:
     """Return a noun phrase in its parts."""
-    text = re.sub(r"^(?:my|your|our|this|that|these|those|all|any|some|other) ", "", text.strip(" ,"))
+    text = re.sub(r"^(?:(?:my|your|our|his|her|their|this|that|these|those|all|any|some|other|every|each|both|one of|"
+                  r"none of|no|at least one|single|old|of) )+", "", text.strip(" ,"))
+    text = re.sub(r" (?:left|remaining)(?= in | on |$)", "", text)
     if found := re.fullmatch(r"(.*door|.*doorway) (?:between|from) (.+) (?:and|to) (.+)", text):
         return Ref("door", _room(found[2]), other_room=_room(found[3]))
     head, _, tail = text.rpartition(" in ")
     room = ""
-    if head and _is_room(tail):
+    if head and is_room(tail):
         text, room = head, _room(tail)
     relation = support = ""
     if found := re.fullmatch(r"(.+?) (?:(?:standing|lying|hanging) )?(on|in|under|above|next to|at) (.+)", text):
         text, relation, support = found[1], found[2], _noun(found[3])
     found = re.fullmatch(r"(.+) door", text)
-    if found and _is_room(found[1]):
+    if found and is_room(found[1]):
         return Ref("door", room=_room(found[1]))
+    if not room and (found := _OF_ROOM.fullmatch(text)) and text not in _ROOM_KINDS:
+        text, room = found[2], _room(found[1])
     colour = re.match(rf"({_COLOUR}) (?=\w)", text)
     if colour:
         text = text[colour.end():]
@@ -181,7 +257,8 @@ def _noun(text: str) -> str:
     return singular(text.strip())
 
 
-def _is_room(text: str) -> bool:
+def is_room(text: str) -> bool:
+    """Say whether words name a room."""
     words = text.split()
     return 0 < len(words) < 4 and "in" not in words and "on" not in words and (
         singular(words[-1]) in _ROOM_HEADS or words[-1] in _WHOLE_HOUSE)

@@ -7,6 +7,7 @@ from functools import cache
 from eqa_nodes.core.answerers.label.parse import Asked
 from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
 from eqa_nodes.core.language import canonical
+from eqa_nodes.core.naming import kept_in, members
 from eqa_nodes.core.types.questions import RankedRegion
 
 _SOMETIMES = 0.35  # as likely as that beside a room where a thing usually is
@@ -83,7 +84,7 @@ def _kinds(asked: Asked) -> list[str]:
     """Return the things that a question is about: named, lying on named ones, or made for its purpose."""
     named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind and kind != "thing"]
     if named:
-        return named
+        return [kind for name in named for kind in (*members(name), *kept_in(name))] or named
     purpose = purpose_of(asked.purpose) if asked.purpose else None
     if asked.form == "hint":
         return [kind for _, kinds in HINTS[asked.purpose] for kind in kinds]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.parse import Asked, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
-from eqa_nodes.core.answerers.label.spatial import SPATIAL
+from eqa_nodes.core.answerers.label.several import same_for_all, settled, sure_of, told, verdict
+from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language import canonical, join_list, number_word, plural
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
+_PLACES, _LISTED = 4, 6  # places of one name, and groups of things, that are told before the rest is counted
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 _SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
 _OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
@@ -25,18 +28,32 @@ def _colour(scene: Scene, asked: Asked) -> Found | None:
     colours = {t.attributes.get("colour", "") for t in found} - {""}
     if not colours:
         return None
-    best = max((t for t in found if t.attributes.get("colour")), key=lambda t: (t.clarity, -t.instance))
-    colour = best.attributes["colour"]
-    text = next((option for option in asked.options if canonical(option) == canonical(colour)), colour)
+    coloured = [t for t in found if t.attributes.get("colour")]
     if asked.form == "colour?":
-        text = yes(canonical(asked.options[0]) == canonical(colour))
-    return Found(text, best.clarity * (1.0 if len(colours) == 1 else 0.6), (best,))
+        fits = [canonical(t.attributes["colour"]) == canonical(asked.options[0]) for t in coloured]
+        if len(coloured) > 1:
+            return verdict(scene, ref, coloured, [t.attributes["colour"] for t in coloured], fits, asked.quantifier)
+        return Found(yes(fits[0]), coloured[0].clarity, (coloured[0],))
+    return _each(scene, asked, "colour", coloured)
+
+
+def _each(scene: Scene, asked: Asked, attribute: str, things: Sequence[Seen]) -> Found | None:
+    """Return what an attribute of a thing is; of several that differ, of each."""
+    ref, values = asked.refs[0], [t.attributes[attribute] for t in things]
+    if not things:
+        return None
+    sure, promise = (settled if attribute == "state" else sure_of)(scene, ref, things)
+    best = max(things, key=lambda t: (t.clarity, -t.instance))
+    if same_for_all([_base(value) for value in values]):
+        said = best.attributes[attribute]
+        option = [option for option in asked.options if canonical(_base(option)) == canonical(_base(said))]
+        sure = sure if len(things) == 1 or scene.has_others(ref.room) else best.clarity
+        return Found(option[0] if option else said, sure, (best,), promise)
+    return Found(told(things, values), sure, tuple(things)[:3], promise)
 
 
 def _material(scene: Scene, asked: Asked) -> Found | None:
-    one = the_one(scene, asked.refs[0])
-    material = one[0].attributes.get("material") if one else None
-    return Found(material, one[1], (one[0],)) if one and material else None
+    return _each(scene, asked, "material", [t for t in scene.find(asked.refs[0]) if t.attributes.get("material")])
 
 
 def _state_of(scene: Scene, asked: Asked) -> tuple[Seen, float, str] | None:
@@ -46,12 +63,59 @@ def _state_of(scene: Scene, asked: Asked) -> tuple[Seen, float, str] | None:
 
 
 def _state(scene: Scene, asked: Asked) -> Found | None:
-    got = _state_of(scene, asked)
-    if got is None:
+    return _each(scene, asked, "state", [t for t in scene.find(asked.refs[0]) if t.attributes.get("state")])
+
+
+def _is_in_state(scene: Scene, asked: Asked) -> Found | None:
+    """Answer whether things are in a state: of several, yes if any is; "is it not on?" is told the state itself."""
+    ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
+    things = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
+        _base(state) == wanted or {_base(state), wanted} in _OPPOSITES)]
+    if asked.denied:
+        return _each(scene, asked, "state", things)
+    if not things:
         return None
-    thing, sure, state = got
-    said = [option for option in asked.options if _base(option) == _base(state)]
-    return Found(said[0] if said else state, sure, (thing,))
+    values = [t.attributes["state"] for t in things]
+    return verdict(scene, ref, things, values, [_base(value) == wanted for value in values], asked.quantifier)
+
+
+def _which_state(scene: Scene, asked: Asked) -> Found | None:
+    """Return which of the things of a kind are in a state, and how many."""
+    ref, wanted = asked.refs[0], _base(asked.options[0])
+    things = [t for t in scene.find(ref) if t.attributes.get("state")]
+    fit = [t for t in things if _base(t.attributes["state"]) == wanted]
+    if not things:
+        return None
+    sure, promise = sure_of(scene, ref, things)
+    seen = scene.coverage(ref.room) if ref.room else 0.5
+    text = str(len(fit)) if asked.form == "count_state" else places(fit) if fit else "none"
+    return Found(text, sure * seen, tuple(fit or things)[:3], promise)
+
+
+def places(things: Sequence[Seen]) -> str:
+    """Return "the table lamp in the main bedroom and two windows in the study"."""
+    groups = Counter((t.room, t.kind) for t in things)
+    said = [f"{f'the {kind}' if n == 1 else f'{number_word(n)} {plural(kind)}'}" + (f" in the {room}" if room else "")
+            for (room, kind), n in sorted(groups.items())]
+    return join_list([*said[:_LISTED], f"{len(said) - _LISTED} more"] if len(said) > _LISTED + 1 else said)
+
+
+def _several(scene: Scene, asked: Asked) -> Found | None:
+    """Answer several questions in one; as unsure as the least sure of them."""
+    found = [look_up(scene, part) for part in asked.parts]
+    got = [one for one in found if one is not None]
+    if not got:
+        return None
+    texts = [f"{_subject(part)}: {one.text if one else 'not seen'}"
+             for part, one in zip(asked.parts, found, strict=True)]
+    shown = tuple({one.things[0].instance: one.things[0] for one in got}.values())
+    least = min(one.confidence for one in got)
+    promise = 0.75 * max(max(one.confidence, one.promise) for one in got)
+    return Found("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
+
+
+def _subject(part: Asked) -> str:
+    return next((ref.kind for ref in part.refs if ref.kind), part.purpose or part.form)
 
 
 def _base(state: str) -> str:
@@ -87,13 +151,31 @@ def place(thing: Seen) -> str:
 
 
 def _where(scene: Scene, asked: Asked) -> Found | None:
-    one = the_one(scene, asked.refs[0])
-    return Found(place(one[0]), one[1], (one[0],)) if one else None
+    return _placed(scene, asked, place)
 
 
 def _room(scene: Scene, asked: Asked) -> Found | None:
-    one = the_one(scene, asked.refs[0])
-    return Found(f"the {one[0].room}", one[1], (one[0],)) if one and one[0].room else None
+    return _placed(scene, asked, lambda thing: f"the {thing.room}" if thing.room else "")
+
+
+def _placed(scene: Scene, asked: Asked, place_of: Callable[[Seen], str]) -> Found | None:
+    """Return where a thing is; of several, where each is; where none is seen, where such things are kept."""
+    ref = asked.refs[0]
+    things = scene.find(ref) or held(scene, ref)
+    things = sorted((t for t in things if place_of(t)), key=lambda t: (-t.clarity, t.instance))
+    if not things:
+        return None
+    sure, promise = sure_of(scene, ref, things)
+    where = [(place_of(t) if canonical(t.kind).endswith(canonical(ref.kind)) or len(things) == 1
+              else f"{place_of(t)} (the {t.kind})") for t in things]
+    said = list(dict.fromkeys(where))
+    if len(said) == 1:
+        sure = sure if len(things) == 1 or scene.has_others(ref.room) else things[0].clarity
+        return Found(said[0], sure, (things[0],), promise)
+    if len(said) > _PLACES + 1:
+        said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
+    text = "; ".join(said)
+    return Found(text, sure, tuple(things)[:3], promise)
 
 
 def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
@@ -191,7 +273,8 @@ def _wasted_in(scene: Scene, asked: Asked) -> Found | None:
 
 RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
     **SPATIAL, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
-    "state?": _state_is(lambda asked: asked.options[0]), "did": _state_is(lambda asked: _DONE[asked.options[0]]),
+    "state?": _is_in_state, "which_state": _which_state, "count_state": _which_state, "several": _several,
+    "did": _is_in_state,
     "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),
     "slept": _state_is(lambda asked: "unmade"), "filled": _state_is(lambda asked: "full"),
     "where": _where, "room": _room, "tool": _use, "place": _use, "which_room": _use, "sit_for": _sit_for, "hint": _hint,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.language import canonical, normalise
+from eqa_nodes.core.naming import by_head, in_group, members
+from eqa_nodes.core.spelling import close_to, words
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
@@ -88,15 +91,29 @@ class Scene:
         """Return what a noun phrase can mean, the exact kind before more general ones: one level only."""
         if ref.kind == "door" and ref.room:
             return [door[0]] if (door := self.door(ref)) else []
-        there = [t for t in self.things if same_room(t.room, ref.room) and _fits(t, ref)]
+        there = [t for t in self.in_room(ref.room) if _fits(t, ref)]
+        if members(ref.kind):
+            return [t for t in there if in_group(t.kind, ref.kind) or _named(t.kind, ref.kind)]
         for level in _LEVELS:
             if found := [t for t in there if level(normalise(t.kind), ref.kind)]:
                 return found
-        return []
+        meant = close_to(ref.kind, tuple(sorted({normalise(t.kind) for t in there}))) if ref.kind not in words() else ""
+        return [t for t in there if meant and normalise(t.kind) == meant]
 
     def in_room(self, room: str) -> list[Seen]:
         """Return what was seen of a room ("" = everywhere)."""
-        return [t for t in self.things if same_room(t.room, room)]
+        rooms = self.rooms(room)
+        return [t for t in self.things if not room or t.room in rooms]
+
+    def rooms(self, name: str) -> list[str]:
+        """Return the labelled rooms that a name means: the very one, else all of that kind ("bedroom")."""
+        labels = sorted({t.room for t in self.things if t.room})
+        return [r for r in labels if same_room(r, name)] or [r for r in labels if in_region(r, name)]
+
+    def has_others(self, name: str) -> bool:
+        """Say whether there must be rooms of that name which no view shows: its name tells it apart."""
+        rooms = self.rooms(name) if name else []
+        return len(rooms) == 1 and not same_room(rooms[0], name)
 
     def furniture(self, room: str) -> list[Seen]:
         """Return what stands on the floor of a room and rises from it."""
@@ -121,10 +138,13 @@ class Scene:
 
     def coverage(self, room: str) -> float:
         """Return the share, 0..1, of a room's box that some view of it looked at; less when none was taken inside."""
+        rooms = self.rooms(room) if room else []
+        if len(rooms) > 1:
+            return min(map(self.coverage, rooms))
         box = self.bounds(room)
         if box is None:
             return 0.0
-        cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8) or same_room(room_of(v), room)]
+        cameras = [v.pose for v in self.views if _inside(box, v.pose.x, v.pose.y, 0.8) or room_of(v) in rooms]
         width, depth = box[2] - box[0], box[3] - box[1]
         spots = [(box[0] + width * i / 8, box[1] + depth * j / 8) for i in range(9) for j in range(9)]
         seen = sum(any(_looks_at(pose.x, pose.y, pose.yaw, *spot) for pose in cameras) for spot in spots)
@@ -146,17 +166,17 @@ class Scene:
         boxes = [self.bounds(room) for room in rooms]
 
         def off(door: Seen) -> float:
-            return sum(0.0 if same_room(door.room, room) else _off(box, door.middle) if box else _UNSEEN_M
+            return sum(0.0 if door.room in self.rooms(room) else _off(box, door.middle) if box else _UNSEEN_M
                        for room, box in zip(rooms, boxes))
 
-        mine = [door for door in doors if any(same_room(door.room, room) for room in rooms)]
+        mine = [door for door in doors if any(door.room in self.rooms(room) for room in rooms)]
         if not mine and not ref.other_room:
             mine = [door for door in doors if off(door) <= _UNSEEN_M]  # labelled by the room on its other side
         ranked = sorted(mine, key=lambda door: (off(door), door.instance))
         if not ranked:
             return None
         rivals = [door for door in ranked[1:] if off(door) - off(ranked[0]) < 0.8]
-        unseen = None in boxes and (ref.other_room or not same_room(ranked[0].room, ref.room))
+        unseen = None in boxes and (ref.other_room or ranked[0].room not in self.rooms(ref.room))
         sure = 0.6 if rivals or unseen or off(ranked[0]) > 1.5 else 1.0
         return ranked[0], ranked[0].clarity * sure
 
@@ -199,20 +219,30 @@ def _voted(sightings: Sequence[tuple[Keyframe, Sighting]]) -> tuple[Label, float
 _LEVELS = (
     lambda kind, name: kind == name,
     lambda kind, name: canonical(kind) == canonical(name),
-    lambda kind, name: kind.endswith(" " + name) or canonical(kind).endswith(" " + canonical(name)),
-    lambda kind, name: name.endswith(" " + kind),
+    by_head,
+    lambda kind, name: by_head(name, kind),
 )
+
+
+def _named(kind: str, name: str) -> bool:
+    return any(level(normalise(kind), name) for level in _LEVELS[:3])
 
 
 def same_room(room: str, wanted: str) -> bool:
     """Return whether a labelled room is the wanted one ("" = any)."""
-    return not wanted or canonical(room) == canonical(wanted)
+    return not wanted or _room_name(room) == _room_name(wanted)
+
+
+def _room_name(name: str) -> str:
+    """Return the canonical name of a room: twice, for "kids' bedroom" is a kid bedroom first, which is a kid room."""
+    return re.sub(r"^(?:master|first|principal|parents?) ", "main ", canonical(canonical(name)))
 
 
 def in_region(room: str, region: str) -> bool:
     """Return whether a labelled room ("guest bedroom") is of a kind of room ("bedroom")."""
-    name, kind = canonical(room), canonical(region)
-    return bool(kind) and (name == kind or name.endswith(" " + kind))
+    kind = canonical(region)
+    return bool(kind) and any(name == kind or name.endswith(f" {kind}")
+                              for name in (_room_name(room), canonical(room), normalise(room)))
 
 
 def _fits(thing: Seen, ref: Ref) -> bool:

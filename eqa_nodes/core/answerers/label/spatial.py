@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, listed, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.parse import Asked, Ref
+from eqa_nodes.core.answerers.label.parse import Asked, Ref, is_room
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
 from eqa_nodes.core.answerers.label.tables import OFFERS
-from eqa_nodes.core.language import canonical, same, with_article
+from eqa_nodes.core.language import canonical, join_list, number_word, same, with_article
+from eqa_nodes.core.naming import kept_in, members
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the things.
@@ -22,6 +23,10 @@ def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[
 
 
 def _carried(scene: Scene, asked: Asked) -> Found | None:
+    if is_room(asked.refs[0].kind):
+        things = [t for t in scene.in_room(asked.refs[0].kind) if t.kind not in _OPENINGS]
+        found = listed(things, None)
+        return found and found._replace(confidence=found.confidence * scene.coverage(asked.refs[0].kind))
     base, things = _base_and(scene, asked.refs[0], asked.relation)
     return listed(things, base)
 
@@ -181,15 +186,92 @@ def _more(scene: Scene, asked: Asked) -> Found | None:
 
 
 def _exists(scene: Scene, asked: Asked) -> Found | None:
-    one = the_one(scene, asked.refs[0])
+    ref = asked.refs[0]
+    one = the_one(scene, ref)
+    there, not_there = ("no", "yes") if asked.denied else ("yes", "no")
     if one is not None:
-        return Found("yes", one[0].clarity, (one[0],))
+        proof = f": {with_article(one[0].kind)}{_in_the(one[0])}" if members(ref.kind) else ""
+        return Found(there + proof, one[0].clarity, (one[0],))
+    if holders := held(scene, ref):
+        return _left_in(holders, there, not_there)
     seen = scene.coverage(asked.room) if asked.room else 0.0
-    return Found("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+    return Found(not_there, 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+
+
+def held(scene: Scene, ref: Ref) -> list[Seen]:
+    """Return the things in which what is named is kept: for fruit the fruit bowls."""
+    return [t for kind in kept_in(ref.kind) for t in scene.find(ref._replace(kind=kind))]
+
+
+def _left_in(holders: list[Seen], there: str, not_there: str) -> Found:
+    """Answer whether there is any of what is kept in something, by whether that is empty."""
+    best = max(holders, key=lambda t: (t.attributes.get("state") != "empty", t.clarity, -t.instance))
+    state = best.attributes.get("state", "")
+    if state != "empty":
+        said = f"{there}: the {best.kind}{_in_the(best)}{' is full' if state == 'full' else ''}"
+        return Found(said, best.clarity * (1.0 if state else 0.8), (best,))
+    others = len(holders) - 1
+    rest = (f", and so {'is' if others == 1 else 'are'} {number_word(others)} other{'' if others == 1 else 's'}"
+            if others else "")
+    return Found(f"{not_there}: the {best.kind}{_in_the(best)} is empty{rest}", 0.8 * best.clarity, (best,))
+
+
+def _in_the(thing: Seen) -> str:
+    return f" in the {thing.room}" if thing.room else ""
+
+
+def _anything(scene: Scene, asked: Asked) -> Found | None:
+    found = _carried(scene, asked)
+    if found is not None:
+        return found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.things))
+    one = None if is_room(asked.refs[0].kind) else the_one(scene, asked.refs[0])
+    return Found("no", one[1] * surveyed(one[0]), (one[0],), 0.75 * one[1]) if one else None
+
+
+def _list(scene: Scene, asked: Asked) -> Found | None:
+    """Return the things of a sort, by kinds, in a room or in all that was seen."""
+    found = scene.find(asked.refs[0])
+    seen = scene.coverage(asked.room) if asked.room else 0.5
+    told = listed(found, None)
+    return told and told._replace(confidence=seen * min(t.clarity for t in found))
+
+
+def _at(scene: Scene, asked: Asked) -> Found | None:
+    """Answer whether a thing is on, in or under another one or in a room; where it is, if not."""
+    ref = asked.refs[0]
+    there, anywhere = scene.find(ref), scene.find(ref._replace(room="", support="", relation=""))
+    there = [t for t in there if not ref.support or ref.relation in ("next to", "at", "above") or (
+        t.attributes.get("relation") == ref.relation)]
+    if there:
+        return Found("yes", max(t.clarity for t in there), tuple(there)[:3])
+    if not anywhere or not (ref.support or ref.room):
+        return None
+    best = max(anywhere, key=lambda t: (t.clarity, -t.instance))
+    support, relation = best.attributes.get("support", ""), best.attributes.get("relation", "")
+    where = f" {relation} the {support}" if support and relation in ("on", "in", "under") else ""
+    sure = best.clarity * (1.0 if len(anywhere) == 1 else 0.6)
+    return Found(f"no, the {best.kind} is{where}{_in_the(best)}", sure, (best,))
+
+
+def _rooms(scene: Scene, asked: Asked) -> Found | None:
+    """Return how many rooms of a sort were seen, or which; nothing proves that there are no more."""
+    sort = asked.refs[0].kind
+    rooms = scene.rooms(sort) if sort != "room" else sorted({t.room for t in scene.things if t.room})
+    things = tuple(next(t for t in scene.things if t.room == room) for room in rooms)
+    if not rooms:
+        return None
+    text = str(len(rooms)) if asked.text.startswith("how many") else join_list([f"the {room}" for room in rooms])
+    return Found(text, 0.5, things[:3])
+
+
+def _side_is(scene: Scene, asked: Asked) -> Found | None:
+    found = _side(scene, asked)
+    return found and found._replace(text=yes(found.text.endswith(asked.options[0])))
 
 
 SPATIAL: dict[str, Callable[[Scene, Asked], Found | None]] = {
     "carried": _carried, "offered": _holds, "set": _holds, "coloured": _coloured, "above": _above, "on_wall": _on_wall,
     "between": _between, "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer,
     "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "more": _more, "exists": _exists,
+    "anything": _anything, "list": _list, "at": _at, "rooms": _rooms, "side1": _side_is,
 }

@@ -88,6 +88,7 @@ work out exercise train muscles | treadmill, exercise bike, weight bench, dumbbe
 lift weights strength | weight bench, dumbbells | on
 lay baby down sleep | crib, cot | in
 sleep nap lie down night | bed, sofa | in
+sit down seat | sofa, armchair, chair, bench | on
 relax sit rest armchair | armchair, sofa | in
 eat dinner meal guests | dining table, kitchen table | at
 play toys child | toy box, toy chest, dollhouse | at

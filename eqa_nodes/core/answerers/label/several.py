@@ -1,0 +1,107 @@
+"""What is said where a name fits several things: of each, in one sentence, and how sure that is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.parse import Ref
+from eqa_nodes.core.answerers.label.scene import Scene, Seen
+from eqa_nodes.core.language import canonical, join_list, number_word, plural, singular
+
+_LISTED = 3  # groups of things that a sentence tells apart; of more it tells the number
+_EACH = 0.9  # as sure as of the least clear one, but there may be one more
+
+
+def is_are(kind: str, count: int = 1) -> str:
+    return "are" if count > 1 or singular(kind) != kind else "is"
+
+
+def sure_of(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, float]:
+    """Return how sure an answer about all these things is, and what a view of some of them promises.
+
+    Unsure while there must be others: who speaks of a main bedroom has a second one.
+    """
+    clear = min(t.clarity for t in things) * (_EACH if len(things) > 1 else 1.0)
+    if scene.has_others(ref.room):
+        return 0.6 * clear, 0.75 * clear
+    return clear, 0.75 * clear if len(things) > 1 else 0.0
+
+
+def settled(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, float]:
+    """Return the same of their states; of the doors of a room one is meant, and which one may be uncertain."""
+    if ref.kind == "door" and ref.room and (door := scene.door(ref)) is not None:
+        return door[1], 0.0
+    return sure_of(scene, ref, things)
+
+
+def same_for_all(values: Sequence[str]) -> bool:
+    return len(set(map(canonical, values))) == 1
+
+
+def one_of_a_kind(room: str, things: Sequence[Seen]) -> bool:
+    """Say whether a plain answer will do: one thing, or several alike, in the very room that was named."""
+    return len({(t.kind, t.room) for t in things}) == 1 and (
+        not room or canonical(things[0].room) == canonical(room) or len(things) == 1)
+
+
+def told(things: Sequence[Seen], values: Sequence[str]) -> str:
+    """Return "the table lamp in the main bedroom is on; the ceiling lamp in the main bedroom is off"."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for thing, value in zip(things, values, strict=True):
+        groups.setdefault((value, thing.room), []).append(thing.kind)
+    if len(groups) > _LISTED + 1:
+        return numbers(values)
+    alike = [(t.kind, t.room) for t in things]
+    return "; ".join(_group(kinds, value, room, {k: alike.count((k, room)) for k in kinds})
+                     for (value, room), kinds in groups.items())
+
+
+def _group(kinds: list[str], value: str, room: str, of: dict[str, int]) -> str:
+    words = []
+    for kind in dict.fromkeys(kinds):
+        count = kinds.count(kind)
+        name = kind if count == 1 else f"{number_word(count)} {plural(kind)}"
+        the = "the " if count == of[kind] else "one " if count == 1 else ""
+        words.append(f"{the}{name}")
+    where = f" in the {room}" if room else ""
+    return f"{join_list(words)}{where} {is_are(kinds[0], len(kinds))} {value}"
+
+
+def numbers(values: Sequence[str]) -> str:
+    """Return "three are on, one is off"."""
+    counts = sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in counts)
+
+
+def verdict(scene: Scene, ref: Ref, things: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
+            quantifier: str) -> Found:
+    """Return yes or no to a question that several things fit: yes if any does, or as the question's quantifier wants.
+
+    values: what each is; fits: whether that is as asked; quantifier: any | all | no | the ("are the windows closed?").
+    """
+    sure, promise = settled(scene, ref, things)
+    mixed = any(fits) and not all(fits)
+    truth = {"all": all(fits), "no": not any(fits)}.get(quantifier, any(fits))
+    said = "not all" if mixed and quantifier == "the" else "yes" if truth else "no"
+    wanted = quantifier not in ("all", "the")  # what is told first, and what one thing is enough to settle
+    decisive = [t for t, fit in zip(things, fits, strict=True) if fit == wanted]
+    if mixed or not one_of_a_kind(ref.room, things):
+        said += f": {_proof(things, values, [fit == wanted for fit in fits])}"
+    if quantifier in ("any", "all", "no"):
+        seen = scene.coverage(ref.room) if ref.room else 0.5  # whether there is another one only a look round tells
+        sure = max(t.clarity for t in decisive) if decisive else sure * seen
+    return Found(said, sure, tuple(decisive or things)[:3], promise)
+
+
+def _proof(things: Sequence[Seen], values: Sequence[str], first: Sequence[bool]) -> str:
+    """Return what all are, some of them first; of many only those, and how many are not so."""
+    ranked = sorted(zip(things, values, first, strict=True), key=lambda one: not one[2])
+    groups = {(t.room, v) for t, v, _ in ranked}
+    hits = [(t, v) for t, v, hit in ranked if hit]
+    others = Counter(v for _, v, hit in ranked if not hit)
+    if len(groups) <= _LISTED + 1 or not hits or not others:
+        return told([t for t, _, _ in ranked], [v for _, v, _ in ranked])
+    rest = ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in sorted(others.items()))
+    return f"{told([t for t, _ in hits], [v for _, v in hits])}; {rest}"
