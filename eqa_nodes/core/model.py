@@ -18,6 +18,7 @@ MOST_TOKENS = 10_000_000  # that one call can have read or written: no model tak
 _MAX_DIGITS = 18  # of a whole number in a reply
 _LONGEST_REPLY = 400_000  # characters that are searched for an object; models write less, thoughts included
 _OBJECT = re.compile(r'\{\s*["}]')  # what an object begins with
+_LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
 _SHOWN_AGAIN = 2000  # characters of a wrong reply that the model is shown
 
@@ -124,21 +125,22 @@ def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_toke
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Return the first JSON object in a reply (prose and code fences around it are tolerated), its texts printable.
+    """Return the first JSON object in a reply, its texts printable. Prose and code fences around it are tolerated, and
+    where nothing else would do, line breaks in its texts and commas before a closing bracket.
 
     Raises ValueError where there is none, or one nested too deep, or with a number that nothing can be computed with.
     The time grows with the length of the reply only: hostile ones hold many braces.
     """
-    decoder = json.JSONDecoder(parse_int=_whole)
-    searched = text[:_LONGEST_REPLY]
-    for match in islice(_OBJECT.finditer(searched), _TRIES):
-        try:
-            value, _ = decoder.raw_decode(searched, match.start())
-        except ValueError:
-            continue
-        except RecursionError:
-            break
-        return {printable(key): plain(item) for key, item in value.items()}
+    as_it_is = text[:_LONGEST_REPLY]
+    mended = _LAST_COMMA.sub(" ", as_it_is)
+    decoder = json.JSONDecoder(parse_int=_whole, strict=False)
+    for match in islice(_OBJECT.finditer(as_it_is), _TRIES):
+        for candidate in (as_it_is, mended):
+            try:
+                found, _ = decoder.raw_decode(candidate, match.start())
+            except (ValueError, RecursionError):
+                continue
+            return {printable(key): plain(item) for key, item in found.items()}
     raise ValueError(f"no JSON object in the reply {text[:80]!r}")
 
 

@@ -23,6 +23,20 @@ def test_the_first_object_is_found_among_words(text: str) -> None:
     assert json_object(text.format(*[json.dumps(GOOD)] * 2)) == GOOD
 
 
+@pytest.mark.parametrize("text", [
+    '{"answer": "red", "confidence": 0.9,}', '{"answer": "red", "confidence": 0.9,\n }',
+    '{"a": {"b": [1,],}, "answer": 2',
+    'Here:\n```json\n{\n "answer": "red",\n "confidence": 0.9,\n}\n```\n(see {it})'])
+def test_a_comma_too_many_is_passed_over(text: str) -> None:
+    assert json_object(text) in (GOOD, {"b": [1]})
+
+
+def test_texts_keep_their_commas_and_line_breaks() -> None:
+    assert json_object('{"why": "a, ] b,} c\nd", "x": [1, 2]}') == {"why": "a, ] b,} c\nd", "x": [1, 2]}
+    assert json_object('{"views": [{"image": 1, "note": "",}, {"image": 2,}],}') == {
+        "views": [{"image": 1, "note": ""}, {"image": 2}]}
+
+
 # Each would take hours if the time grew with the square of the length; the time-out of the tests ends it then.
 HOSTILE = {
     "braces": "{" * 3_000_000, "begun objects": '{"' * 1_500_000, "begun lists": '{"a": [' * 400_000,
