@@ -99,7 +99,8 @@ class Worker:
         """
         scene, camera = request["scene"], request["camera"]
         kin = _composed(scene) and _composed(self._scene) and scene["gpu"] == self._scene["gpu"]
-        if scene != self._scene and not kin:
+        textured = camera["color"] and not self._camera.get("color", True)  # a simulator without textures stays so
+        if (scene != self._scene and not kin) or textured:
             self._close()
         wanted = {"scene": scene, "camera": camera}
         if wanted != self._config:
@@ -174,7 +175,7 @@ class Worker:
         """
         if self._sim is not None:
             self._sim.close()
-        self._sim, self._scene, self._config, self._finder = None, {}, {}, None
+        self._sim, self._scene, self._config, self._camera, self._finder = None, {}, {}, {}, None
 
     def _configure(self, scene: dict[str, Any], camera: dict[str, Any]) -> None:
         h = self._habitat
@@ -190,6 +191,9 @@ class Worker:
             self._stage(config.metadata_mediator, scene)
             self._sim = h.Simulator(config)
         else:
+            # It passes over a configuration that is equal to its own, and to Habitat two sensors are that differ in
+            # size and field of view alone: with no sensors its own is equal to none.
+            self._sim.config.agents = []
             self._sim.reconfigure(config)
         self._labels = self._known_labels() if scene["labelled"] else None
 

@@ -8,7 +8,6 @@ later processes move the robot elsewhere}. What happens: "die", "hang", "garbage
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import sys
@@ -16,20 +15,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sim_bridge import habitat_wire as wire
+from sim_bridge.habitat_worker import Worker, wire
+from tests import habitat_like
 
 
 class Scripted:
-    """Answers as a worker in an empty world, except where the script says otherwise."""
+    """Answers as the worker does over a stand-in for habitat_sim, except where the script says otherwise."""
 
     def __init__(self, script: dict[str, Any], images: wire.Images) -> None:
-        self._script, self._images = script, images
+        self._script, self._worker = script, Worker(images)
+        self._worker._habitat = habitat_like
         self._seen: Counter[str] = Counter()
-        self._size = (0, 0)
         file = Path(script["file"])
         self._start = len(file.read_text()) if file.exists() else 0
         file.write_text("." * (self._start + 1))
@@ -48,43 +46,17 @@ class Scripted:
             os.write(int(sys.argv[2]), b"\0\0\0\3[1]")
         if what == "refuse":
             raise wire.Refused("Scripted", "no")
-        drift = 0.1 if self._script.get("drift") and self._start else 0.0
-        return getattr(self, "_" + op)(request, drift)  # type: ignore[no-any-return]
+        if op == "hello":
+            return self._hello()
+        reply = self._worker.answer(op, request)
+        if op == "walk" and self._script.get("drift") and self._start:
+            reply["position"][0] += 0.1
+        return reply
 
-    def _hello(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
+    def _hello(self) -> dict[str, Any]:
         if "import" in self._script:
             raise wire.Refused("Import", self._script["import"])
         return {"protocol": self._script.get("protocol", wire.PROTOCOL)}
-
-    def _open(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        self._size = (request["camera"]["width"], request["camera"]["height"])
-        return {"labels": None, "navmesh": "computed", "note": "", "islands": [100.0],
-                "bounds": [[-50.0, 0.0, -50.0], [50.0, 0.0, 50.0]]}
-
-    def _snap(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        return {"points": [[[x, 0.0, z], 0] for x, _, z in request["points"]]}
-
-    def _draw(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        return {"point": [float(request["seed"]), 0.0, 0.0]}
-
-    def _walk(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        x, y, z = request["position"]
-        moves = request["moves"]
-        end = [x + sum(dx for dx, _ in moves) + drift, y, z + sum(dz for _, dz in moves)]
-        return {"position": end, "metres": sum(math.hypot(*move) for move in moves), "collided": False}
-
-    def _floor(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        return {"height": 0.0}
-
-    def _path(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        return {"metres": math.dist(request["start"], request["end"]), "points": [request["start"], request["end"]]}
-
-    def _look(self, request: dict[str, Any], drift: float) -> dict[str, Any]:
-        width, height = self._size
-        views = self._images.views(width, height)
-        views.depth_m[:] = np.float32(math.hypot(*request["position"]))
-        views.rgb[:] = np.uint8(round(10 * (sum(request["position"]) + sum(request["rotation"]))) % 256)
-        return {}
 
 
 if __name__ == "__main__":
