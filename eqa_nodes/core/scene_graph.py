@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, count
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import BadFrame
@@ -64,16 +64,16 @@ class Relation(NamedTuple):
 
 def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m: float = MAX_RANGE_M) -> list[Thing]:
     """Return the instances that the views sighted within range, in the order in which they were first seen."""
-    objects, crops = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]]()
+    objects, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
     for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
         near = [(s, off) for s in view.sightings if (off := _range(view, s)) <= max_range_m]
         looked, _ = objects.join([s for s, _ in near], view.stamp_ns)
-        first = len(objects.known) + 1
-        new = iter(range(first, first + len(near)))
-        looked.joined = [(s, known if known.id else replace(known, id=next(new))) for s, known in looked.joined]
+        looked.joined = [(s, known if known.id else replace(known, id=next(numbers))) for s, known in looked.joined]
         objects.take(looked)
         for (s, known), (_, off) in zip(looked.joined, near, strict=True):
             crops.setdefault(known.id, []).append(Crop(view, s.bbox, s.pixels, off))
+        for part, whole in looked.merged.items():
+            crops[whole] += crops.pop(part)
     return [Thing(o.kind, o.low, o.high, tuple(sorted(crops[i], key=lambda c: (-c.pixels, -c.view.id))))
             for i, o in objects.known.items()]
 

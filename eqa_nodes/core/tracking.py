@@ -17,7 +17,7 @@ from eqa_nodes.core.detection import Detection, DetectionConfig, Detector, paint
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.frames import check_frame
 from eqa_nodes.core.language import canonical
-from eqa_nodes.core.memory.objects import Point, box_of, least, most, overlap
+from eqa_nodes.core.memory.boxes import Point, box_of, least, most, overlap
 from eqa_nodes.core.perception import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
 from eqa_nodes.core.types.views import Frame, Label, Sighting

@@ -1,4 +1,4 @@
-"""Which thing is this? Sightings -> objects, by overlap of boxes and likeness of names; and which are gone.
+"""Which thing is this? Sightings -> objects, by overlap of boxes and likeness of names; which are parts, which gone.
 
 After the sparse voxel map of OpenEQA (supplement F): an object view joins the object whose 3D box it overlaps and whose
 embedding it resembles. The embedding here is that of its name, so that it works for labels and for any detector.
@@ -6,20 +6,22 @@ embedding it resembles. The embedding here is that of its name, so that it works
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.language import canonical
+from eqa_nodes.core.memory.boxes import Point, box_of, covered, least, most, overlap
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
 from eqa_nodes.core.types.views import Frame, Sighting
 
-Point = tuple[float, float, float]
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
 _LEAST_POINTS = 3  # of a box that must be seen through before its thing was moved
+_MOSTLY = 0.8  # share of an object's box that a sighting of the whole thing covers
 _TOUCH_M = 0.05  # less than a wall is thick
 
 
@@ -60,10 +62,14 @@ class Known:
 
 @dataclass
 class Looked:
-    """What one look changed: sightings with their objects (an id of 0 is new), and objects that were missed."""
+    """What one look changed: sightings with their objects (an id of 0 is new), and objects that were missed.
+
+    merged: ids of objects that turned out to be parts of another one, and the id of that.
+    """
 
     joined: list[tuple[Sighting, Known]] = field(default_factory=list)
     missed: list[Known] = field(default_factory=list)
+    merged: dict[int, int] = field(default_factory=dict)
 
 
 class Objects:
@@ -75,6 +81,8 @@ class Objects:
         self._vectors: dict[str, np.ndarray] = {}
         self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # in `known`'s order
         self._at = {o.id: i for i, o in enumerate(known)}
+        self._earlier = frozenset(self.known)  # maps that a better alignment may part again can hold one thing twice
+        self._apart = set[tuple[int, int]]()
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> Looked:
         """Return what this look would change; nothing is changed until `take` gets it.
@@ -95,7 +103,28 @@ class Objects:
         pairs, alike = self._pairs(seen)
         joined = [(s, self._joined(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
                   for i, s in enumerate(seen)]
-        return Looked(joined), alike
+        looked, left = Looked(joined), alike - {known.id for known in pairs.values()}
+        for n, (s, known) in enumerate(joined):
+            for part in self._parts(known, s, left):
+                left.discard(part.id)
+                looked.merged[part.id] = known.id
+                known = _whole(known, part)
+            joined[n] = s, known
+        return looked, alike
+
+    def _parts(self, known: Known, s: Sighting, others: set[int]) -> list[Known]:
+        """Return the other objects that a sighting shows to be parts of this one: halves of a sofa that is seen whole.
+
+        Two that a view showed side by side are two: chairs in a row. What was known beforehand stays as it is.
+        """
+        if not known.id or known.id in self._earlier:
+            return []
+        low, high = box_of(s)
+        colour = known.attributes.get("colour", "")
+        return [o for o in (self.known[i] for i in sorted(others - self._earlier))
+                if o.kind == known.kind and not o.gone_ns and colour == o.attributes.get("colour", "")
+                and covered(o.low, o.high, low, high, self.config.slack_m) >= _MOSTLY
+                and (min(known.id, o.id), max(known.id, o.id)) not in self._apart]
 
     def take(self, looked: Looked) -> None:
         """Take over what a look changed (new objects have their ids by now)."""
@@ -106,6 +135,21 @@ class Objects:
                     self._boxes = np.concatenate([self._boxes, np.empty((max(64, len(self._boxes)), 2, 3))])
             self.known[o.id] = o
             self._boxes[self._at[o.id]] = o.low, o.high
+        if looked.merged:
+            self._forget(looked.merged)
+        kinds: dict[str, list[int]] = {}
+        for _, known in looked.joined:
+            kinds.setdefault(known.kind, []).append(known.id)
+        self._apart.update(pair for ids in kinds.values() for pair in combinations(sorted(ids), 2))
+
+    def _forget(self, merged: Mapping[int, int]) -> None:
+        """Drop objects that are parts of others; what they were apart from, those are too."""
+        for part in merged:
+            del self.known[part]
+        self._boxes = np.array([(o.low, o.high) for o in self.known.values()], np.float64).reshape(-1, 2, 3)
+        self._at = {number: i for i, number in enumerate(self.known)}
+        renamed = ((merged.get(a, a), merged.get(b, b)) for a, b in self._apart)
+        self._apart = {(min(a, b), max(a, b)) for a, b in renamed if a != b}
 
     def _near(self, frame: Frame) -> list[Known]:
         """Return the objects whose middle is in range before the camera, oldest first."""
@@ -175,28 +219,9 @@ def _new(s: Sighting, stamp_ns: int) -> Known:
     return Known(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
 
 
-def box_of(s: Sighting) -> tuple[Point, Point]:
-    """Return the corners of a sighting's box, map frame, metres."""
-    (x, y, z), (u, v, w) = s.centre, s.size
-    return (x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2)
-
-
-def least(a: Point, b: Point) -> Point:
-    """Return the lower corner of what holds both."""
-    return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
-
-
-def most(a: Point, b: Point) -> Point:
-    """Return the upper corner of what holds both."""
-    return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
-
-
-def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
-    """Return for boxes (n, 3), (n, 3) what share (n,) of the smaller of box and b both have in common."""
-    low, high = low - slack, high + slack
-    b0, b1 = np.array(b_low) - slack, np.array(b_high) + slack
-    common = np.clip(np.minimum(high, b1) - np.maximum(low, b0), 0.0, None).prod(axis=1)
-    return np.asarray(common / np.minimum((high - low).prod(axis=1), (b1 - b0).prod()))
+def _whole(known: Known, part: Known) -> Known:
+    return replace(known, low=least(known.low, part.low), high=most(known.high, part.high),
+                   times=known.times + part.times, first_ns=min(known.first_ns, part.first_ns))
 
 
 def _left(frame: Frame, known: Known, now: tuple[Point, Point], c: ObjectsConfig) -> bool:

@@ -14,7 +14,8 @@ from eqa_nodes.core.language import canonical
 from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.objects import Known, Looked, Point
+from eqa_nodes.core.memory.boxes import Point
+from eqa_nodes.core.memory.objects import Known, Looked
 from eqa_nodes.core.types.remembered import MemoryObject
 from eqa_nodes.core.types.views import Keyframe, Label, Place, Sighting
 
@@ -116,9 +117,13 @@ def write_look(db: Database, looked: Looked, taken: Keyframe | None, root: int) 
             attributes = json.dumps(s.label.attributes, sort_keys=True)
             db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)",
                        (known.id, taken.id, s.pixels, json.dumps(s.bbox), attributes, seen_box))
+    for part, whole in looked.merged.items():
+        db.execute("UPDATE OR IGNORE seen SET object = ? WHERE object = ?", (whole, part))
+        db.execute("DELETE FROM seen WHERE object = ?", (part,))
+        db.execute("DELETE FROM objects WHERE id = ?", (part,))
     db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
             ((known.missed, known.gone_ns, known.id) for known in looked.missed))
-    return Looked(joined, looked.missed)
+    return Looked(joined, looked.missed, looked.merged)
 
 
 def objects(db: Database, where: Maps) -> list[MemoryObject]:
