@@ -37,12 +37,11 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Pa
 def of_world(world: str) -> Parameters:
     """Return what is different in a world: sim | robot | replay.
 
-    A robot's camera is best effort, and its stamps differ a little; no simulator counts or begins episodes.
+    The stamps of a robot's camera differ a little; no simulator counts or begins episodes.
     """
     if world != "robot":
         return {}
-    robot = {"node.reliable_camera": False, "node.camera.tolerance_s": 0.02, "node.second_camera.tolerance_s": 0.02,
-             "node.tf.wait_s": 2.0}
+    robot = {"node.camera.tolerance_s": 0.02, "node.second_camera.tolerance_s": 0.02, "node.tf.wait_s": 2.0}
     agent = {"odometry": "topics", "simulator": False, "agent.answer_waiting": True}
     return {name: {**robot, **(agent if name == "agent" else {})} for name in SETTINGS}
 

@@ -18,15 +18,34 @@ class Qos(NamedTuple):
     depth: int = 10
     history: str = "keep_last"  # keep_last | keep_all
 
+    @property
+    def offer(self) -> Offer:
+        """Return what of it decides who hears whom."""
+        return Offer(self.reliability == "reliable", self.durability == "transient_local")
+
+
+class Offer(NamedTuple):
+    """What a publisher guarantees, and so what a subscription may ask of it."""
+
+    reliable: bool = False
+    latched: bool = False  # transient local: its last messages are for late subscribers too
+
+    def meets(self, asked: Offer) -> bool:
+        """Say whether a subscription that asks for this hears a publisher of this offer."""
+        return self.reliable >= asked.reliable and self.latched >= asked.latched
+
+    def __str__(self) -> str:
+        return f"{'reliable' if self.reliable else 'best effort'}, {'transient local' if self.latched else 'volatile'}"
+
 
 # frame: some slack, lock-step keeps one image in flight. event: small messages that must not be lost.
-# latched: the last one is for late nodes too; state: the last few are.
+# latched: the last one is for late nodes too; state: the last few are; static: the last one of each of many publishers.
 KINDS = {"frame": Qos(), "event": Qos(depth=100), "clock": Qos(), "latched": Qos(durability="transient_local", depth=1),
-         "state": Qos(durability="transient_local", depth=20)}
+         "state": Qos(durability="transient_local", depth=20), "static": Qos(durability="transient_local", depth=100)}
 
 
 class Topic(NamedTuple):
-    """Name on the wire, message type, and kind of quality of service: frame | event | clock | latched | state."""
+    """Name on the wire, message type, and kind of quality of service: a key of KINDS."""
 
     name: str
     type: str
@@ -52,14 +71,14 @@ TOPICS: dict[str, Topic] = {
     "detected": Topic("detections/labels", "sensor_msgs/msg/Image", "frame"),
     "detected_table": Topic("detections/table", "eqa_interfaces/msg/LabelArray", "frame"),
     "detections": Topic("detections", "vision_msgs/msg/Detection3DArray", "event"),
-    "odom": Topic("odom", "nav_msgs/msg/Odometry", "state"),
+    "odom": Topic("odom", "nav_msgs/msg/Odometry", "event"),
     "scan": Topic("scan", "sensor_msgs/msg/LaserScan", "frame"),
     "cmd_vel": Topic("cmd_vel", "geometry_msgs/msg/TwistStamped", "event"),  # or UNSTAMPED; Nav2's
     "stop": Topic("stop", "std_msgs/msg/Bool", "latched"),  # the operator's
     "battery": Topic("battery_state", "sensor_msgs/msg/BatteryState", "event"),
     "localisation": Topic("amcl_pose", "geometry_msgs/msg/PoseWithCovarianceStamped", "latched"),
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
-    "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "latched"),
+    "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "static"),
     "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
     "taken": Topic("lockstep/taken", "std_msgs/msg/Header", "event"),
     "started": Topic("started", "std_msgs/msg/Header", "state"),
@@ -91,6 +110,11 @@ _ALTERNATIVES: dict[str, Topic] = {
 CAMERA_TOPICS: dict[str, Topic] = _ALTERNATIVES | {
     SECOND + key: topic._replace(name=topic.name.replace("camera/", "camera2/", 1))
     for key, topic in ({key: TOPICS[key] for key in _FRAMES} | _ALTERNATIVES).items()}
+
+# What a robot and its operator publish, each driver as it likes: it is heard whatever quality of service they offer.
+FOREIGN = frozenset({*_FRAMES, *CAMERA_TOPICS, "odom", "scan", "cmd_vel", "stop", "battery", "localisation", "tf",
+                     "tf_static", "map"})
+SELDOM = frozenset({"stop", "localisation", "tf_static"})  # of these: perhaps sent once, by who keeps nothing
 
 SERVICES: dict[str, Port] = {
     "act": Port("act", "eqa_interfaces/srv/Act"),

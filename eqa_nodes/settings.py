@@ -36,7 +36,6 @@ class NodeSettings:
     """What all nodes have in common."""
 
     autostart: bool = True  # configure and activate by itself; False: wait for a lifecycle manager
-    reliable_camera: bool = True  # False: best effort, as camera drivers publish
     # this and the next two: the same for all nodes
     camera: CameraConfig = CameraConfig()
     second_camera: SecondCameraConfig = SecondCameraConfig()

@@ -20,7 +20,6 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from sim_bridge.base import BaseConfig, BaseController, Velocity, velocity_between
@@ -50,8 +49,7 @@ class VelocityDrive:
         node.out("scan")
         node.hear("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
-        node.create_subscription(interface(kind), TOPICS["cmd_vel"].name, self._on_command, qos(TOPICS["cmd_vel"].qos),
-                                 callback_group=node.data_group)
+        node.hear("cmd_vel", self._on_command, type_name=kind)
 
     @property
     def _config(self) -> Any:

@@ -27,10 +27,11 @@ from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.in_graph import progress_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, GraphClient
+from eqa_nodes.ros.hearing import Hearing
 from eqa_nodes.ros.interfaces import interface, qos
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
@@ -100,15 +101,23 @@ class RosRobot:
         self._client.close()
 
     def _listen(self, node: Any) -> None:
-        """Subscribe; a camera is heard as best effort, so that a slow console never holds the graph up."""
+        """Subscribe; a camera is heard as best effort, so that a slow console never holds the graph up.
+
+        Anything else that a robot publishes is heard as it is offered.
+        """
+        hearing = Hearing(node)
         hear: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
             "decision": self._decision, "episode": self._episode, "keyframes": self._keyframe}
         hear |= {key: partial(self._put, key) for key in _NEWEST}
         for key, callback in hear.items():
             topic = TOPICS[key]
-            node.create_subscription(interface(topic.type), topic.name, partial(self._take, key, callback),
-                                     qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)
+            take = partial(self._take, key, callback)
+            if key in FOREIGN and topic.qos != "frame":
+                hearing.hear(topic, lambda message, _, take=take: take(message), key in _NEWEST, seldom=key in SELDOM)
+            else:
+                node.create_subscription(interface(topic.type), topic.name, take,
+                                         qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)
         self._look = node.create_timer(_LOOK_S, partial(self._look_for_compressed, node), clock=Clock())
 
     def _look_for_compressed(self, node: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from rclpy.node import Node
 
 from eqa_nodes.bags.check import WHOLE, judged
 from eqa_nodes.bags.history import BagOptions
@@ -23,13 +25,16 @@ from eqa_nodes.doctor.heard import HeardMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
+from eqa_nodes.doctor.qos import Endpoint, Ends, judge_qos
 from eqa_nodes.doctor.taken import as_taken, judge_transport, packed
 from eqa_nodes.findings import Finding
-from eqa_nodes.graph import CAMERA_TOPICS, TOPICS, absolute
+from eqa_nodes.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
+from eqa_nodes.ros.hearing import offer_of
 from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
+_OF_ROS = ("/rosout", "/parameter_events")
 _LATCHED = ("tf_static", "map")
 _SETTLE_S = 1.0  # between the first topics of a robot and all of them
 _TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # transforms are heard before and after the images that need them
@@ -85,6 +90,7 @@ def robot_findings(how: Listening) -> list[Finding]:
         _listen(tap, ear, how)
         bag = ear.bag = ear.heard.bag(how.namespace, _there(how, ear.heard.types))
         navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
+        ends = _ends(tap.node)
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
     facts = Facts()
     measured = measure(bag, how.options, facts.take, ALSO)
@@ -92,8 +98,26 @@ def robot_findings(how: Listening) -> list[Finding]:
     lines = [line for line in as_taken(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
     return [*(_topic(role, how, ear, domain) for role in (*STAMPED, "odom")), *lines,
-            *judge(facts, measured, how.options, live=True), *judge_navigation(navigation), _lost(lost, came),
+            *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True),
+            *judge_navigation(navigation), _lost(lost, came),
             disk(Path.cwd(), ear.heard.size / how.seconds)]
+
+
+def _ends(node: Node) -> dict[str, Ends]:
+    """Return who publishes and who subscribes to each topic; this node and ROS's own topics are left out."""
+    def others(infos: Sequence[Any]) -> list[Endpoint]:
+        return [Endpoint(absolute(info.node_name, info.node_namespace), offer_of(info.qos_profile))
+                for info in infos if info.node_name != node.get_name()]
+
+    return {name: Ends(others(node.get_publishers_info_by_topic(name)),
+                       others(node.get_subscriptions_info_by_topic(name)))
+            for name, types in node.get_topic_names_and_types() if name not in _OF_ROS and len(types) == 1}
+
+
+def _foreign(how: Listening) -> set[str]:
+    """Return the topics of a robot that the graph hears."""
+    names = {key: absolute(topic.name, how.namespace) for key, topic in {**TOPICS, **CAMERA_TOPICS}.items()}
+    return {how.remap.get(key, name) for key, name in names.items() if key in FOREIGN}
 
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
@@ -124,7 +148,7 @@ def _found(tap: Tap, how: Listening) -> _Ear:
 
 def _now_on(offer: Heard) -> Heard:
     """Ask for no messages of the past: they would look late."""
-    return offer._replace(qos=offer.qos._replace(durability="volatile"))
+    return offer._replace(past=False)
 
 
 def _now(tap: Tap, how: Listening) -> _Ear:
@@ -166,7 +190,7 @@ def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
         return Finding(role, bad, f"nobody publishes {how.topic(role)} in ROS domain {domain}{there}",
                        f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
     kind, count = ear.heard.types[topic], ear.heard.counts[topic]
-    found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.reliability.replace('_', ' ')}"
+    found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.offer}"
     if not count:
         said = f" (the simulator says: {ear.simulator_said})" if ear.simulator_said else ""
         return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
@@ -183,8 +207,6 @@ def _named(role: str, topic: str, found: str, how: Listening, ear: _Ear) -> Find
     if topic != how.topic(role):
         return Finding(role, "warning", f"{found}, by its type: the graph hears {how.topic(role)}",
                        f"remap it (-r {how.own(role)}:={topic}), and say --remap {role}={topic} here")
-    if TOPICS[role].qos == "frame" and ear.offers[role].qos.reliability == "best_effort":
-        found += " (of the graph's nodes: node.reliable_camera: false)"
     return Finding(role, "ok", found)
 
 

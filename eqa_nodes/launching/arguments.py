@@ -63,7 +63,6 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "robot": {
         **{key: Argument(TOPICS[key].name, f"topic of the robot: {TOPICS[key].type}") for key in REMAPPED},
         **{name: Argument(default, "frame of the robot's transforms") for name, default in FRAMES.items()},
-        "reliable_camera": Argument("false", "the camera's topics are reliable; false: best effort", YES_NO),
         "use_sim_time": Argument("false", "time comes from /clock", YES_NO),
         **_nav2("nav2_bringup's own", NONE),
         "record": Argument("false", "record a bag an episode", YES_NO),

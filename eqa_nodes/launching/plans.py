@@ -66,8 +66,7 @@ def robot(chosen: Chosen, files: Path) -> Plan:
     parameters = parameters_of(arguments, folder, merged(None, of_world("robot"), {"perception": {"newest": True}}))
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
     nodes = [name for name in nodes_of("robot", detecting=detecting(parameters)) if name not in left_out]
-    said: Parameters = {name: {"use_sim_time": use_sim_time, "node.reliable_camera": _yes(chosen, "reliable_camera")}
-                        for name in nodes}
+    said: Parameters = {name: {"use_sim_time": use_sim_time} for name in nodes}
     said["agent"]["observers"] = tuple(name for name in OBSERVERS if name in nodes)
     said["memory"] |= _memory(chosen["memory_file"])
     parameters = merged(None, parameters, said, *(

@@ -13,9 +13,9 @@ from eqa_nodes.core.driving.driver import Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import NavCode, NavResult
-from eqa_nodes.graph import ACTIONS, TOPICS
+from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace
 from eqa_nodes.ros.node import EqaNode
@@ -37,9 +37,9 @@ class Nav2NavigatorNode(EqaNode):
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
-        self._hear_any("stop", lambda message: self.gates.heard_stop(message.data))
-        self._hear_any("battery", self._on_battery)
-        self._hear_any("localisation", self._on_localisation)
+        self.hear("stop", lambda message: self.gates.heard_stop(message.data))
+        self.hear("battery", self._on_battery)
+        self.hear("localisation", self._on_localisation)
         deadline = self.config.leg_deadline_s
         self._action("drive_to_pose", lambda goal, interrupt: self._driver.go_to(
             messages.goal_of(goal.pose), deadline, interrupt))
@@ -52,17 +52,6 @@ class Nav2NavigatorNode(EqaNode):
 
     def release(self) -> None:
         self._commander.close()
-
-    def _hear_any(self, key: str, callback: Callable[[Any], None]) -> None:
-        """Hear a topic from those who keep its last message for who comes late, and from those who do not.
-
-        One subscription cannot do both, and a stop must not depend on how it is published. What comes twice does no
-        harm.
-        """
-        self.hear(key, callback)
-        topic = TOPICS[key]
-        self.create_subscription(interface(topic.type), topic.name, self._delayed(callback),
-                                 qos("event", reliable=False), callback_group=self.data_group)
 
     def _on_battery(self, message: Any) -> None:
         try:

@@ -215,7 +215,7 @@ def resident_mb() -> float:
 def _stamp_of(topic: Topic, raw: bool) -> Callable[[Any], int] | None:
     """Return what reads the stamp in ns of a topic's messages; None where they have none that says how old they are."""
     if topic.type == _TF:
-        return None if topic.qos == "latched" else messages.stamp_in_tf if raw else _first_stamp
+        return None if topic.qos == "static" else messages.stamp_in_tf if raw else _first_stamp
     if next(iter(interface(topic.type).get_fields_and_field_types()), "") != "header":
         return None
     return messages.stamp_in if raw else messages.stamp_of

@@ -26,9 +26,9 @@ from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import TOPICS, TRANSFORMS
+from eqa_nodes.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.ros.frames import FrameAssembler
-from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.hearing import Hearing
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -129,9 +129,10 @@ class _Ears:
         hear: dict[str, Any] = {part: partial(self._put, part) for part in parts}
         hear |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True),
                  "label_table": self._frames.put_table}
+        hearing = Hearing(node)
         for key, topic in topics.items():
-            kind = TOPICS[key].qos  # best effort hears reliable cameras too; a graph in lock-step sends again
-            node.create_subscription(interface(TOPICS[key].type), topic, hear[key], qos(kind, reliable=kind != "frame"))
+            hearing.hear(TOPICS[key]._replace(name=topic), lambda message, _, take=hear[key]: take(message),
+                         seldom=key in SELDOM)
 
     def _put(self, part: str, message: Any) -> None:
         if messages.stamp_of(message) > self._last_ns:  # others were shown once more

@@ -13,6 +13,7 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.ros.spinning import taking_back
 
 
 class ManagedNode(LifecycleNode):
@@ -23,7 +24,6 @@ class ManagedNode(LifecycleNode):
         self.configured = self.active = False
         self._failure: Exception | None = None
         self._lasting: set[Any] = set()  # what is there also while unconfigured
-        self._taken_back = False
 
     def configure(self) -> None:
         """Make what the node works with: publishers, servers, files. An EqaError leaves it unconfigured."""
@@ -91,15 +91,10 @@ class ManagedNode(LifecycleNode):
     def _clean(self) -> None:
         """Take back all that was made since the node was unconfigured."""
         self.close()
-        self._taken_back = True
+        taking_back(self)
         for entity, destroy in self._entities().items():
             if entity not in self._lasting:
                 destroy(entity)
-
-    def took_back(self) -> bool:
-        """Say whether entities were taken back since this was last asked."""
-        before, self._taken_back = self._taken_back, False
-        return before
 
     def _entities(self) -> dict[Any, Callable[[Any], object]]:
         """Return what of ROS belongs to this node, and how to destroy each."""

@@ -21,11 +21,12 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
-from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, KINDS, NODES, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import Diagnostics
 from eqa_nodes.ros.ear import Ear
+from eqa_nodes.ros.hearing import Hearing
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.managed import ManagedNode
@@ -40,6 +41,7 @@ class EqaNode(ManagedNode):
 
     row: str
     _ear: Ear | None = None  # also where __init__ has failed
+    _hearing: Hearing | None = None
 
     def __init__(self, **kwargs: Any) -> None:
         """Raises ConfigError for wrong parameters."""
@@ -62,7 +64,7 @@ class EqaNode(ManagedNode):
         return result
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        self._publishers_by_key, self._remotes = {}, None  # those of before were taken back
+        self._publishers_by_key, self._remotes, self._hearing = {}, None, None  # those of before were taken back
         self.diagnostics.clear()
         return super().on_configure(state)
 
@@ -93,22 +95,27 @@ class EqaNode(ManagedNode):
             self._publishers_by_key[key] = self.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
         return self._publishers_by_key[key]
 
-    def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
-        """Subscribe to a topic in this node's row."""
+    def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False, type_name: str = "") -> None:
+        """Subscribe to a topic in this node's row. type_name: where it is not the one of the graph."""
         self._allowed(key, self.spec.subscribes + self.spec.frames, "subscribe to")
-        self._subscribe(key, callback, raw)
+        self._subscribe(key, callback, raw, type_name)
 
-    def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
+    def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False, type_name: str = "") -> None:
         topic = TOPICS.get(key) or CAMERA_TOPICS[key]
-        profile = qos(topic.qos, topic.qos != "frame" or self.config.node.reliable_camera)
+        topic = topic._replace(type=type_name or topic.type)
         heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
         counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
         if key in self.spec.apart:
             self._ear = self._ear or Ear(self)
-            self._ear.node.create_subscription(interface(topic.type), topic.name, counting, profile, raw=raw)
+            node, hearing, group = self._ear.node, self._ear.hearing, None
         else:
-            self.create_subscription(interface(topic.type), topic.name, counting, profile,
-                                     callback_group=self.data_group, raw=raw)
+            self._hearing = self._hearing or Hearing(self, self.data_group)
+            node, hearing, group = self, self._hearing, self.data_group
+        if key in FOREIGN:
+            hearing.hear(topic, lambda message, _: counting(message), raw, seldom=key in SELDOM)
+        else:
+            node.create_subscription(interface(topic.type), topic.name, counting, qos(topic.qos), callback_group=group,
+                                     raw=raw)
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""

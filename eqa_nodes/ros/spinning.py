@@ -8,7 +8,12 @@ from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import ExternalShutdownException
 
-from eqa_nodes.ros.managed import ManagedNode
+_TAKEN_BACK = "_eqa_taken_back"  # attribute of a node
+
+
+def taking_back(node: Any) -> None:
+    """Say that entities of a node are destroyed while it spins: rclpy may look at one of them once more."""
+    setattr(node, _TAKEN_BACK, True)
 
 
 def spin(executor: Any) -> None:
@@ -22,7 +27,10 @@ def spin(executor: Any) -> None:
             if not executor.context.ok():
                 return
             nodes = executor.get_nodes()  # and a clean-up an action's server, which rclpy then still waits for
-            if not sum(node.took_back() for node in nodes if isinstance(node, ManagedNode)):
+            taken_back = [node for node in nodes if getattr(node, _TAKEN_BACK, False)]
+            for node in taken_back:
+                setattr(node, _TAKEN_BACK, False)
+            if not taken_back:
                 raise
         else:
             return

@@ -13,24 +13,28 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import Qos
+from eqa_nodes.graph import KINDS, Qos, Topic
+from eqa_nodes.ros.hearing import Hearing, offer_of
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import Gaps
 
-TRANSFORMS = {"/tf": Qos(depth=100), "/tf_static": Qos(durability="transient_local", depth=1)}  # as ROS publishes them
+TRANSFORMS = {"/tf": KINDS["event"], "/tf_static": KINDS["static"]}  # as ROS publishes them
 _TF_TYPE = "tf2_msgs/msg/TFMessage"
 _DEPTH = 30  # messages that wait in the middleware: an image each 33 ms may wait for a second
 
 
 class Heard(NamedTuple):
-    """A topic: its type, and the quality of service that its publishers offer."""
+    """A topic: its type, and the least quality of service that its publishers offer.
+
+    past: what they have kept for late subscribers is wanted too.
+    """
 
     type: str
     qos: Qos
+    past: bool = True
 
 
 class Tap:
@@ -47,6 +51,7 @@ class Tap:
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
+        self._hearing = Hearing(self._node)
 
     def __enter__(self) -> Tap:
         return self
@@ -82,10 +87,13 @@ class Tap:
                 **{name: self.offer(name) for name in (*offered, *names)}}
 
     def hear(self, topics: Mapping[str, Heard], take: Callable[[str, bytes], None]) -> None:
-        """Subscribe; `take` gets topic and serialized message in the thread that spins."""
-        for name, (type_name, offered) in topics.items():
-            self._node.create_subscription(interface(type_name), name, partial(self._take, name, take),
-                                           _requested(offered), raw=True)
+        """Subscribe; `take` gets topic and serialized message in the thread that spins.
+
+        Publishers that come later, or offer something else, are heard too.
+        """
+        for name, (type_name, offered, past) in topics.items():
+            self._hearing.hear(Topic(name, type_name, ""), partial(self._take, name, take), raw=True, past=past,
+                               expected=offered._replace(depth=max(_DEPTH, offered.depth)), seldom=name == "/tf_static")
 
     def spin(self, seconds: float) -> None:
         """Hear for so long, in this thread."""
@@ -110,12 +118,10 @@ class Tap:
             package = types[0].split("/")[0]
             raise ConfigError(f"topic {name} is of type {types[0]}, which this machine does not know: install or build "
                               f"the package {package}, and source its workspace") from error
-        # One publisher that offers less is heard only when no more than that is asked for.
-        reliable = all(info.qos_profile.reliability == ReliabilityPolicy.RELIABLE for info in infos)
-        latched = all(info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in infos)
+        offers = [offer_of(info.qos_profile) for info in infos]
         depth = max(info.qos_profile.depth for info in infos)
-        return Heard(types[0], Qos("reliable" if reliable else "best_effort",
-                                   "transient_local" if latched else "volatile", depth))
+        return Heard(types[0], Qos("reliable" if all(offer.reliable for offer in offers) else "best_effort",
+                                   "transient_local" if all(offer.latched for offer in offers) else "volatile", depth))
 
     def _absent(self, missing: Sequence[str], wait_s: float) -> str:
         there = sorted(self.published())
@@ -125,9 +131,3 @@ class Tap:
             lines.append(f"topic {name} is not published" + (f" (did you mean {' or '.join(near)}?)" if near else ""))
         return (f"{'; '.join(lines)}: waited {wait_s:g} s; there are {', '.join(there) or 'none'}. Is ROS_DOMAIN_ID "
                 "that of the robot?")
-
-
-def _requested(offered: Qos) -> Any:
-    return QoSProfile(depth=max(_DEPTH, offered.depth), history=HistoryPolicy.KEEP_LAST,
-                      reliability=ReliabilityPolicy[offered.reliability.upper()],
-                      durability=DurabilityPolicy[offered.durability.upper()])

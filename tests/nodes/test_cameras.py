@@ -42,7 +42,7 @@ class Walk:
         """starts_s: how long before its first moment the episode begins; unheard: the part that nobody listens to."""
         told = {f"node__camera__{name}": value for name, value in asdict(ways.camera).items()}
         told |= {f"node__second_camera__{name}": value for name, value in asdict(ways.camera).items()}
-        told |= {"node__reliable_camera": ways.reliable, "node__tf__base_frame": ways.base, **parameters}
+        told |= {"node__tf__base_frame": ways.base, **parameters}
         mapping = {name: told.pop(name) for name in ("relocated",) if name in told}
         self.mapper = ros.add(MapperNode, **told, **mapping)
         self.memory = ros.add(MemoryNode, folder=str(folder), **told)

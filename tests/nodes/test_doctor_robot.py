@@ -69,7 +69,7 @@ def test_a_robot_is_judged_by_its_topics(environment: dict[str, str]) -> None:
                  "camera matrix", "optical frame", "time jumps", "base"):
         assert lines[name]["state"] == "ok", lines[name]
     assert f"{DEPTH} (sensor_msgs/msg/Image)" in lines["depth"]["found"]
-    assert "best effort (of the graph's nodes: node.reliable_camera: false)" in lines["depth"]["found"]
+    assert "best effort, volatile" in lines["depth"]["found"]
     assert lines["tf to depth"]["found"] == "map > base_link > camera_color_optical_frame"
     assert lines["rate of depth"]["found"].startswith("20.00 Hz")
     assert lines["floor"]["state"] == "warning"  # a wall is all it sees

@@ -34,7 +34,7 @@ class Taping:
     def __init__(self, ros: Any, folder: Path, ways: Ways, **parameters: Any) -> None:
         told = {f"node__{which}__{name}": value for which in ("camera", "second_camera")
                 for name, value in asdict(ways.camera).items()}
-        self.recorder = ros.add(RecorderNode, folder=str(folder), node__reliable_camera=ways.reliable, **told,
+        self.recorder = ros.add(RecorderNode, folder=str(folder), **told,
                                 **parameters)
         self._node = ros.plain("robot")
         self.robot = CameraRobot(self._node, ways, second="node__second_camera__present" in parameters)

@@ -168,12 +168,12 @@ def test_later_parameters_win_and_wildcards_reach_every_node(tmp_path: Path) -> 
     assert result.keys() == SETTINGS.keys()
 
 
-def test_a_robots_camera_is_best_effort_and_all_nodes_mean_the_same_camera() -> None:
+def test_a_robots_stamps_differ_a_little_and_all_nodes_mean_the_same_camera() -> None:
     assert of_world("sim") == of_world("replay") == {}
     robot = merged(None, of_world("robot"))
     for name in ("mapper", "memory", "recorder", "perception"):
         node = settings(name, robot).node
-        assert not node.reliable_camera and node.camera.tolerance_s == 0.02 and node.tf.wait_s == 2.0
+        assert node.camera.tolerance_s == 0.02 and node.tf.wait_s == 2.0
     with pytest.raises(ConfigError, match="mapper and memory mean different cameras: node.camera is .*align=True"):
         merged(None, {"mapper": {"node.camera.align": True}})
     with pytest.raises(ConfigError, match=r"and agent mean different cameras: node.tf .*give both the same"):

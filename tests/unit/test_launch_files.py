@@ -138,18 +138,18 @@ def test_robot_starts_its_graph_for_a_live_camera(tmp_path: Path) -> None:
     assert written.keys() == {*run.nodes} and written["agent"]["odometry"] == "topics"
     assert tuple(written["agent"]["observers"]) == ("mapper", "memory")
     for node in run.nodes:
-        assert written[node]["node.reliable_camera"] is False and written[node]["use_sim_time"] is False
+        assert written[node]["use_sim_time"] is False
     assert (written["memory"]["folder"], written["memory"]["file"]) == (str(tmp_path), "flat.sqlite")
     assert written["mapper"]["map.range_m"] == 5.0  # from launch/params/robot.yaml
 
 
 def test_robot_records_detects_and_drives_as_it_is_told(tmp_path: Path) -> None:
-    run = plan("robot", tmp_path, record="true", detector="transformers", use_sim_time="true", reliable_camera="true",
+    run = plan("robot", tmp_path, record="true", detector="transformers", use_sim_time="true",
                nav2="bringup", enclave="/eqa/", rviz="true")
     assert {"recorder", "perception"} <= {*run.nodes} and run.nav2 and run.nav2_params is None and run.rviz
     assert tuple(run.parameters["agent"]["observers"]) == ("mapper", "memory", "recorder", "perception")
     assert run.parameters["memory"]["labels_from"] == "detector" and run.parameters["perception"]["newest"] is True
-    assert run.sim_time and run.parameters["mapper"]["node.reliable_camera"] is True and run.enclave == "/eqa"
+    assert run.sim_time and run.enclave == "/eqa"
     assert not run.begin  # a robot's agent does that by itself
     assert run.map_frame == "map" and plan("robot", tmp_path / "r1", map_frame="r1/map").map_frame == "r1/map"
     assert "navigator" not in plan("robot", tmp_path, nav2="none").nodes

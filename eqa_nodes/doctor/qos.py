@@ -1,0 +1,55 @@
+"""Who cannot hear whom: a subscription that asks for more than a publisher offers gets nothing, without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from eqa_nodes.findings import Finding
+from eqa_nodes.graph import Offer
+
+_STATIC = "/tf_static"
+
+
+class Endpoint(NamedTuple):
+    """A publisher or a subscription of a topic: the name of its node, and what it offers or asks for."""
+
+    node: str
+    offer: Offer
+
+
+class Ends(NamedTuple):
+    """All publishers and subscriptions of a topic, of one message type."""
+
+    publishers: Sequence[Endpoint]
+    subscriptions: Sequence[Endpoint]
+
+
+def judge_qos(topics: Mapping[str, Ends], graph: Collection[str]) -> Iterator[Finding]:
+    """Name each subscriber that does not hear a publisher. graph: topics of the robot that the graph hears."""
+    found = [finding for topic, ends in sorted(topics.items()) for finding in _deaf(topic, ends, topic in graph)]
+    found += [Finding("qos", "warning", f"{_STATIC}: {one.node} offers {one.offer}: who starts later never hears it",
+                      "publish static transforms as tf2's StaticTransformBroadcaster does: transient local")
+              for one in topics.get(_STATIC, Ends((), ())).publishers if not one.offer.latched]
+    yield from found or [Finding("qos", "ok", f"on {len(topics)} topics every subscription hears every publisher")]
+
+
+def _deaf(topic: str, ends: Ends, graph: bool) -> Iterator[Finding]:
+    asked: dict[str, list[Offer]] = {}
+    for end in ends.subscriptions:
+        asked.setdefault(end.node, []).append(end.offer)
+    for publisher in ends.publishers:
+        for node, requests in asked.items():
+            if not any(publisher.offer.meets(request) for request in requests):  # one that it has is enough
+                yield _named(topic, publisher, node, requests[0], graph)
+
+
+def _named(topic: str, publisher: Endpoint, node: str, asked: Offer, graph: bool) -> Finding:
+    less = [word for word, missing in (("best effort", asked.reliable > publisher.offer.reliable),
+                                       ("volatile", asked.latched > publisher.offer.latched)) if missing]
+    more = {"best effort": "reliable", "volatile": "transient local"}
+    return Finding(
+        "qos", "error" if graph else "warning",
+        f"{topic}: {node} asks for {asked}, {publisher.node} offers {publisher.offer}: it hears nothing of it",
+        f"let {publisher.node} publish {' and '.join(more[word] for word in less)}, or {node} subscribe "
+        f"{' and '.join(less)}")

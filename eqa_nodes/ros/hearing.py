@@ -1,0 +1,133 @@
+"""Subscriptions to topics of others: each asks for the quality of service that is offered, now or by who comes later.
+
+A request for more than a publisher offers is not heard by it at all, and one for less loses what it would repeat: large
+images, or the last message of a topic that keeps it. So one subscription runs for each offer that there is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
+
+from eqa_nodes.graph import KINDS, Offer, Qos, Topic
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.spinning import taking_back
+
+PERIOD_S = 1.0  # between two looks at who publishes; who offers less than was asked for is noticed at once
+SETTLE_S = 3.0  # until a subscription ends that no publisher calls for: its successor is connected by then
+SEEN = 512  # messages of a topic that are remembered, so that two subscriptions do not bring one of them twice
+Take = Callable[[Any, Mapping[str, Any]], None]
+
+
+LEAST = Offer()
+
+
+def offer_of(profile: Any) -> Offer:
+    """Return what a publisher offers, or a subscription asks for, by its profile in rclpy."""
+    return Offer(profile.reliability == ReliabilityPolicy.RELIABLE,
+                 profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Hearing:
+    """The subscriptions of one node that follow their publishers; all its work is done in one callback group."""
+
+    def __init__(self, node: Any, group: Any = None) -> None:
+        self._node, self._group = node, group
+        self._topics: list[_Followed] = []
+
+    def hear(self, topic: Topic, take: Take, raw: bool = False, *, expected: Qos | None = None,
+             past: bool = True, seldom: bool = False) -> None:
+        """Subscribe. take: gets each message once, and rclpy's information on it.
+
+        expected: what to ask for until somebody publishes, by default as the graph says. past: also ask for the
+        messages that a publisher keeps for late subscribers. seldom: a message may come once, from a publisher that
+        has just turned up, so somebody listens from the beginning whatever is offered. (Of what comes often two
+        subscriptions would bring everything twice.)
+        """
+        followed = _Followed(self._node, self._group, topic, take, raw, expected or KINDS[topic.qos], past, seldom)
+        followed.look(self.look)
+        if not self._topics:
+            self._node.create_timer(PERIOD_S, self.look, callback_group=self._group,
+                                    clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._topics.append(followed)
+
+    def look(self, *_: object) -> None:
+        """Ask for what is offered by now."""
+        for followed in list(self._topics):
+            followed.look(self.look)
+
+
+class _Followed:
+    def __init__(self, node: Any, group: Any, topic: Topic, take: Take, raw: bool, expected: Qos, past: bool,
+                 seldom: bool) -> None:
+        self._node, self._group, self._topic, self._take, self._raw = node, group, topic, take, raw
+        self._depth, self._past = expected.depth, past
+        own = Offer(expected.reliability == "reliable", past and expected.durability == "transient_local")
+        self._always = {own, LEAST} if seldom else set()
+        self._first = {own}
+        self._heard: dict[Offer, Any] = {}
+        self._idle_s: dict[Offer, float] = {}
+        self._seen = _Seen()
+
+    def look(self, again: Callable[..., None]) -> None:
+        """Begin and end subscriptions. again: called when a publisher turns up that offers less than one asks for."""
+        infos = self._node.get_publishers_info_by_topic(self._topic.name)
+        offered = {offer_of(info.qos_profile) for info in infos if info.topic_type == self._topic.type}
+        offered = {offer._replace(latched=offer.latched and self._past) for offer in offered}
+        wanted = self._always | (offered or set(self._heard) or self._first)
+        for offer in wanted - self._heard.keys():
+            self._heard[offer] = self._subscription(offer, again)
+        now = time.monotonic()
+        for offer in wanted:
+            self._idle_s[offer] = now
+        for offer in [o for o in self._heard if o not in wanted and now - self._idle_s[o] > SETTLE_S]:
+            taking_back(self._node)
+            self._node.destroy_subscription(self._heard.pop(offer))
+
+    def _subscription(self, offer: Offer, again: Callable[..., None]) -> Any:
+        profile = QoSProfile(
+            depth=self._depth, history=HistoryPolicy.KEEP_LAST,
+            reliability=ReliabilityPolicy.RELIABLE if offer.reliable else ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if offer.latched else DurabilityPolicy.VOLATILE)
+        events = SubscriptionEventCallbacks(incompatible_qos=again)
+        return self._node.create_subscription(
+            interface(self._topic.type), self._topic.name, partial(_once, self._seen, self._take), profile,
+            raw=self._raw, callback_group=self._group, event_callbacks=events)
+
+
+class _Seen:
+    """The newest messages, by their publisher and when it sent them."""
+
+    def __init__(self) -> None:
+        self._order: deque[object] = deque(maxlen=SEEN)
+        self._known: set[object] = set()
+
+    def new(self, info: Mapping[str, Any]) -> bool:
+        """Say whether a message is seen for the first time; where the middleware does not tell its time, each is."""
+        sent, publisher = info.get("source_timestamp"), info.get("publisher_gid")
+        if not sent:
+            return True
+        key = sent, bytes(publisher["data"]) if publisher else b"", info.get("publication_sequence_number")
+        if key in self._known:
+            return False
+        if len(self._order) == SEEN:
+            self._known.discard(self._order[0])
+        self._order.append(key)
+        self._known.add(key)
+        return True
+
+
+def _once(seen: _Seen, take: Take, message: Any, info: Mapping[str, Any]) -> None:
+    if seen.new(info):
+        take(message, info)
