@@ -24,6 +24,7 @@ from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.graph import NODES, nodes_of
 from eqa_nodes.parameters import write_file
 from eqa_nodes.ros.environment import (
+    END_S,
     clean_shared_memory,
     ensure_ros,
     free_domain,
@@ -31,9 +32,10 @@ from eqa_nodes.ros.environment import (
     ros_environment,
 )
 
-READY = "eqa: ready"
+READY, CLOSED = "eqa: ready", "eqa: closed"  # what a child says when its nodes work, and when they have ended
 START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once
-STOP_DEADLINE_S = 5.0
+STOP_DEADLINE_S = 5.0  # for all children together; who writes a bag has END_S
+POLL_S = 0.02
 RESTARTS = 3  # of one child; after that the graph is broken and says so
 
 
@@ -43,17 +45,27 @@ class Child:
     def __init__(self, nodes: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str],
                  log: Path) -> None:
         self.nodes, self.log = list(nodes), log
-        self._command = [sys.executable, "-m", "eqa_nodes.runner", "--nodes", ",".join(nodes), *arguments]
+        self._arguments = list(arguments)
         self._environment = dict(environment)
         self.restarts = 0
-        self.ready = threading.Event()
+        self.ready, self.closed = threading.Event(), threading.Event()
         self.shared: set[str] = set()  # lock files of all its processes in shared memory
         self.process = self._start()
 
+    def command(self) -> list[str]:
+        """Return what the process runs."""
+        return [sys.executable, "-m", "eqa_nodes.runner", "--nodes", ",".join(self.nodes), *self._arguments]
+
     def _start(self) -> subprocess.Popen[str]:
         self.ready.clear()
-        process = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True)
+        self.closed.clear()
+        # Ctrl-C reaches all processes of a terminal: the parent ends its children, in whatever state they are.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # they inherit it
+        try:
+            process = subprocess.Popen(self.command(), env=self._environment, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         threading.Thread(target=self._copy, args=(process.stdout, process.pid), daemon=True).start()
         return process
 
@@ -63,6 +75,8 @@ class Child:
                 if line.strip() == READY:
                     self.shared |= held_in_shared_memory(pid)
                     self.ready.set()
+                elif line.strip() == CLOSED:
+                    self.closed.set()
                 else:
                     log.write(line)
                     log.flush()
@@ -78,14 +92,19 @@ class Child:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
 
-    def stop(self) -> int:
-        """End the process: asked first, killed at the deadline. Returns its exit code."""
-        self.ask_to_stop()
-        try:
-            return self.process.wait(STOP_DEADLINE_S)
-        except subprocess.TimeoutExpired:  # a known rare deadlock of rclpy at exit
-            self.process.kill()
-            return self.process.wait()
+    def await_closed(self, begin_s: float) -> None:
+        """Wait until its nodes have let go of all, or the process has ended; no longer than the deadline.
+
+        begin_s: when all were asked to stop, by the monotonic clock.
+        """
+        end = begin_s + (END_S if "recorder" in self.nodes else STOP_DEADLINE_S)
+        while not self.closed.wait(POLL_S) and self.process.poll() is None and time.monotonic() < end:
+            pass
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
 
     def tail(self, lines: int = 15) -> str:
         """Return the end of the log."""
@@ -159,10 +178,15 @@ class Graph:
 
     def _stop(self) -> None:
         self._watching.set()
+        begin = time.monotonic()
         for child in self.children:
             child.ask_to_stop()
         for child in self.children:
-            child.stop()
+            child.await_closed(begin)
+        for child in self.children:  # at one moment: who dies first may hold a lock that holds up who still speaks
+            child.process.kill()
+        for child in self.children:
+            child.kill()
         clean_shared_memory(older_than_s=0.0, held={name for child in self.children for name in child.shared})
 
 
@@ -176,14 +200,26 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
     """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
     from eqa_nodes.ros.process import run
 
+    parent, by_hand = os.getppid(), False
+
+    def together() -> None:
+        """Wait for the end of the others: the parent kills all at one moment, if it lives."""
+        print(CLOSED, flush=True)
+        end = time.monotonic() + STOP_DEADLINE_S
+        while os.getppid() == parent and not by_hand and time.monotonic() < end:
+            time.sleep(POLL_S)
+
     def wait() -> None:
+        nonlocal by_hand
         print(READY, flush=True)
-        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C reaches all processes of a terminal
+        try:
             sys.stdin.read()  # until the parent closes it, or dies
+        except KeyboardInterrupt:
+            by_hand = True
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
-               leave=False)
+               together=together)
 
 
 def main() -> int:

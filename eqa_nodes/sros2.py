@@ -47,8 +47,8 @@ class Client(NamedTuple):
 
 # By enclave: `eqa ask`, `eqa bench run` and `eqa replay`; `eqa console`; `eqa record`; live histories.
 CLIENTS: dict[str, Client] = {
-    "eqa_client": Client("eqa_client", NodeSpec("eqa_nodes.ros.client:GraphClient", subscribes=("replay_status",),
-                                                calls=_ASKING)),
+    "eqa_client": Client("eqa_client", NodeSpec("eqa_nodes.ros.client:GraphClient", calls=_ASKING,
+                                                subscribes=("replay_status", "diagnostics"))),
     "eqa_console": Client("eqa_client", NodeSpec(
         "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
             "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.geometry import Transform, compose, inverse
 
+_ROW_NS = 5_000_000_000  # between two stamps of a row
 _SURE = 3  # stamps in a row: fewer may be strays from a queue
 
 
@@ -35,6 +36,36 @@ class ClockWatch:
             return False
         self._behind.clear()
         return True
+
+
+class FutureWatch:
+    """Tells a message that is stamped in the future from a sender whose clock is ahead: that sends several in a row.
+
+    One such message that were believed would make all that is older look late until its time has come.
+    """
+
+    def __init__(self, threshold_s: float) -> None:
+        """threshold_s: less than this is no stray; 0: nothing is."""
+        self._threshold_ns = round(threshold_s * 1e9)
+        self._newest_ns = 0  # of what was believed
+        self._ahead: list[int] = []
+
+    def stray(self, stamp_ns: int, now_ns: int) -> bool:
+        """Take in the stamp of each message of one sender; say whether it is not to be believed, yet.
+
+        now_ns: by the receiver's own clock.
+        """
+        believable = stamp_ns <= max(now_ns, self._newest_ns) + self._threshold_ns
+        if self._threshold_ns and not believable:
+            goes_on = self._ahead and 0 <= stamp_ns - self._ahead[-1] <= _ROW_NS
+            if goes_on and stamp_ns == self._ahead[-1]:
+                return True  # the same one again
+            self._ahead = [*self._ahead, stamp_ns] if goes_on else [stamp_ns]
+            if len(self._ahead) < _SURE:
+                return True
+        self._ahead.clear()
+        self._newest_ns = stamp_ns
+        return False
 
 
 class Relocation(NamedTuple):

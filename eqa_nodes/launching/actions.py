@@ -6,6 +6,7 @@ A process that dies is started again or ends the run; launch's own respawn has n
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from launch_ros.actions import Node
 
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching.arguments import ARGUMENTS, Argument
+from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.plans import Plan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
+from eqa_nodes.ros.run import run_variables
 from eqa_nodes.runner import RESTARTS
 
 WRONG_SETTING = 2  # exit code of a node: to start it again would not help
@@ -39,7 +42,7 @@ def description(world: str, files: Path) -> LaunchDescription:
     arguments = [DeclareLaunchArgument(name, default_value=_default(name, argument, files),
                                        description=argument.description, choices=list(argument.choices) or None)
                  for name, argument in ARGUMENTS[world].items()]
-    variables = [SetEnvironmentVariable(*pair) for pair in launch_variables().items()]
+    variables = [SetEnvironmentVariable(*pair) for pair in {**launch_variables(), **run_variables()}.items()]
     return LaunchDescription([*arguments, *variables, OpaqueFunction(function=begun, args=[world, files])])
 
 
@@ -53,7 +56,8 @@ def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
     plan = planned(world, chosen, files)
     later = [_nav2(plan)] if plan.nav2 else []
     beside = [_rviz(plan, files)] if plan.rviz else []
-    return [*nodes(plan), *beside, _ready(plan, later)]
+    return [LogInfo(msg=f"memory, bags and parameters of this run are in {plan.folder}"), *nodes(plan), *beside,
+            _ready(plan, later)]
 
 
 def nodes(plan: Plan) -> list[Node]:
@@ -99,6 +103,10 @@ def _ready(plan: Plan, later: list[Any]) -> Node:
     def done(event: Any, context: LaunchContext) -> list[Any] | None:
         if context.is_shutdown:
             return None
+        if event.returncode in (INTERRUPTED, -signal.SIGINT, -signal.SIGTERM):
+            return None  # the launch is about to hear of it too
+        if event.returncode == EPISODE_FAILED:
+            raise NodeLost("the graph was ready, but its episode has not begun, for the reason that `ready` gave above")
         if event.returncode:
             raise NodeLost("the graph has not become ready, for the reason that `ready` gave above")
         return later
@@ -106,7 +114,7 @@ def _ready(plan: Plan, later: list[Any]) -> Node:
     deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a person may activate them
     return Node(package="eqa_nodes", executable="ready", namespace=plan.chosen["namespace"], output=OUTPUT,
                 arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *plan.begin], on_exit=done,
-                **_enclave(plan, CLIENT))
+                remappings=plan.remappings, **_enclave(plan, CLIENT))
 
 
 def _rviz(plan: Plan, files: Path) -> Node:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +29,9 @@ Chosen = Mapping[str, str]  # what an argument was given, or its default
 class Plan:
     """What a launch file starts.
 
-    begin: options of the program `ready` that begin an episode, () = none begins. nav2: nav2_bringup brings up Nav2,
-    with nav2_params, None = its own. remappings: names of the graph -> of the robot. enclave: of SROS 2, "" = none.
+    begin: options of the program `ready` that begin an episode or wait for one, () = neither. nav2: nav2_bringup brings
+    up Nav2, with nav2_params, None = its own. remappings: names of the graph -> of the robot. enclave: of SROS 2, "" =
+    none.
     """
 
     chosen: Chosen
@@ -78,8 +81,8 @@ def robot(chosen: Chosen, files: Path) -> Plan:
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
     return Plan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
-                nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen), rviz=_yes(chosen, "rviz"),
-                enclave=chosen["enclave"].rstrip("/"))
+                begin=("--robot",), nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
+                rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
 
 def sim(chosen: Chosen, files: Path) -> Plan:
@@ -148,7 +151,9 @@ def _arguments(chosen: Chosen) -> argparse.Namespace:
 
 
 def _folder(chosen: Chosen) -> Path:
-    return Path(chosen["folder"]).resolve()
+    """Return the folder of a run: by default its own, so that no two runs write the same files."""
+    own = f"runs/launch/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    return Path(chosen["folder"] or own).resolve()
 
 
 def _yes(chosen: Chosen, name: str) -> bool:

@@ -1,6 +1,7 @@
-"""Waits until every node works, says so, and begins an episode: the program `ready` of the launch files.
+"""Waits until every node works and, on a robot, until an episode has begun; says so, or begins one itself.
 
-It ends with code 0, or 1 with one line that names who is missing.
+The program `ready` of the launch files. It ends with code 0, or with one line that says what is missing: code 1 before
+it was ready, EPISODE_FAILED after it. Interrupted, it ends with INTERRUPTED.
 """
 
 from __future__ import annotations
@@ -10,22 +11,31 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import EqaError, NodeLost
-from eqa_nodes.graph import ACTIONS, NODES, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, NODES, SERVICES, TOPICS
+from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.ros.client import RESET_S, GraphClient
+from eqa_nodes.ros.episodes import EPISODE
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.rates import OK, UNHEARD
+from eqa_nodes.ros.run import end_with_launch, signature
 from eqa_nodes.runner import READY
 
 POLL_S = 0.1
+OK_LEVEL = bytes([OK])
+CAMERA = {topic.name.strip("/") for topic in (*(TOPICS[key] for key in ("color", "depth", "camera_info")),
+                                              *CAMERA_TOPICS.values())}
+REMIND_S = 30.0  # what is waited for is said again
 
 
 class Roll:
-    """Hears which nodes have started, and looks for what they serve."""
+    """Hears which nodes of this run have started, and looks for what they serve."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
         self._nodes = nodes
@@ -36,18 +46,74 @@ class Roll:
         """Subscribe with this node."""
         topic = TOPICS["started"]
         self._node = node
-        node.create_subscription(Header, topic.name, lambda header: self._started.add(header.frame_id), qos(topic.qos))
+        node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos))
 
     def missing(self) -> list[str]:
-        """Return what is not there yet: nodes, and services of nodes that have started."""
-        silent = [name for name in self._nodes if name not in self._started]
-        return silent or sorted(self._wanted() - {name for name, _ in self._node.get_service_names_and_types()})
+        """Return what is not there yet: nodes, and services of nodes that have started; and names that two nodes have.
+
+        Nodes of another run do not count. One that was killed may be seen for some seconds more.
+        """
+        silent = [name for name in self._nodes if signature(name) not in self._started]
+        served = {name for name, _ in self._node.get_service_names_and_types()}
+        return silent or self._doubled() or sorted(self._wanted() - served)
+
+    def _on_started(self, header: Any) -> None:
+        self._started.add(header.frame_id)
+
+    def _doubled(self) -> list[str]:
+        space = self._node.get_namespace().rstrip("/")
+        seen = Counter(f"{space.rstrip('/')}/{name}" for name, space in self._node.get_node_names_and_namespaces())
+        return [f"{space}/{name} alone, of {seen[f'{space}/{name}']} nodes of this name (end the other graph)"
+                for name in self._nodes if seen[f"{space}/{name}"] > 1]
 
     def _wanted(self) -> set[str]:
         keys = {key for name in self._nodes for key in NODES[name].serves}
         hidden = {f"{ACTIONS[key].name}/_action/send_goal" for key in keys if key in ACTIONS}
         names = hidden | {SERVICES[key].name for key in keys if key in SERVICES}
         return {self._node.resolve_service_name(name) for name in names}
+
+
+class Needs:
+    """Hears what a robot's episode still waits for, as the nodes themselves tell it on /diagnostics."""
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self._observers = [name for name in nodes if name != "agent"]
+        self._waits = "word of the agent on /diagnostics"
+        self._silent: dict[str, str] = {}  # topic -> the observer that has heard nothing on it
+
+    def listen(self, node: Any) -> None:
+        """Subscribe with this node."""
+        topic, self._node = TOPICS["diagnostics"], node
+        node.create_subscription(interface(topic.type), topic.name, self._on_diagnostics, qos(topic.qos))
+
+    @property
+    def waits(self) -> str:
+        """What is waited for, "" for nothing."""
+        topics = sorted(f"{topic} ({who})" for topic, who in self._silent.items())
+        return self._waits and "; ".join(filter(None, (self._waits, topics and f"nothing came on {', '.join(topics)}")))
+
+    def _on_diagnostics(self, message: Any) -> None:
+        prefix = f"{self._node.get_namespace().strip('/')}/".lstrip("/")
+        for status in message.status:
+            node, _, what = status.name.removeprefix(prefix).partition(": ")
+            if (node, what) == ("agent", EPISODE):
+                self._waits = "" if status.level == OK_LEVEL else status.message
+            elif node in self._observers and what in CAMERA:
+                topic = self._node.resolve_topic_name(what)
+                if status.message == UNHEARD:
+                    self._silent[topic] = node
+                else:
+                    self._silent.pop(topic, None)
+
+
+def await_robot(needs: Needs) -> None:
+    """Wait until an episode has begun, as long as that takes: somebody may have to switch a camera on, or localise."""
+    said, at = "", 0.0
+    while waits := needs.waits:
+        if waits != said or time.monotonic() - at > REMIND_S:
+            print(f"eqa: waiting for the robot: {waits}", flush=True)
+            said, at = waits, time.monotonic()
+        time.sleep(POLL_S)
 
 
 def await_all(roll: Roll, deadline_s: float) -> None:
@@ -70,6 +136,7 @@ def begin(client: GraphClient, arguments: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ready", description=__doc__)
     parser.add_argument("--nodes", required=True, help="comma-separated names")
+    parser.add_argument("--robot", action="store_true", help="wait until an episode has begun on a robot")
     parser.add_argument("--deadline", type=float, default=120.0, help="seconds for all to come up")
     parser.add_argument("--episode", default="", help="begin an episode of this name (default: none)")
     parser.add_argument("--scene", default="", help="of the episode")
@@ -80,17 +147,28 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Run the program; what follows --ros-args is rclpy's."""
     arguments, _ = _parser().parse_known_args()
-    signal.signal(signal.SIGINT, lambda *_: os._exit(0))  # the run ends before it was ready; nothing is to be closed
-    roll = Roll(arguments.nodes.split(","))
+    for number in (signal.SIGINT, signal.SIGTERM):  # the run ends before it was ready; nothing is to be closed
+        signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+    end_with_launch()
+    roll, needs = (of(arguments.nodes.split(",")) for of in (Roll, Needs))
+    ready = False
+
+    def listen(node: Any) -> None:
+        roll.listen(node)
+        needs.listen(node)
+
     try:
-        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, roll.listen) as client:
+        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, listen) as client:
             await_all(roll, arguments.deadline)
+            if arguments.robot:
+                await_robot(needs)
             print(READY, flush=True)
+            ready = True
             if arguments.episode:
                 begin(client, arguments)
     except EqaError as error:
         print(f"eqa: {error}", flush=True)
-        return 1
+        return EPISODE_FAILED if ready else NOT_READY
     return 0
 
 

@@ -14,7 +14,7 @@ from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.asking import AskServer, Goal
-from eqa_nodes.ros.episodes import Episodes
+from eqa_nodes.ros.episodes import EPISODE, Episodes
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import ODOMETRIES
 from eqa_nodes.ros.ports import connect
@@ -30,6 +30,7 @@ class AgentNode(EqaNode):
         self.odometry = ODOMETRIES[self.config.odometry](self)
         self.ports = connect(self, self.odometry)
         self.episodes = Episodes(self, self.odometry)
+        self.diagnostics.add(EPISODE, self.episodes.report)
         for key in self.spec.publishes:
             self.out(key)
         self._speaking, self._heard_of = False, threading.Lock()

@@ -16,18 +16,17 @@ from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
-from rclpy.subscription import Subscription
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.graph import TOPICS, Topic
+from eqa_nodes.ros.hearing import INFORMS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, Summary, Verdict, judged
 
 PERIOD_S = 1.0
-INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
 _TF = "tf2_msgs/msg/TFMessage"
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -9,10 +9,13 @@ from typing import Any
 from eqa_nodes.core.errors import EqaError, SimulatorError, StaleData, UnknownScene
 from eqa_nodes.messages import stamp_of
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.diagnostics import Report
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
+from eqa_nodes.ros.rates import OK, WARN, Verdict
 
+EPISODE = "episode"  # name of the status on /diagnostics
 LISTEN_S, AGAIN_S = 0.2, 2.0  # between two looks whether the robot is heard; after a beginning that failed
 
 
@@ -43,6 +46,12 @@ class Episodes:
         """Wait for the episode that begins by itself. Raises StaleData with what is missing."""
         if not self._begun.wait(self._node.config.begin_deadline_s):
             raise StaleData(f"no episode has begun: {self._odometry.missing() or self._why}")
+
+    def report(self) -> Report:
+        """Return the status of the episode: what it waits for, as long as none has begun."""
+        if self._begun.is_set():
+            return Report(Verdict(OK, "an episode can be asked about"), {})
+        return Report(Verdict(WARN, self._odometry.missing() or self._why), {})
 
     def begin(self, asked: Any) -> Any:
         """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises what is in the way."""

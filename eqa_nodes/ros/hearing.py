@@ -14,6 +14,7 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -24,6 +25,7 @@ from eqa_nodes.graph import KINDS, Offer, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import taking_back
 
+INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
 PERIOD_S = 1.0  # between two looks at who publishes; who offers less than was asked for is noticed at once
 SETTLE_S = 3.0  # until a subscription ends that no publisher calls for: its successor is connected by then
 SEEN = 512  # messages of a topic that are remembered, so that two subscriptions do not bring one of them twice
@@ -100,10 +102,11 @@ class _Followed:
             depth=self._depth, history=HistoryPolicy.KEEP_LAST,
             reliability=ReliabilityPolicy.RELIABLE if offer.reliable else ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if offer.latched else DurabilityPolicy.VOLATILE)
+        once = partial(_once, self._seen, self._take)
         events = SubscriptionEventCallbacks(incompatible_qos=again)
         return self._node.create_subscription(
-            interface(self._topic.type), self._topic.name, partial(_once, self._seen, self._take), profile,
-            raw=self._raw, callback_group=self._group, event_callbacks=events)
+            interface(self._topic.type), self._topic.name, once if INFORMS else lambda message: once(message, {}),
+            profile, raw=self._raw, callback_group=self._group, event_callbacks=events)
 
 
 class _Seen:

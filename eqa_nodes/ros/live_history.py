@@ -23,6 +23,7 @@ from rclpy.node import Node
 
 from eqa_nodes import messages
 from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.core.camera_config import TfConfig
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types.views import Frame, Label
@@ -123,7 +124,7 @@ class _Ears:
                  arrived: queue.Queue[Frame]) -> None:
         self._history, self._arrived = history, arrived
         self._last_ns = -1
-        self._tf = TfBuffer()
+        self._tf = TfBuffer(now=time.time_ns, ahead_s=TfConfig().time_jump_s)
         self._frames = FrameAssembler(parts, self._tf, self._frame)
         self._frames.rejected = lambda _, reason: self._drop(reason)
         hear: dict[str, Any] = {part: partial(self._put, part) for part in parts}

@@ -21,10 +21,11 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
+from eqa_nodes.core.jumps import FutureWatch
 from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
-from eqa_nodes.ros.diagnostics import Diagnostics
+from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import Ear
 from eqa_nodes.ros.hearing import Hearing
 from eqa_nodes.ros.injection import Injection
@@ -32,6 +33,7 @@ from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.run import HeldName, signature
 
 REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
 
@@ -42,10 +44,12 @@ class EqaNode(ManagedNode):
     row: str
     _ear: Ear | None = None  # also where __init__ has failed
     _hearing: Hearing | None = None
+    _name_held: HeldName | None = None
 
     def __init__(self, **kwargs: Any) -> None:
-        """Raises ConfigError for wrong parameters."""
+        """Raises ConfigError for wrong parameters, and where a node of this name runs already."""
         super().__init__(self.row, start_parameter_services=True, **kwargs)
+        self._name_held = HeldName(self.get_fully_qualified_name(), self.context.get_domain_id())
         self.spec = NODES[self.row]
         self.config: Any = declare(self)  # read it whenever a setting is needed: `ros2 param set` replaces it
         self.counts: Counter[str] = Counter()
@@ -60,7 +64,7 @@ class EqaNode(ManagedNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = super().on_activate(state)
         if self.active:
-            self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=self.row))
+            self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=signature(self.row)))
         return result
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -75,11 +79,23 @@ class EqaNode(ManagedNode):
     def destroy_node(self) -> None:
         super().destroy_node()
         self._close_ear()
+        if self._name_held is not None:
+            self._name_held.close()
 
     def _close_ear(self) -> None:
         if self._ear is not None:
             self._ear.close()
             self._ear = None
+
+    @property
+    def wall(self) -> Callable[[], int] | None:
+        """The clock that stamps may not be ahead of, ns; None where time is simulated, and goes as its sender likes."""
+        return None if self.get_parameter("use_sim_time").value else time.time_ns
+
+    def future_watch(self) -> Callable[[int], bool]:
+        """Return what tells of each stamp of one sender whether it is a stray from the future."""
+        watch, wall = FutureWatch(self.config.node.tf.time_jump_s), self.wall
+        return (lambda stamp_ns: watch.stray(stamp_ns, wall())) if wall is not None else (lambda stamp_ns: False)
 
     def reconfigured(self, old: Any, new: Any) -> None:
         """Hand new settings to objects that hold some; self.config is `old` until this returns.
@@ -112,7 +128,8 @@ class EqaNode(ManagedNode):
             self._hearing = self._hearing or Hearing(self, self.data_group)
             node, hearing, group = self, self._hearing, self.data_group
         if key in FOREIGN:
-            hearing.hear(topic, lambda message, _: counting(message), raw, seldom=key in SELDOM)
+            take = counting if INFORMS else lambda message, _: counting(message)
+            hearing.hear(topic, take, raw, seldom=key in SELDOM)
         else:
             node.create_subscription(interface(topic.type), topic.name, counting, qos(topic.qos), callback_group=group,
                                      raw=raw)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -99,7 +99,7 @@ class ObserverNode(EpisodeNode):
         labels, source = getattr(self.config, "labels", False), getattr(self.config, "labels_from", "simulator")
         detected = labels and source == "detector"  # then every observation has a table of its own
         limits = (node.tf.relocated_m or math.inf, node.tf.relocated_rad or math.inf)
-        self.tf = TfBuffer(corrected={node.tf.odom_frame: limits})
+        self.tf = TfBuffer(corrected={node.tf.odom_frame: limits}, now=self.wall, ahead_s=node.tf.time_jump_s)
         self._place, self._clock_watch = PlaceWatch(*limits), ClockWatch(node.tf.time_jump_s)
         parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
         both = node.second_camera.present and self.two_cameras
@@ -140,7 +140,7 @@ class ObserverNode(EpisodeNode):
         frames.rejected, frames.camera.noted = self._rejected, self.count
         own = frames.camera.topics()
         for part in frames.camera.parts:
-            callback = partial(self._put, frames, part)
+            callback = partial(self._put, frames, part, self.future_watch())
             if part in own:
                 self._subscribe(SECOND * number + own[part], callback)
             else:
@@ -175,9 +175,12 @@ class ObserverNode(EpisodeNode):
         except EqaError as error:
             self.count(str(error))
 
-    def _put(self, frames: FrameAssembler, part: str, message: Any) -> None:
+    def _put(self, frames: FrameAssembler, part: str, stray: Callable[[int], bool], message: Any) -> None:
         stamp = messages.ns_of(message.header.stamp)
         if self.episode is None:
+            return
+        if stray(stamp):
+            self.count(f"{part} is stamped in the future")
             return
         if frames.free(part):
             frames.put(part, message)

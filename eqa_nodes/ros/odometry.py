@@ -92,6 +92,7 @@ class TopicOdometry:
         self._before: tuple[float, ...] = ()
         self._jump_m = node.config.node.tf.relocated_m or math.inf
         self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
+        self._stray = node.future_watch()
         self._taken: dict[str, int] = {}
         self._heard = threading.Condition()
         node.hear("odom", self._on_odom)
@@ -139,6 +140,9 @@ class TopicOdometry:
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
+        if self._stray(stamp):
+            self._node.count("odometry is stamped in the future")
+            return
         with self._heard:
             if self._clock_watch.set_back(stamp, self._odom_ns):
                 self._go_back(stamp)

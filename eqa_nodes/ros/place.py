@@ -11,6 +11,7 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame, EqaError, StaleData
 from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.jumps import ClockWatch
 from eqa_nodes.graph import TRANSFORMS
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
@@ -26,7 +27,9 @@ class Place:
         self._node, self._changed = node, changed
         names = self._names = node.config.node.tf
         self._tf = TfBuffer(corrected={names.odom_frame: (names.relocated_m or math.inf,
-                                                          names.relocated_rad or math.inf)})
+                                                          names.relocated_rad or math.inf)},
+                            now=node.wall, ahead_s=names.time_jump_s)
+        self._clock_watch = ClockWatch(names.time_jump_s)
         self.newest: tuple[int, Transform] | None = None
         self.heard_s = time.monotonic()
         for key in TRANSFORMS:
@@ -55,13 +58,21 @@ class Place:
 
     def _on_transforms(self, message: Any, *, static: bool) -> None:
         with self._changed:
+            newest_ns = moved_ns = 0
+            moving = self._tf.moving(self._names.base_frame)
             for t in message.transforms:
                 stamp = messages.ns_of(t.header.stamp)
                 try:
                     self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t), static)
                 except EqaError as error:
                     self._node.count(str(error))
-            self._locate(max((messages.ns_of(t.header.stamp) for t in message.transforms), default=0))
+                else:
+                    newest_ns = max(newest_ns, stamp)
+                    moved_ns = stamp if t.child_frame_id.lstrip("/") == moving and not static else moved_ns
+            before_ns = self.newest[0] if self.newest is not None else 0
+            if moved_ns and self._clock_watch.set_back(moved_ns, before_ns):
+                self.set_back(moved_ns, before_ns - moved_ns)
+            self._locate(newest_ns)
 
     def _locate(self, stamp_ns: int) -> None:
         """Take the newest stamp at which the whole chain of transforms is known."""

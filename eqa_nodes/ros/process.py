@@ -17,6 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.ros.environment import END_S
 from eqa_nodes.ros.node import EqaNode, executor_of
+from eqa_nodes.ros.run import end_with_launch
 from eqa_nodes.ros.spinning import spin
 
 QUIET_S = 0.5  # to confirm what peers say that end at the same moment: who dies while writing holds them up for seconds
@@ -24,11 +25,11 @@ JOIN_S = 1.0  # for callbacks that run
 
 
 def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], args: list[str] | None = None, *,
-        leave: bool = True) -> int:
+        together: Callable[[], object] | None = None) -> int:
     """Run nodes until `wait` returns. Returns 2, after one clear line, when one cannot begin; else ends the process.
 
-    They let go of what they do while ROS still lives, so that a drive is called off; then files are closed. leave:
-    others are told that they go; False: the whole graph ends with them.
+    They let go of what they do while ROS still lives, so that a drive is called off; then files are closed, and others
+    are told that they go. together: the whole graph ends with them, so nobody is told; this waits until all may go.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -47,7 +48,11 @@ def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], arg
         thread.start()
     wait()
     ending.set()
-    _end(nodes, executors, threads, leave)
+    _end(nodes, executors, threads)
+    if together is None:
+        _leave(nodes)
+    else:
+        together()
     sys.stdout.flush()
     os._exit(0)  # threads of an executor may wait for an answer that never comes; Python would wait for them
 
@@ -62,10 +67,11 @@ def until_signal() -> Callable[[], object]:
     asked = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked.set())
+    end_with_launch()
     return asked.wait
 
 
-def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[threading.Thread], leave: bool) -> None:
+def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[threading.Thread]) -> None:
     threading.Timer(END_S, os._exit, (1,)).start()  # whatever hangs
     for node in nodes:
         node.halt()
@@ -77,10 +83,12 @@ def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[t
         thread.join(max(0.0, end - time.monotonic()))
     for node in nodes:
         node.close()
-    if leave:
-        for node in nodes:
-            node.destroy_node()
-        time.sleep(QUIET_S)
+
+
+def _leave(nodes: Sequence[EqaNode]) -> None:
+    for node in nodes:
+        node.destroy_node()
+    time.sleep(QUIET_S)
 
 
 def _invalidate(context: Any) -> None:

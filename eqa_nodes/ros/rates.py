@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 WINDOW_S = 5.0  # over which rates and ages are told
 RING = 256  # ages that are kept; more messages than that in a window: of the newest
 UNKNOWN = -(1 << 63)  # age of a message whose stamp is none of this clock
+UNHEARD = "not heard yet"  # the words for a topic on which nothing has come
 OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
 
 
@@ -120,4 +121,4 @@ def judged(flow: Summary, min_rate_hz: float, max_age_s: float) -> Verdict:
         return Verdict(ERROR, f"{flow.median_age_s:.3f} s old when taken in, more than {max_age_s:g} s")
     if flow.rate_hz < min_rate_hz:
         return Verdict(WARN, f"{flow.rate_hz:.1f} Hz, less than {min_rate_hz:g} Hz")
-    return Verdict(OK, "not heard yet" if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")
+    return Verdict(OK, UNHEARD if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")

@@ -20,6 +20,7 @@ from eqa_nodes.messages import ns_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureClient, service_qos
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.run import row_of
 
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this
@@ -41,7 +42,7 @@ class Births:
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
 
     def _on_started(self, header: Any) -> None:
-        name, born = header.frame_id, ns_of(header.stamp)
+        name, born = row_of(header.frame_id), ns_of(header.stamp)
         if 0 < self.of(name) < born:
             self._heard[name] = time.monotonic()
         self._born[name] = max(born, self.of(name))

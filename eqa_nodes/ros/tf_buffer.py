@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 
-from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.geometry import Transform, compose
-from eqa_nodes.core.jumps import angle_between
+from eqa_nodes.core.jumps import FutureWatch, angle_between
 
 _SURE = 3  # samples in a row that are far behind, until time is taken to have been set back
 KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
@@ -28,19 +29,30 @@ class TfBuffer:
 
     One sample that is far older than that is a stray; several in a row mean that time was set back. corrected: frames
     that localisation corrects by a jump (metres, radians): where two samples differ by more, nothing was in between.
+    now: the receiver's clock, ns; samples of a frame that are stamped later by more than ahead_s are believed when
+    several in a row are. None: all are.
     """
 
-    def __init__(self, keep_ns: int = KEEP_NS,
-                 corrected: Mapping[str, tuple[float, float]] | None = None) -> None:
+    def __init__(self, keep_ns: int = KEEP_NS, corrected: Mapping[str, tuple[float, float]] | None = None,
+                 now: Callable[[], int] | None = None, ahead_s: float = 0.0) -> None:
         self._keep_ns, self._corrected = keep_ns, dict(corrected or {})
+        self._now, self._watches = now, defaultdict[str, FutureWatch](lambda: FutureWatch(ahead_s))
         self._behind: dict[str, list[tuple[int, Transform]]] = {}
         self._parents: dict[str, str] = {}
         self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
         self._static: dict[str, Transform] = {}
 
     def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
-        """Take in one sample, late ones too. Raises BadPose when it is not a finite rigid transform."""
+        """Take in one sample, late ones too. Raises BadPose when it is no finite rigid transform between two frames.
+
+        Also when it is stamped in the future, and not one of several.
+        """
         transform.matrix()
+        parent, child = parent.lstrip("/"), child.lstrip("/")  # as tf2: names of ROS 1 begin so
+        if parent == child or not parent or not child:
+            raise BadPose(f"transform from {parent!r} to {child!r}: these are no two frames")
+        if self._now is not None and not static and self._watches[child].stray(stamp_ns, self._now()):
+            raise BadPose(f"transform of {child!r} is stamped in the future")
         self._parents[child] = parent
         if static:
             self._static[child] = transform
@@ -68,7 +80,7 @@ class TfBuffer:
     def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
         """Return target_from_source at the stamp. Raises BadFrame saying which link is missing and what is there."""
         result = Transform.identity()
-        frame = source
+        target, frame = target.lstrip("/"), source.lstrip("/")
         seen = {frame}
         while frame != target:
             result = compose(self._sample(frame, stamp_ns), result)
@@ -77,6 +89,14 @@ class TfBuffer:
                 raise BadFrame(f"transforms form a loop at {frame!r}")
             seen.add(frame)
         return result
+
+    def moving(self, frame: str) -> str:
+        """Return the frame, or the next above it, that moves in its parent as far as is known."""
+        seen = set[str]()
+        while frame in self._static and frame not in seen:
+            seen.add(frame)
+            frame = self._parents[frame]
+        return frame
 
     def clear(self, child: str = "") -> None:
         """Forget the moving frames, or one of them (time jumped)."""

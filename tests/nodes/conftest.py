@@ -56,6 +56,13 @@ class Ros:
         self.spin(executor)
         return node
 
+    def close_node(self, name: str) -> None:
+        """End one node, as its process would: it is not spun any more, and gone."""
+        node = next(one for one in self._nodes if one.get_name() == name)
+        self._nodes.remove(node)
+        node.executor.remove_node(node)
+        node.destroy_node()
+
     def close(self) -> None:
         """End everything: a node that is only stopped still gives its latched messages to the next test's nodes."""
         import rclpy

@@ -178,6 +178,17 @@ def test_messages_from_long_ago_are_dropped_alone(ros: Any, tmp_path: Path) -> N
     assert not any("went back" in reason for node in (walk.mapper, walk.memory) for reason in node.counts)
 
 
+def test_messages_of_the_future_are_dropped_alone(ros: Any, tmp_path: Path) -> None:
+    walk, stray = Walk(ros, tmp_path, Ways(), node__tf__wait_s=2.0), CameraRobot(ros.plain("stray"), Ways(ahead=True))
+    walk.until(lambda: stray.listened_to(2))
+    for number in range(len(WAY)):
+        stray.show(number)
+        walk.until(lambda at=number: walk.mapper.counts["depth is stamped in the future"] > at)
+        walk.until(lambda at=number: walk.mapper.counts["transform of 'odom' is stamped in the future"] > 2 * at + 1)
+        walk.go(number, number + 1)
+    assert agreement(walk.map, of_core(expected())) == EXACT
+
+
 @pytest.mark.parametrize("kept", ["new", "keep"])
 def test_a_robot_that_is_found_elsewhere_smears_no_map(ros: Any, tmp_path: Path, kept: str) -> None:
     walk = Walk(ros, tmp_path, Ways(jump_at=8), relocated=kept)

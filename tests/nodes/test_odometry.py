@@ -8,18 +8,23 @@ need_ros()
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.errors import ConfigError, NodeLost, StaleData
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.agent import AgentNode
+from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.nav2.place import RobotPlace
+from tests.waiting import holds
 
 WAIT_S = 30.0
 SECOND = 1_000_000_000
@@ -123,6 +128,51 @@ def test_jumps_of_odometry_and_of_localisation_are_not_driven(ros: Any) -> None:
         robot.until(lambda at=seconds: robot.odometry.newest_ns == at * SECOND)
     assert robot.odometry.travelled().metres == pytest.approx(1.0)
     assert robot.agent.counts == {"odometry jumped by 39.5 m, which was not driven": 1}
+
+
+def test_one_transform_and_one_odometry_of_the_future_stop_nothing(ros: Any) -> None:
+    robot = Robot(ros)
+    robot.localise()
+    now, hour = int(time.time()), 3600
+    robot.until(lambda: robot.drive(0.0, now - 1) or not robot.odometry.missing())
+    robot.drive(50.0, now + hour)
+    robot.until(lambda: len(robot.agent.counts) == 2)
+    assert robot.agent.counts == {"transform of 'base_link' is stamped in the future": 1,
+                                  "odometry is stamped in the future": 1}
+    robot.drive(0.5, now)
+    robot.until(lambda: robot.odometry.last()[0] == now * SECOND)
+    robot.until(lambda: robot.odometry.newest_ns == now * SECOND)  # what an episode begins with
+    assert robot.odometry.travelled().metres == pytest.approx(0.5)
+
+
+def test_a_clock_that_is_ahead_is_followed_there_and_back(ros: Any) -> None:
+    robot = Robot(ros)
+    robot.localise()
+    now, hour = int(time.time()), 3600
+    robot.until(lambda: robot.drive(0.0, now - 1) or not robot.odometry.missing())
+    for stamp in (now + hour, now + hour + 1, now + hour + 2):
+        robot.drive(0.0, stamp)
+    robot.until(lambda: robot.odometry.newest_ns == (now + hour + 2) * SECOND)
+    for stamp in range(now - 4, now + 1):
+        robot.drive(0.0, stamp)
+    robot.until(lambda: robot.odometry.newest_ns == now * SECOND)
+    robot.until(lambda: robot.odometry.last()[0] == now * SECOND)
+
+
+@pytest.mark.parametrize("back_s", [5, 3600])
+def test_where_the_robot_is_goes_on_without_odometry_when_the_clock_was_set_back(ros: Any, back_s: int) -> None:
+    node = ros.add(Nav2NavigatorNode)
+    place, out = RobotPlace(node, WAIT_S), ros.plain("robot").create_publisher(TFMessage, "/tf", qos("event"))
+    assert holds(out.get_subscription_count)
+    begin = 10_000
+    stamps = [begin, begin + 1, *(begin + 1 - back_s + i for i in range(5))]
+    for x, stamp in enumerate(stamps):
+        links = [(convert.MAP, convert.ODOM, 0.0), (convert.ODOM, convert.BASE, float(x)), (convert.BASE, "arm", 0.0)]
+        out.publish(TFMessage(transforms=[
+            convert.transform_msg(parent, child, (stamp - 30 * (child == "arm")) * SECOND,
+                                  Pose2(at, 0.0, 0.0).transform())
+            for parent, child, at in links]))  # the arm's computer is always late
+    assert holds(lambda: place.pose().x == len(stamps) - 1) and place.now_s() == stamps[-1]
 
 
 def test_odometry_goes_on_when_its_clock_was_set_back(ros: Any) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.geometry import Pose2, compose, inverse
-from eqa_nodes.core.jumps import ClockWatch, PlaceWatch, angle_between
+from eqa_nodes.core.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between
 
 S = 1_000_000_000
 
@@ -68,3 +68,25 @@ def test_small_corrections_and_those_after_a_break_are_none() -> None:
 
 def test_angles() -> None:
     assert angle_between(Pose2(0, 0, 3.0).transform(), Pose2(1, 1, -3.0).transform()) == pytest.approx(2 * math.pi - 6)
+
+
+def strays(stamps: list[float], threshold_s: float = 1.0, now_s: float = 100.0) -> list[bool]:
+    watch = FutureWatch(threshold_s)
+    return [watch.stray(round(stamp * S), round(now_s * S)) for stamp in stamps]
+
+
+@pytest.mark.parametrize("stamps", [[90, 91, 90.5], [100.9, 100.95], [0, 50, 100]])
+def test_what_is_not_ahead_is_believed(stamps: list[float]) -> None:
+    assert not any(strays(stamps))
+
+
+def test_a_stray_from_the_future_is_not_believed_and_changes_nothing() -> None:
+    assert strays([99, 3700, 99.1, 3700, 99.2, 3800]) == [False, True, False, True, False, True]
+    assert strays([3700, 3700, 3700, 3700]) == [True] * 4  # one message that comes again and again is one
+    assert strays([3700, 7300, 10900, 99]) == [True, True, True, False]  # these belong to no row
+
+
+def test_a_sender_whose_clock_is_ahead_is_believed_from_its_third_message_on() -> None:
+    assert strays([3700, 3700.1, 3700.2, 3700.3, 3701]) == [True, True, False, False, False]
+    assert strays([3700, 3700.1, 3700.2, 99, 3700.3]) == [True, True, False, False, True]  # its clock was set right
+    assert not any(strays([3700, 9000], threshold_s=0.0))

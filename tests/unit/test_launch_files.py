@@ -21,9 +21,11 @@ from eqa_nodes.bags.export import write_bag
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
 from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
+from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.launching.plans import Plan, planned
 from eqa_nodes.parameters import defaults_of, read_file
 from eqa_nodes.ros import environment
+from eqa_nodes.ros.run import LAUNCH, RUN
 from eqa_nodes.runner import RESTARTS
 from eqa_nodes.settings import SETTINGS, BridgeSettings
 from sim_bridge.nav2 import fitted
@@ -132,7 +134,8 @@ def test_replay_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[
 
 def test_robot_starts_its_graph_for_a_live_camera(tmp_path: Path) -> None:
     run = plan("robot", tmp_path / "run", color="/front/image", tf="tf", memory_file=str(tmp_path / "flat.sqlite"))
-    assert run.nodes == [name for name in nodes_of("robot") if name != "recorder"] and not run.begin and not run.nav2
+    assert run.nodes == [name for name in nodes_of("robot") if name != "recorder"] and run.begin == ("--robot",)
+    assert not run.nav2
     assert run.remappings == [("camera/color/image_raw", "/front/image"), ("/tf", "tf")]
     written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
     assert written.keys() == {*run.nodes} and written["agent"]["odometry"] == "topics"
@@ -150,7 +153,7 @@ def test_robot_records_detects_and_drives_as_it_is_told(tmp_path: Path) -> None:
     assert tuple(run.parameters["agent"]["observers"]) == ("mapper", "memory", "recorder", "perception")
     assert run.parameters["memory"]["labels_from"] == "detector" and run.parameters["perception"]["newest"] is True
     assert run.sim_time and run.enclave == "/eqa"
-    assert not run.begin  # a robot's agent does that by itself
+    assert run.begin == ("--robot",)  # a robot's agent begins by itself
     assert run.map_frame == "map" and plan("robot", tmp_path / "r1", map_frame="r1/map").map_frame == "r1/map"
     assert "navigator" not in plan("robot", tmp_path, nav2="none").nodes
 
@@ -218,10 +221,12 @@ def entities(world: str) -> list[Any]:
 
 
 def begun(world: str, folder: Path, **said: str) -> list[Any]:
-    """Return the processes that a launch file starts."""
+    """Return the processes that a launch file starts, without what it says before."""
     entity = entities(world)[-1]
     context = SimpleNamespace(said=chosen(world, folder, **said), is_shutdown=False)
-    return entity.function(context, *entity.args)
+    said_first, *processes = entity.function(context, *entity.args)
+    assert str(folder) in said_first.msg
+    return processes
 
 
 def dies(process: Any, code: int, ending: bool = False) -> Any:
@@ -247,9 +252,9 @@ def test_a_distribution_stays_as_it_was_set_up(world: str, monkeypatch: pytest.M
         return [one.given[0] for one in entities(world) if type(one).__name__ == "SetEnvironmentVariable"]
 
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
-    assert variables() == []
+    assert variables() == [RUN, LAUNCH]
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: object())
-    assert variables() == [*environment.IMAGES, *environment.WHEELS]
+    assert variables() == [*environment.IMAGES, *environment.WHEELS, RUN, LAUNCH]
 
 
 @pytest.mark.usefixtures("stand_ins")
@@ -311,8 +316,28 @@ def test_nav2_follows_when_the_nodes_are_ready(tmp_path: Path) -> None:
         assert dict(included.launch_arguments) == {"namespace": "r1", "use_sim_time": "true", "autostart": "true",
                                                    "params_file": expected}
     assert dies(begun("robot", tmp_path)[-1], 0) == []
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_why_the_graph_is_not_ready_is_told_apart(tmp_path: Path) -> None:
+    ready = begun("robot", tmp_path)[-1]
     with pytest.raises(NodeLost, match="not become ready"):
-        dies(ready, 1)
+        dies(ready, NOT_READY)
+    with pytest.raises(NodeLost, match="was ready, but its episode has not begun"):
+        dies(ready, EPISODE_FAILED)
+    for code in (INTERRUPTED, -2, -15):  # Ctrl-C, which launch may hear of after it
+        assert dies(ready, code) is None
+
+
+def test_every_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = chosen("robot", tmp_path) | {"folder": ARGUMENTS["robot"]["folder"].default or ""}
+    monkeypatch.setattr("eqa_nodes.launching.plans.os.getpid", lambda: 7)
+    first = planned("robot", told, FILES)
+    monkeypatch.setattr("eqa_nodes.launching.plans.os.getpid", lambda: 8)  # a second launch in the same second
+    second = planned("robot", told, FILES)
+    assert first.folder.parent == second.folder.parent == tmp_path / "runs" / "launch"
+    assert first.folder != second.folder and {*first.folder.parent.iterdir()} == {first.folder, second.folder}
 
 
 @pytest.mark.usefixtures("stand_ins")

@@ -79,6 +79,34 @@ def test_loops_and_garbage_are_refused() -> None:
         tf.put("map", "c", 0, Transform((math.nan, 0, 0), (0, 0, 0, 1)))
     with pytest.raises(BadPose):
         tf.put("map", "c", 0, Transform((0, 0, 0), (0, 0, 0, 0)))
+    for parent, child in (("c", "c"), ("", "c"), ("map", ""), ("/c", "c")):
+        with pytest.raises(BadPose, match="no two frames"):
+            tf.put(parent, child, 0, Transform.identity())
+
+
+def test_frames_may_be_named_as_in_ros_1() -> None:
+    tf = TfBuffer()
+    tf.put("/map", "/base_link", SECOND, Pose2(1, 2, 0).transform())
+    assert tf.lookup("map", "/base_link", SECOND) == tf.lookup("/map", "base_link", SECOND)
+
+
+def test_one_sample_of_the_future_changes_nothing_and_a_clock_that_is_ahead_does() -> None:
+    tf = TfBuffer(now=lambda: 20 * SECOND, ahead_s=1.0)
+    for stamp in (18, 19, 20):
+        tf.put("map", "base_link", stamp * SECOND, Pose2(stamp, 0, 0).transform())
+    with pytest.raises(BadPose, match="'base_link' is stamped in the future"):
+        tf.put("map", "base_link", 3620 * SECOND, Pose2(0, 0, 0).transform())
+    assert tf.lookup("map", "base_link", 19 * SECOND).xyz[0] == 19
+    tf.put("map", "camera", 3620 * SECOND, Transform.identity(), static=True)  # no time matters to it
+    for stamp in (3621, 3622):
+        with pytest.raises(BadPose):
+            tf.put("map", "base_link", stamp * SECOND, Pose2(stamp, 0, 0).transform())
+        tf.put("map", "base_link", (stamp - 3601) * SECOND, Pose2(0, 0, 0).transform())  # not in a row
+    for stamp in (3623, 3624):
+        with pytest.raises(BadPose):
+            tf.put("map", "base_link", stamp * SECOND, Pose2(stamp, 0, 0).transform())
+    tf.put("map", "base_link", 3625 * SECOND, Pose2(5, 0, 0).transform())
+    assert tf.lookup("map", "base_link", 3625 * SECOND).xyz[0] == 5
 
 
 def test_memory_is_bounded_and_late_samples_are_sorted_in() -> None:

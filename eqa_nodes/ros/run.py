@@ -1,0 +1,93 @@
+"""Which run a process belongs to: nodes of two runs must not be taken for each other, nor work under one name.
+
+A launch file tells its processes by variables of the environment; nodes on their own belong to no run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import signal
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from eqa_nodes.core.errors import ConfigError
+
+RUN, LAUNCH = "EQA_RUN", "EQA_LAUNCH_PID"
+_NAME = "\0eqa_nodes/node/"
+_PDEATHSIG = 1  # of prctl(2)
+
+
+def run_variables() -> dict[str, str]:
+    """Return the variables by which processes that this one starts know that they belong together."""
+    return {RUN: uuid4().hex[:12], LAUNCH: str(os.getpid())}
+
+
+def signature(row: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return what a node of this process says on `started`: its row of the graph, and its run where there is one."""
+    run = environment.get(RUN, "")
+    return f"{row}@{run}" if run else row
+
+
+def row_of(said: str) -> str:
+    """Return the row in a signature."""
+    return said.partition("@")[0]
+
+
+def end_with_launch() -> None:
+    """Let this process be sent SIGTERM when the launch that started it dies, which else would leave it behind.
+
+    What somebody else started, such as a debugger that launch was told to put before it, stays.
+    """
+    launch = os.environ.get(LAUNCH, "")
+    if not launch.isdecimal():
+        return
+    with suppress(OSError, AttributeError):  # no Linux
+        if os.getppid() == int(launch):
+            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM)
+    if not Path(f"/proc/{launch}").exists() and Path("/proc/self").exists():  # it died before that
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class HeldName:
+    """The name of a node in a ROS domain, ours until it is closed or the process ends.
+
+    Two nodes of one name answer the same calls and write the same files. The reservation is a name in the kernel's
+    table of abstract sockets: it holds on this machine, at once, and needs no discovery.
+    """
+
+    def __init__(self, name: str, domain_id: int) -> None:
+        """name: fully qualified. Raises ConfigError where a node of this name runs."""
+        address = f"{_NAME}{domain_id}/{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._socket.bind(address)
+        except OSError as error:
+            self._socket.close()
+            who = " ".join(map(str, _holders(address)))
+            raise ConfigError(f"a node {name} runs in ROS domain {domain_id} on this machine already"
+                              + (f": end its graph (kill {who}), or" if who else ": end its graph, or")
+                              + " choose another ROS_DOMAIN_ID or namespace") from error
+
+    def close(self) -> None:
+        """Give the name back."""
+        self._socket.close()
+
+
+def _holders(address: str) -> list[int]:
+    """Return the processes that hold an abstract socket, as far as the system tells."""
+    found = []
+    with suppress(OSError):
+        shown = address.replace("\0", "@")
+        inodes = {line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if line.endswith(shown)}
+        links = {f"socket:[{inode}]" for inode in inodes}
+        for folder in Path("/proc").glob("[0-9]*/fd"):
+            with suppress(OSError):
+                if any(os.readlink(fd) in links for fd in folder.iterdir()):
+                    found.append(int(re.sub(r"\D", "", folder.parent.name)))
+    return sorted(found)
