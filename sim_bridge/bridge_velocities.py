@@ -49,7 +49,7 @@ class VelocityDrive:
         node.out("scan")
         node.hear("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
-        node.hear("cmd_vel", self._on_command, type_name=kind)
+        node.follow(TOPICS["cmd_vel"]._replace(type=kind), self._on_command)
 
     @property
     def _config(self) -> Any:

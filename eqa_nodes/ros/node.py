@@ -22,12 +22,12 @@ from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.core.jumps import FutureWatch
-from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS
+from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import Ear
-from eqa_nodes.ros.hearing import Hearing
+from eqa_nodes.ros.hearing import Hearing, Take
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.managed import ManagedNode
@@ -111,14 +111,18 @@ class EqaNode(ManagedNode):
             self._publishers_by_key[key] = self.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
         return self._publishers_by_key[key]
 
-    def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False, type_name: str = "") -> None:
-        """Subscribe to a topic in this node's row. type_name: where it is not the one of the graph."""
+    def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
+        """Subscribe to a topic in this node's row."""
         self._allowed(key, self.spec.subscribes + self.spec.frames, "subscribe to")
-        self._subscribe(key, callback, raw, type_name)
+        self._subscribe(key, callback, raw)
 
-    def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False, type_name: str = "") -> None:
+    def follow(self, topic: Topic, take: Take) -> None:
+        """Subscribe to a topic of others whose type is not the graph's. take: gets what rclpy knows of a message too."""
+        self._hearing = self._hearing or Hearing(self, self.data_group)
+        self._hearing.hear(topic, take)
+
+    def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         topic = TOPICS.get(key) or CAMERA_TOPICS[key]
-        topic = topic._replace(type=type_name or topic.type)
         heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
         counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
         if key in self.spec.apart:

@@ -29,7 +29,6 @@ from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.ros.hearing import Offer
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
-from sim_bridge.bridge_node import BridgeNode
 from tests.waiting import holds
 
 OFFERS = [Offer(reliable, latched) for reliable in (True, False) for latched in (True, False)]
@@ -119,7 +118,6 @@ def _start(ros: Any, folder: Path) -> None:
     ros.add(MemoryNode, folder=str(folder / "memory"), node__second_camera__present=True)
     ros.add(RecorderNode, folder=str(folder / "bags"), **both, node__second_camera__present=True)
     ros.add(AgentNode, odometry="topics", simulator=False, observers=["mapper"])
-    ros.add(BridgeNode, drive="velocities")
     for make in (ExplorerNode, NavigatorNode, Nav2NavigatorNode):
         ros.add(make)
 
@@ -139,7 +137,7 @@ def _heard(ears: Ears, mark: str, driver: Drivers | None = None) -> None:
 def test_every_offer_is_heard_whoever_comes_when_with_what(ros: Any, monkeypatch: pytest.MonkeyPatch,
                                                            tmp_path: Path) -> None:
     node, ears = ros.plain("robot"), Ears(monkeypatch)
-    keys = set(FOREIGN) - {"scan"}  # which no node of ours hears
+    keys = set(FOREIGN) - {"scan", "cmd_vel"}  # no node of ours hears the first, a simulated robot the other
     early, late = Drivers(node, keys), Drivers(node, keys)
     early.come(Offer(reliable=True, latched=True))
     ears.now = "kept"
