@@ -27,7 +27,7 @@ from launch_ros.actions import Node
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching.arguments import ARGUMENTS, Argument
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
-from eqa_nodes.launching.plans import Plan, planned
+from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, Plan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
 from eqa_nodes.ros.run import run_variables
 from eqa_nodes.runner import RESTARTS
@@ -99,7 +99,16 @@ def _watched(title: str, plan: Plan, **told: Any) -> Node:
 
 
 def _ready(plan: Plan, later: list[Any]) -> Node:
-    """Return the program that waits for the nodes and begins an episode; `later` follows when it has."""
+    """Return the program that waits for the nodes and begins an episode; `later` follows when it has.
+
+    For a robot's episode a second one waits, beside `later`: what the robot lacks may be what that brings.
+    """
+    if plan.begin == WAIT_FOR_ROBOT:
+        return _waiting(plan, (ALL_UP,), [*later, _waiting(plan, plan.begin, [])])
+    return _waiting(plan, plan.begin, later)
+
+
+def _waiting(plan: Plan, told: tuple[str, ...], later: list[Any]) -> Node:
     def done(event: Any, context: LaunchContext) -> list[Any] | None:
         if context.is_shutdown:
             return None
@@ -113,7 +122,7 @@ def _ready(plan: Plan, later: list[Any]) -> Node:
 
     deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a person may activate them
     return Node(package="eqa_nodes", executable="ready", namespace=plan.chosen["namespace"], output=OUTPUT,
-                arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *plan.begin], on_exit=done,
+                arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *told], on_exit=done,
                 remappings=plan.remappings, **_enclave(plan, CLIENT))
 
 

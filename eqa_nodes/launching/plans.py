@@ -22,6 +22,7 @@ from eqa_nodes.parameters import write_file
 from eqa_nodes.settings import NAV2, SETTINGS
 from sim_bridge.nav2 import write_nav2
 
+ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
 Chosen = Mapping[str, str]  # what an argument was given, or its default
 
 
@@ -81,7 +82,7 @@ def robot(chosen: Chosen, files: Path) -> Plan:
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
     return Plan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
-                begin=("--robot",), nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
+                begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
                 rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
 

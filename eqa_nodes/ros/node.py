@@ -117,7 +117,7 @@ class EqaNode(ManagedNode):
         self._subscribe(key, callback, raw)
 
     def follow(self, topic: Topic, take: Take) -> None:
-        """Subscribe to a topic of others whose type is not the graph's. take: gets what rclpy knows of a message too."""
+        """Subscribe to a topic of others whatever its type is. take: gets what rclpy tells of a message too."""
         self._hearing = self._hearing or Hearing(self, self.data_group)
         self._hearing.hear(topic, take)
 

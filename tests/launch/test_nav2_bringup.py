@@ -39,6 +39,6 @@ def test_it_follows_the_nodes_with_its_own_parameters(tmp_path: Path, monkeypatc
         said = run.says("Nav2:")
         assert said.endswith(f"Nav2: namespace=r1 use_sim_time=false params_file={package}/params/nav2_params.yaml "
                              "autostart=true")
-        lines = [line for line in run.lines if "eqa: ready" in line or "Nav2:" in line]
-        assert "eqa: ready" in lines[0]
+        lines = [line for line in run.lines if "eqa: all nodes work" in line or "Nav2:" in line]
+        assert "eqa: all nodes work" in lines[0]
         assert run.stop() == 0

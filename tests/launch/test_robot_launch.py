@@ -84,13 +84,14 @@ def begin(client: GraphClient) -> None:
 def test_a_robot_is_mapped_recorded_and_asked_by_its_own_names(tmp_path: Path) -> None:
     seen = Seen()
     with launched("robot", tmp_path, **NAMES, answerer="blind", record="true", use_sim_time="true") as run, robot(run):
-        run.says("eqa: ready")
+        run.says("eqa: waiting for the robot: .*no odometry has come")
         with GraphClient(run.environment, seen.listen) as client:
             begin(client)
+            run.says("eqa: ready")
             assert seen.known.wait(WAIT_S), f"no map came:\n{run.output}"
             ears = {one.node_name: one for one in client.node.get_subscriptions_info_by_topic(NAMES["depth"])}
             assert {"mapper", "memory", "recorder"} <= ears.keys()
-            assert ears["mapper"].qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+            assert ears["mapper"].qos_profile.reliability == ReliabilityPolicy.RELIABLE  # as the camera
             answer = client.ask(Question("Where is the mug?", may_explore=False, force_guess=True))
             assert answer.text and not answer.error, answer.message
             client.end_episode()

@@ -311,11 +311,14 @@ def test_nav2_follows_when_the_nodes_are_ready(tmp_path: Path) -> None:
     own.touch()
     for file, expected in (("", "/share/nav2_bringup/params/nav2_params.yaml"), (str(own), str(own))):
         ready = begun("robot", tmp_path, nav2="bringup", nav2_params_file=file, use_sim_time="true", namespace="r1")[-1]
-        (included,) = dies(ready, 0)
+        assert ready.arguments[-1] == "--up"
+        included, waiting = dies(ready, 0)
         assert included.given[0].given == ("/share/nav2_bringup/launch/navigation_launch.py",)
         assert dict(included.launch_arguments) == {"namespace": "r1", "use_sim_time": "true", "autostart": "true",
                                                    "params_file": expected}
-    assert dies(begun("robot", tmp_path)[-1], 0) == []
+        assert waiting.executable == "ready" and waiting.arguments[-1] == "--robot" and dies(waiting, 0) == []
+    (waiting,) = dies(begun("robot", tmp_path)[-1], 0)
+    assert waiting.arguments[-1] == "--robot" and waiting.remappings == []
 
 
 @pytest.mark.usefixtures("stand_ins")
