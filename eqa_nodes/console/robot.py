@@ -31,7 +31,7 @@ from eqa_nodes.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.in_graph import progress_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, GraphClient
-from eqa_nodes.ros.hearing import Hearing
+from eqa_nodes.ros.hearing import Hearing, message_alone
 from eqa_nodes.ros.interfaces import interface, qos
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
@@ -114,7 +114,7 @@ class RosRobot:
             topic = TOPICS[key]
             take = partial(self._take, key, callback)
             if key in FOREIGN and topic.qos != "frame":
-                hearing.hear(topic, lambda message, _, take=take: take(message), key in _NEWEST, seldom=key in SELDOM)
+                hearing.hear(topic, message_alone(take), key in _NEWEST, seldom=key in SELDOM)
             else:
                 node.create_subscription(interface(topic.type), topic.name, take,
                                          qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)

@@ -89,8 +89,8 @@ class Needs:
     @property
     def waits(self) -> str:
         """What is waited for, "" for nothing."""
-        topics = sorted(f"{topic} ({who})" for topic, who in self._silent.items())
-        return self._waits and "; ".join(filter(None, (self._waits, topics and f"nothing came on {', '.join(topics)}")))
+        topics = ", ".join(sorted(f"{topic} ({who})" for topic, who in self._silent.items()))
+        return f"{self._waits}; nothing came on {topics}" if self._waits and topics else self._waits
 
     def _on_diagnostics(self, message: Any) -> None:
         prefix = f"{self._node.get_namespace().strip('/')}/".lstrip("/")
@@ -151,8 +151,8 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # the run ends before it was ready; nothing is to be closed
         signal.signal(number, lambda *_: os._exit(INTERRUPTED))
     end_with_launch()
-    roll, needs = (of(arguments.nodes.split(",")) for of in (Roll, Needs))
-    ready = False
+    nodes, ready = arguments.nodes.split(","), False
+    roll, needs = Roll(nodes), Needs(nodes)
 
     def listen(node: Any) -> None:
         roll.listen(node)

@@ -41,6 +41,11 @@ def offer_of(profile: Any) -> Offer:
                  profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
+def message_alone(take: Callable[[Any], None]) -> Take:
+    """Return what hands a message on without rclpy's information on it."""
+    return lambda message, info: take(message)
+
+
 class Hearing:
     """The subscriptions of one node that follow their publishers; all its work is done in one callback group."""
 

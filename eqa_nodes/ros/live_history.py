@@ -29,7 +29,7 @@ from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.ros.frames import FrameAssembler
-from eqa_nodes.ros.hearing import Hearing
+from eqa_nodes.ros.hearing import Hearing, message_alone
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -132,8 +132,7 @@ class _Ears:
                  "label_table": self._frames.put_table}
         hearing = Hearing(node)
         for key, topic in topics.items():
-            hearing.hear(TOPICS[key]._replace(name=topic), lambda message, _, take=hear[key]: take(message),
-                         seldom=key in SELDOM)
+            hearing.hear(TOPICS[key]._replace(name=topic), message_alone(hear[key]), seldom=key in SELDOM)
 
     def _put(self, part: str, message: Any) -> None:
         if messages.stamp_of(message) > self._last_ns:  # others were shown once more

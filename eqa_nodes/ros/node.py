@@ -27,7 +27,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import Ear
-from eqa_nodes.ros.hearing import Hearing, Take
+from eqa_nodes.ros.hearing import Hearing, Take, message_alone
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.managed import ManagedNode
@@ -132,7 +132,7 @@ class EqaNode(ManagedNode):
             self._hearing = self._hearing or Hearing(self, self.data_group)
             node, hearing, group = self, self._hearing, self.data_group
         if key in FOREIGN:
-            take = counting if INFORMS else lambda message, _: counting(message)
+            take = counting if INFORMS else message_alone(counting)
             hearing.hear(topic, take, raw, seldom=key in SELDOM)
         else:
             node.create_subscription(interface(topic.type), topic.name, counting, qos(topic.qos), callback_group=group,
