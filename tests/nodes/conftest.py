@@ -60,7 +60,8 @@ class Ros:
         """End one node, as its process would: it is not spun any more, and gone."""
         node = next(one for one in self._nodes if one.get_name() == name)
         self._nodes.remove(node)
-        node.executor.remove_node(node)
+        if node.executor is not None:
+            node.executor.remove_node(node)
         node.destroy_node()
 
     def close(self) -> None:

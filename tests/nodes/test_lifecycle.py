@@ -123,6 +123,7 @@ def test_what_cannot_be_configured_stays_unconfigured_and_says_why(ros: Any, tmp
 
     with pytest.raises(StorageError, match="make it"):
         ros.add(Broken)
+    ros.close_node("mapper")
     node = Broken(context=ros.context, parameter_overrides=[])
     ros.spin(executor_of(node))
     manager = Manager(ros.plain("manager"), "mapper")
