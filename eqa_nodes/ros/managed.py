@@ -114,4 +114,5 @@ class ManagedNode(LifecycleNode):
     def destroy_node(self) -> None:
         """End the node in whatever state it is."""
         self.close()
+        taking_back(self)
         super().destroy_node()
