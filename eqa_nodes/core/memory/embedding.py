@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -44,7 +45,13 @@ class WordLlama:
 @cache
 def _wordllama() -> Any:
     """Return the model, loaded when it is first needed: that takes a second."""
-    import wordllama
+    root = logging.getLogger()
+    before = root.level, root.handlers[:]
+    try:
+        import wordllama
+    finally:  # it sets the whole process to print what any library says of its work
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
 
     # its own search looks for the tokenizer in a folder that the package does not have
     return wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
