@@ -17,7 +17,6 @@ from rclpy.action.server import GoalEvent
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 DEPTH = 256  # requests, replies or feedback that may wait to be taken
-RESULT_S = 900  # for who asked to fetch a result
 
 
 def service_qos() -> QoSProfile:
@@ -55,11 +54,11 @@ class SureClient(ActionClient):
 class SureServer(ActionServer):
     """An action server with room for many goals at once."""
 
-    def __init__(self, node: Any, action_type: Any, name: str, execute: Callable[[Any], Any], **callbacks: Any) -> None:
+    def __init__(self, node: Any, action_type: Any, name: str, execute: Callable[[Any], Any], **options: Any) -> None:
         deep = service_qos()
         super().__init__(node, action_type, name, execute, goal_service_qos_profile=deep,
                          result_service_qos_profile=deep, cancel_service_qos_profile=deep,
-                         feedback_pub_qos_profile=QoSProfile(depth=DEPTH), result_timeout=RESULT_S, **callbacks)
+                         feedback_pub_qos_profile=QoSProfile(depth=DEPTH), **options)
 
     async def _execute_cancel_request(self, request_header_and_message: Any) -> None:
         """Call off each goal that is meant. rclpy takes goals out of the list while it goes through it."""

@@ -25,6 +25,7 @@ from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
 CANCELING_S, POLL_S = 5.0, 0.01  # for rclpy to note that a goal is being canceled, after it has asked whether it may
+RESULT_S = 900  # for who asked to fetch the answer; rclpy keeps it 10 s
 TELL_S = 1.0  # how often those that wait hear their place, also when nothing changes: feedback may be lost
 
 
@@ -117,7 +118,8 @@ class AskServer:
         port = ACTIONS["ask"]
         self._server = SureServer(
             node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
-            handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group)
+            handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group,
+            result_timeout=RESULT_S)
         node.create_timer(TELL_S, queue.tell, callback_group=node.call_group, clock=Clock())
 
     def _offered(self, _: Any) -> GoalResponse:

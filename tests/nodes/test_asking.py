@@ -7,12 +7,14 @@ from tests.ros import need_ros
 need_ros()
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from typing import Any
 
 import pytest
+from rclpy.action import CancelResponse
 
 from eqa_nodes.core.agent import AgentConfig
 from eqa_nodes.core.errors import ErrorCode, NodeLost
@@ -131,6 +133,23 @@ def test_a_stop_ends_all_also_while_some_end_and_others_come(desk: Any) -> None:
         while not all(answer.done() for answer in crowd.answers):
             client.stop()
         assert {answer.result().error for answer in crowd.answers} == {ErrorCode.CANCELED}
+
+
+def test_one_that_may_not_be_called_off_hides_no_other(desk: Any) -> None:
+    """rclpy's own server passes over the goal after each that it takes out of its list."""
+    node, client = desk
+    server, kept = node.asking._server, ("Where is 0?", "Where is 3?", "Where is 4?")
+    call_off = server._cancel_callback
+    server.register_cancel_callback(
+        lambda handle: CancelResponse.REJECT if handle.request.question in kept else call_off(handle))
+    with ThreadPoolExecutor(MANY) as pool:
+        crowd = Crowd(client, pool, MANY)
+        assert all(heard.wait(WAIT_S) for heard in crowd.heard)
+        assert client._called_off(time.monotonic() + WAIT_S)  # one request for all of them
+        ends = [crowd.answers[n].result(WAIT_S) for n in range(MANY) if n not in (0, 3, 4)]
+        assert {end.error for end in ends} == {ErrorCode.CANCELED}
+        node.body.go.set()
+        assert all(crowd.answers[n].result(WAIT_S).text for n in (0, 3, 4))
 
 
 def test_more_than_may_wait_are_each_told(desk: Any) -> None:
