@@ -79,7 +79,8 @@ def parameters_of(arguments: argparse.Namespace, folder: Path, body: Parameters 
         "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
         "memory": {"labels": labels, "folder": str((folder / "memory").resolve())},
         "perception": detector_of(arguments),
-        "recorder": {"folder": str((folder / "bags").resolve())},
+        "recorder": {"folder": str((folder / "bags").resolve()),
+                     "labels": labels and not (detecting(from_file) or labels_of(arguments))},
         **driven_by(getattr(arguments, "navigator", ATOMIC))}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}

@@ -20,6 +20,7 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.crops import crop_of, file_name
 from eqa_nodes.core.memory.forgetting import Selection, within
+from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import told
 from eqa_nodes.core.text import stored
 from eqa_nodes.core.types.remembered import RecallQuery
@@ -74,6 +75,9 @@ def ask(args: Namespace) -> int:
     """Print what memory itself says about the past."""
     with _opened(args) as store:
         said = store.recollect(check_question(args.question))
+        if said is None and about_past(args.question):
+            raise BadQuestion("nothing that this memory holds fits the question: eqa memory objects lists what it has "
+                              "seen")
         if said is None:
             raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and "
                               "\"What changed since ...?\", about things that it has seen; eqa ask asks the robot")

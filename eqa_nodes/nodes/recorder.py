@@ -28,6 +28,7 @@ from eqa_nodes.ros.recorded import Progress, Tally
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
 NEEDED = (*OBSERVATION, "tf")  # and where it was made
+LABELLED = LABELS["simulator"]  # what a simulator says of an observation, and the table that explains it
 STAMPED = ("depth",)  # what an observation is known by where stamps of one moment differ
 RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in pair for pair in LABELS.values()))
 _STATIC = 64  # messages of static transforms: a robot has one or two
@@ -44,12 +45,15 @@ class RecorderNode(EpisodeNode):
         self._static: deque[bytes] = deque(maxlen=_STATIC)
         self._over = False  # the episode was ended, and none has begun
         self._newest_depth_ns = -1
+        privacy, source = self.config.privacy, self.config.labels_from
+        self._labelled = self.config.labels and not privacy.active  # a label image shows what a mask hides
+        self._stamped = (*OBSERVATION, LABELLED[0]) if self._labelled else OBSERVATION
+        self._table = b""  # of labels, the newest one: like static transforms it comes once
         self._new_bag()
         self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
         self._clock_watch = ClockWatch(self.config.node.tf.time_jump_s)
         self._topics = self._heard()
-        privacy, source = self.config.privacy, self.config.labels_from
         detected = source == "detector"
         self._masking = Masking(privacy, self._keep, self._refuse, detected,
                                 self.config.node.tf) if privacy.active else None
@@ -79,10 +83,14 @@ class RecorderNode(EpisodeNode):
         for data in self._static:
             self._tally.take(self._name("tf_static"), None)
             self._keep("tf_static", self.starts_ns, data)
+        if self._table:
+            self._tally.take(self._name(LABELLED[1]), None)
+            self._keep(LABELLED[1], self.starts_ns, self._table)
 
     def _new_bag(self) -> None:
         matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
-        self._progress = Progress(self, STAMPED if matched else NEEDED, shown_again=not matched)
+        needed = (*NEEDED, LABELLED[0]) if self._labelled else NEEDED
+        self._progress = Progress(self, STAMPED if matched else needed, shown_again=not matched)
         self._tally = Tally(self.diagnostics.lost, shown_again=not matched)
         self._newest_depth_ns = -1
 
@@ -135,19 +143,21 @@ class RecorderNode(EpisodeNode):
                 self.count(reason)
         if key == "tf_static" and data not in self._static:  # latched: it comes once, and belongs into every bag
             self._static.append(data)
+        if key == LABELLED[1]:
+            self._table = data
         if self._recording is None:
             if self._over and key == "depth":  # a robot goes on: nobody is to wait for what is not kept
                 self.taken(messages.stamp_in(data))
             return
-        stamp = messages.stamp_in(data) if key in OBSERVATION else self.last_ns
+        stamp = messages.stamp_in(data) if key in self._stamped else self.last_ns
         if key == "depth":  # by its own stamps: those of other topics may be of another clock
             if self._clock_watch.set_back(stamp, self._newest_depth_ns):
                 self._go_back(stamp)
             self._newest_depth_ns = max(self._newest_depth_ns, stamp)
-        if key in OBSERVATION and stamp < self.starts_ns:
+        if key in self._stamped and stamp < self.starts_ns:
             self._tally.take_early(self._name(key))
             return
-        self._tally.take(self._name(key), stamp if key in OBSERVATION else None)
+        self._tally.take(self._name(key), stamp if key in self._stamped else None)
         self.last_ns = max(self.last_ns, stamp)
         if self._masking is not None and key in PARTS:
             self._mask(self._masking, key, stamp, data)
@@ -166,7 +176,8 @@ class RecorderNode(EpisodeNode):
     def _heard(self) -> dict[str, str]:
         """Return what is recorded: the key of its topic by the part that it is."""
         node = self.config.node
-        heard = dict(zip(RECORDED, RECORDED)) | Camera(node.camera, PARTS).topics()
+        recorded = (*RECORDED, *LABELLED) if self._labelled else RECORDED
+        heard = dict(zip(recorded, recorded)) | Camera(node.camera, PARTS).topics()
         if node.second_camera.present:
             second = Camera(node.second_camera, PARTS).topics()
             heard |= {SECOND + part: SECOND + wire for part, wire in second.items()}
@@ -180,7 +191,7 @@ class RecorderNode(EpisodeNode):
 
     def _keep(self, key: str, stamp: int, data: bytes) -> None:
         """Record a message; a part of an observation only once."""
-        part = key in OBSERVATION
+        part = key in self._stamped
         if self._recording is None or (part and not self._progress.wanted(key, stamp)):
             return
         tag = (key, stamp) if part else self._tag_of_transform(data) if key == "tf" else None

@@ -89,6 +89,25 @@ def test_memory_is_asked_about_the_past(home: Path, capsys: pytest.CaptureFixtur
     assert "eqa ask asks the robot" in refused(capsys, "ask", home, "Is the kettle on?")
 
 
+@pytest.mark.parametrize("since", ["yesterday", "this morning", "Monday", "last week"])
+def test_a_memory_of_a_simulator_is_asked_about_days(since: str, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    """Its clock begins at 0: every day that can be named is before that."""
+    path = tmp_path / "simulated.sqlite"
+    store = MemoryStore(path)
+    store.reset("first", map_name="home")
+    for second in (1, 2, 3):
+        store.take(frame(second * SECOND, Pose2(second, 0.0, 0.0), {1: (20, 16, 32, 30)}), LABELS)
+    store.close()
+    assert said(capsys, "ask", path, f"What changed since {since}?").startswith(
+        "nothing that I have seen since 0.0 s after the start, 3 s ago")
+
+
+def test_what_memory_has_not_seen_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "ask", home, "When did you last see the elephant?")
+    assert "nothing that this memory holds fits" in line and "eqa memory objects" in line
+
+
 def test_forgetting_deletes_and_says_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 things. Bags")
     assert "keyframes: 2" in said(capsys, "info", home)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE
 from eqa_nodes.core.language import COLOURS, canonical, content_words, normalise
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
-from eqa_nodes.core.memory.times import told, window_of
+from eqa_nodes.core.memory.times import WALL_NS, told, window_of
 from eqa_nodes.core.naming import in_group
 from eqa_nodes.core.politeness import direct
 from eqa_nodes.core.spelling import spelled
@@ -127,6 +127,8 @@ def _views(store: MemoryStore, ids: dict[int, None], note: str) -> tuple[Evidenc
 def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
     """Return what changed since the time that is named, else since this session began."""
     window, left = window_of(rest, now_ns)
+    if window is None and now_ns < WALL_NS and (day := window_of(rest, WALL_NS)[0]) is not None:
+        window = day._replace(after_ns=0)  # a simulator's clock has no days: whichever is meant, it began later
     since = window.after_ns if window is not None else store.session_began_ns
     if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
         return None  # "what changed in politics" is no question about time; without things nobody knows
