@@ -216,7 +216,8 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
                     "question", "answer",
-                    "labels", "label_table", "detected", "detected_table"),  # to know what to mask; a simulator's: to keep
+                    # to know what to mask; a simulator's are recorded, too, where answers are made from them
+                    "labels", "label_table", "detected", "detected_table"),
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),

@@ -162,8 +162,8 @@ class RecorderSettings:
     privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
     # what says where kinds of things are that are hidden, as memory's: simulator | detector
     labels_from: str = "simulator"
-    # whether the simulator's labels are recorded as well, so that answers can be made from the bag's alone (privileged);
-    # never with privacy: they show what it hides
+    # whether the simulator's labels are recorded as well, so that the label answerer can answer from the bag
+    # (privileged); never with privacy: they show what it hides
     labels: bool = False
 
     def __post_init__(self) -> None:

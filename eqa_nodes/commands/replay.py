@@ -70,7 +70,8 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
     parameters = parameters_of(chosen, folder)
     return merged(None, parameters, {
-        "memory": {"labels": labels or detecting(parameters)}, "recorder": {"labels": labels}, "agent": {"observers": observers},
+        "memory": {"labels": labels or detecting(parameters)}, "recorder": {"labels": labels},
+        "agent": {"observers": observers},
         "replay": {"labels": labels, "observers": observers, "rate": arguments.rate}})
 
 
