@@ -66,7 +66,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, policy in (("a", "frontier"), ("b", "random")):
             run = ["bench", "run", "--questions", "2", "--policy", policy, "--out", f"runs/{name}", *SMALL.split()]
             assert main(run) == 0 and main(["bench", "score", f"runs/{name}"]) == 0
-        assert main("history record house:3 BAG --to bag --kind express --image 64x48".split()) == 0
+        recording = ["history", "record", "house:3", "BAG", "--to", "bag", "--kind", "express", "--image", "64x48"]
+        assert main(recording) == 0
     memory = next((folder / "runs" / "a" / "memory").glob("*.sqlite"))
     shutil.copy(memory, folder / "FILE")
     shutil.copytree(folder / "BAG", folder / "PATH")
