@@ -290,6 +290,21 @@ def test_a_model_picks_by_number() -> None:
     assert sum(isinstance(part, bytes) for part in backend.requests[1][1].parts) == 2  # before, and now
 
 
+@pytest.mark.parametrize("said", ['"6"', "6.0", '"[6]"', '"[6] yes"', '"6."', '"yes"', '" Yes "'])
+def test_an_option_is_read_as_models_write_it(said: str) -> None:
+    backend, outcome = replies('{"option": 1}', f'{{"option": {said}}}')
+    assert [log.action for log in outcome.steps] == [FORWARD, "yes"]
+    assert len(backend.requests) == 2
+
+
+@pytest.mark.parametrize("said", ['"6 or 7"', "6.5", '"[6] no"', "true", '"0"', "null", '"sixth"', "[6]", '"-6"',
+                                  "NaN"])
+def test_what_names_no_option_is_asked_once_more(said: str) -> None:
+    backend, outcome = replies('{"option": 1}', f'{{"option": {said}}}', '{"option": 6}')
+    assert [log.action for log in outcome.steps] == [FORWARD, "yes"]
+    assert len(backend.requests) == 3
+
+
 def test_off_the_menu_is_asked_once_more_and_then_wasted() -> None:
     backend, outcome = replies('{"option": 99}', '{"option": 1}', "gibberish", '{"option": 0}', '{"option": 6}')
     assert [log.action for log in outcome.steps] == [FORWARD, "", "yes"]
@@ -346,7 +361,7 @@ def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys
     assert "Go ahead. done (1 of 1 predicates after 1 steps)" in capsys.readouterr().out
     assert score_run(tmp_path / "run", OfflineJudge()).rows[0].metrics["succ"].mean == 1.0
     assert main(["bench", "score", str(tmp_path / "run")]) == 0
-    assert "Succ. 100.0 [100.0, 100.0] %, GcS 100.0 %, SPL 100.0 % in steps, n 1" in capsys.readouterr().out
+    assert "Succ. 100.0 [20.7, 100.0] %, GcS 100.0 %, SPL 100.0 % in steps, n 1" in capsys.readouterr().out
     assert main([*line, "--write", str(tmp_path / "again")]) == 0
     assert read_tasks(tmp_path / "again") == read_tasks(tmp_path)
     write_tasks(tmp_path, [replace(TOY, scene="unity:x")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 
@@ -74,9 +75,10 @@ class ModelAgent:
         self._images.append(jpeg_of(turn.image, JPEG_QUALITY))
 
         def read(reply: dict[str, object]) -> Pick:
-            number = reply.get("option")
-            if type(number) is not int or not 1 <= number <= len(turn.options):
-                raise ValueError(f'"option" must be a number from 1 to {len(turn.options)}, not {number!r:.40}')
+            number = _number(reply.get("option"), turn.options)
+            if number is None or not 1 <= number <= len(turn.options):
+                raise ValueError(f'"option" must be a number from 1 to {len(turn.options)}, not '
+                                 f'{reply.get("option")!r:.40}')
             return Pick(number - 1, json.dumps(reply, ensure_ascii=False), str(reply.get("thought", "")))
 
         try:
@@ -97,6 +99,21 @@ class ModelAgent:
         parts += ["What is seen now:", self._images[-1], "The options:\n" + "\n".join(texts_of(turn)),
                   f"{turn.steps_left} steps are left."]
         return [Message("system", (self._rules,)), Message("user", tuple(parts))]
+
+
+def _number(said: object, options: Sequence[str]) -> int | None:
+    """Return the number of an option as models write it: 3, 3.0, "3", "[3]", "[3] turn left", or its text."""
+    if isinstance(said, float) and said.is_integer():
+        return int(said)
+    if not isinstance(said, str):
+        return said if type(said) is int else None
+    named = [number for number, text in enumerate(options, start=1) if said.strip().casefold() == text.casefold()]
+    if len(named) == 1:
+        return named[0]
+    match = re.fullmatch(r"\s*\[?([0-9]{1,4})\]?[.):]?\s*(.*)", said, re.S)
+    number = int(match[1]) if match else 0
+    fits = match is not None and match[2].strip() in ("", *options[number - 1:number])
+    return number if fits else None
 
 
 def _model(config: ModelConfig) -> Agent:
