@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_tape
 from tests.habitat_scans import STOREYS_M, labelled_scans, scans
+from tests.logs import logged
 from tests.unit.house_fixture import two_rooms
 
 pytestmark = pytest.mark.parametrize("source", [f"habitat-{habitat_tape.MODE}"])
@@ -47,12 +47,12 @@ def test_it_shows_what_the_house_itself_shows(source: str, robot: Robot, pose: P
     sim.close()
 
 
-def test_labels_that_are_promised_and_missing_are_none(source: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_that_are_promised_and_missing_are_none(source: str) -> None:
     sim = habitat_tape.open_habitat(labelled_scans())
-    with caplog.at_level(logging.WARNING):
+    with logged("sim_bridge.habitat") as heard:
         frame = sim.reset(Episode("habitat:hm3d/00002-Bare", start=START, robot=SMALL)).frame
     assert frame.labels is None and sim.labels() == {}
-    assert "00002-Bare" in caplog.text and "semantic files" in caplog.text
+    assert "00002-Bare" in heard.text and "semantic files" in heard.text
     sim.close()
 
 

@@ -26,6 +26,7 @@ from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
 from sim_bridge.habitat_session import Process
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_scans, habitat_tape
+from tests.logs import logged
 from tests.waiting import gone, until
 
 SMALL = Robot(camera=Camera(width=40, height=30))
@@ -141,12 +142,12 @@ def test_what_the_worker_refuses_is_no_loss(scripted: Callable[..., HabitatSimul
     assert sim.restarts == 0
 
 
-def test_a_gpu_that_was_only_found_is_left_for_the_cpu(scripted: Callable[..., HabitatSimulator], scene: str,
-                                                       caplog: pytest.LogCaptureFixture) -> None:
+def test_a_gpu_that_was_only_found_is_left_for_the_cpu(scripted: Callable[..., HabitatSimulator], scene: str) -> None:
     sim = scripted(at={"open": "gpu"}, starts=100)
     sim._device = Device(0, chosen=False)
-    run(sim, scene)
-    assert "GPU 0" in caplog.text
+    with logged("sim_bridge.habitat") as heard:
+        run(sim, scene)
+    assert "GPU 0" in heard.text
     sim = scripted(at={"open": "gpu"}, starts=100)
     sim._device = Device(0, chosen=True)
     with pytest.raises(SimulatorError, match="open"):
