@@ -8,6 +8,6 @@ import json
 def model_names(text: str) -> list[str]:
     """Return the names in the text of a list of models; [] for anything else."""
     try:
-        return [str(entry["id"]) for entry in json.loads(text)["data"]]
+        return [str(entry["id"])[:200] for entry in json.loads(text)["data"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return []

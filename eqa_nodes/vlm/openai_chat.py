@@ -102,11 +102,9 @@ class OpenAIChat:
         except _TIMEOUTS as error:
             raise ModelError(f"timed out: {self._url} gave no list of models within {self._config.deadline_s:g} s"
                              ) from error
-        except self._openai.APIStatusError as error:
-            if error.status_code not in (401, 403):
+        except Exception as error:
+            if isinstance(error, self._openai.APIStatusError) and error.status_code not in (401, 403):
                 return []  # some servers have no such list
-            raise ModelError(hidden(self._explain(error), self._key)) from error
-        except self._openai.OpenAIError as error:
             raise ModelError(hidden(self._explain(error), self._key)) from error
         finally:
             future.cancel()

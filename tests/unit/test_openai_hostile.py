@@ -226,3 +226,12 @@ def test_a_question_that_no_request_can_hold_is_sent_without_what_breaks_it(conn
         assert backend.generate((Message("user", ("the \ud83d sofa",)),)).text == "Red"
         assert backend.generate((Message("user", ("the \ud83d sofa", b"\xff\xd8jpeg")),)).text == "Red"
     assert server.requests[0]["messages"][0]["content"] == "the \ufffd sofa"
+
+
+@pytest.mark.parametrize(("head", "kind"), [
+    (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2:9/\r\nContent-Length: 0\r\n\r\n", "redirected"),
+    (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n", "rubbish"), (b"junk\r\n\r\n", "cut off"),
+    (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "timed out")])
+def test_a_list_of_models_is_asked_for_with_the_same_care(connect: Callable[..., Any], head: bytes, kind: str) -> None:
+    with _writing(head, b"x", 0.02) as url, pytest.raises(ModelError, match=f"^{kind}"):
+        connect(url, deadline_s=0.6 if kind == "timed out" else 20.0).models()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
-from eqa_nodes.core.answerers.vlm_replies import REGIONS, read_assessments, read_regions
+from eqa_nodes.core.answerers.vlm_replies import REGIONS, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import lettered, picture
 from eqa_nodes.core.errors import BadQuestion, ModelError
 from eqa_nodes.core.geometry import Pose2
@@ -74,7 +74,7 @@ def test_weights_become_shares(given_weights: list[float]) -> None:
     {"places": {"A": 0, "B": 0, "C": 0}}, {"places": {"A": -1, "B": 1, "C": 1}},
     {"places": {"A": None, "B": 1, "C": 1}}, {"places": {"A": float("nan"), "B": 1, "C": 1}},
     {"target": ...}, {"target": "D"}, {"target": "sofa"}, {"target": ["A"]}, {"says": ...}, {"says": ["gray"]},
-    {"says": True}, {"region": ...}, {"region": {"a": 1}}, {"note": True}, {"image": "1"}, {"image": 2},
+    {"says": True}, {"region": ...}, {"region": {"a": 1}}, {"note": True}, {"image": "one"}, {"image": 2},
 ])
 def test_wrong_forms_are_asked_again_once_and_then_an_error(wrong: dict[str, Any]) -> None:
     bad, good = reply_of(entry(**wrong)), reply_of(entry())
@@ -206,3 +206,9 @@ def test_the_prompt_explains_every_key_of_its_form() -> None:
     assert all(f'"{key}":' in prompt for key in entry())
     assert all(f"- {key}" in prompt for key in entry() if key != "image")
     assert "living room, office" in prompt and "$" not in prompt
+
+
+def test_numbers_of_pictures_may_be_texts() -> None:
+    assert judge(reply_of(entry(image="1"))) == judge(reply_of(entry()))  # type: ignore[arg-type]
+    reply = read_answer({"answer": "red", "confidence": 0.9, "images": ["2", 1]}, QUESTION, 2)
+    assert reply.images == (2, 1)

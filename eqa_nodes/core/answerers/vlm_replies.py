@@ -64,7 +64,7 @@ def read_assessments(reply: Mapping[str, object], question: Question,
     entries = reply.get("views")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError('"views" must be a list with one object for each picture')
-    numbers = [entry.get("image") for entry in entries]
+    numbers = [_image(entry.get("image")) for entry in entries]
     if not all(type(n) is int for n in numbers) or sorted(numbers) != list(range(1, len(views) + 1)):
         raise ValueError(f'"views" needs exactly one entry for each of the pictures 1 to {len(views)}')
     by_image = dict(zip(numbers, entries))
@@ -84,6 +84,13 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
         places=tuple(Candidate(p.x, p.y, weights[letter], region) for letter, p in letters.items()),
         target=(target.x, target.y) if target else None, says=says if option is None else question.choices[option],
         z=view.map_from_base.xyz[2])
+
+
+def _image(value: object) -> object:
+    """Return the number of a picture, which some models write as a text; anything else as it is."""
+    if isinstance(value, str) and len(value) < 5 and value.isascii() and value.isdigit():
+        return int(value)
+    return value
 
 
 def _weights(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> dict[str, float]:
@@ -141,7 +148,8 @@ def _text(reply: Mapping[str, object], question: Question) -> str:
 
 def _numbers(reply: Mapping[str, object], count: int, key: str) -> tuple[int, ...]:
     named = reply.get(key)
-    if not isinstance(named, list) or not named or not all(type(i) is int and 1 <= i <= count for i in named):
+    named = [_image(value) for value in named] if isinstance(named, list) else []
+    if not named or not all(type(i) is int and 1 <= i <= count for i in named):
         raise ValueError(f'"{key}" must name at least one of them that proves the answer, by its number from 1 to '
                          f"{count}")
     return tuple(dict.fromkeys(named))[:MAX_EVIDENCE]
