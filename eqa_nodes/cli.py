@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 
@@ -44,7 +45,8 @@ def _run(argv: Sequence[str] | None) -> int:
         check_outputs(arguments)
         module, _, function = arguments.run.partition(":")
         code = int(getattr(import_module(module), function)(arguments))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed: `eqa ... >&-`
+            sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader has what it wants, as in `eqa graph | head`
         _close_stdout()
@@ -53,6 +55,8 @@ def _run(argv: Sequence[str] | None) -> int:
         if (line := in_one_line(error)) is None:
             raise
         print(f"eqa: {line}", file=sys.stderr)
+        if isinstance(error, OSError):  # perhaps of the output itself
+            _close_stdout()
         return 2
 
 
@@ -65,7 +69,8 @@ def _speak_utf8() -> None:
 
 def _close_stdout() -> None:
     """Let what is still buffered go nowhere: the interpreter would complain of it at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

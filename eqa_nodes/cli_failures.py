@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from importlib.metadata import PackageNotFoundError, requires
 
 from eqa_nodes.core.errors import EqaError, MissingExtra
 from eqa_nodes.core.text import printable
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # which write() tells without a name
 _OURS = ("eqa_nodes", "sim_bridge")
 _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml", "rclpy": "ros-rclpy"}  # that are not called as what they install
 _REQUIREMENT = re.compile(r"""([\w.-]+).*?(?:extra == ['"](\w+)['"])?$""")
@@ -23,8 +25,8 @@ def in_one_line(error: Exception) -> str | None:
     if isinstance(error, ModuleNotFoundError):
         library = (error.name or "").partition(".")[0]
         return None if not library or library in _OURS else str(MissingExtra(library, _extra_of(library)))
-    if isinstance(error, OSError) and error.filename is not None:
-        return printable(f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _NO_ROOM):
+        return printable(f"{error.filename or 'what is written'}: {error.strerror}")
     return None
 
 

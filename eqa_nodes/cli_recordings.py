@@ -74,7 +74,8 @@ def memory(p: argparse.ArgumentParser) -> None:
         verb.add_argument("--near", nargs=3, type=float, metavar=("X", "Y", "RADIUS"), help="metres, map frame")
     align.add_argument("map", help="name of a map, or of the session that is alone in it")
     align.add_argument("known", help="name of the map that it lies in")
-    align.add_argument("pose", nargs=3, type=float, metavar=("X", "Y", "DEGREES"), help="of its origin in that one")
+    for name, unit in (("x", "metres"), ("y", "metres"), ("degrees", "counterclockwise")):
+        align.add_argument(name, type=float, metavar=name.upper(), help=f"of its origin in that one, {unit}")
 
 
 def replay(p: argparse.ArgumentParser) -> None:

@@ -100,7 +100,7 @@ def forget(args: Namespace) -> int:
 
 def align(args: Namespace) -> int:
     """Say where one map lies in another."""
-    x, y, degrees = args.pose
+    x, y, degrees = args.x, args.y, args.degrees
     with _opened(args, write=True) as store:
         store.align(args.map, args.known, Pose2(x, y, math.radians(degrees)).transform())
     console.print(f"{args.map} lies in {args.known} at ({x:g}, {y:g}) m, turned by {degrees:g} degrees")
