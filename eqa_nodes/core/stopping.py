@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.codec import decode, loads, read_json
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language import canonical, content_words
 from eqa_nodes.core.types.questions import Answer, ViewAssessment
 
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
@@ -47,7 +47,7 @@ def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support
     """Return what the views say for an answer."""
     said = canonical(answer.text)
     telling = [a for a in assessments if a.says]
-    same = [a for a in telling if canonical(a.says) == said]
+    same = [a for a in telling if canonical(a.says) == said or _is_part(a.says, answer.text)]
     spots: list[tuple[float, float]] = []
     for a in same:
         if all(math.dist(a.pose[:2], spot) >= _SPOT_M for spot in spots):
@@ -56,6 +56,21 @@ def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support
     near = [math.dist(a.pose[:2], a.target) for a in same if a.target is not None]
     return Support(answer.confidence, len(spots), sum(a.enough for a in same) / total if total else 0.0,
                    min(near, default=_FAR_M))
+
+
+def _is_part(says: str, text: str) -> bool:
+    """Say whether an answer about several things ("yes: the lamp in ... is on; the lamp in ... is off") holds all that
+    a view says of some of them."""
+    told, seen = _told(text), _told(says)
+    return bool(seen) and all(any(words <= of_group for of_group in told) for words in seen)
+
+
+def _told(text: str) -> list[frozenset[str]]:
+    """Return the words, without numbers, of each statement of an answer about several things; none of a plain one."""
+    if ";" not in text and ": " not in text:
+        return []
+    return [frozenset(word for word in content_words(part) if not word.isdecimal())
+            for part in text.rpartition(": ")[2].split(";")]
 
 
 class Weighed(NamedTuple):

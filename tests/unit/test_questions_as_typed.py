@@ -10,6 +10,7 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language import normalise
 from eqa_nodes.core.spelling import spelled
+from eqa_nodes.core.stopping import make_stop
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
@@ -203,3 +204,15 @@ def test_a_long_line_of_anything_is_read_in_no_time() -> None:
     for text in ("is the lamp on and " * 100, "where is my " * 160, "a , " * 500, "is " * 660, "what is in " * 180,
                  "please could you tell me if " * 70, "zq" * 990):
         assert parse(text[:2000]) == parse(text[:2000])
+
+
+def test_one_of_two_bedrooms_is_not_the_whole_answer() -> None:
+    """Who labels a "main bedroom" knows another one: until that is seen the answer says which one it is about."""
+    asked, everything = Question("Is the lamp in the bedroom on?"), known(7)
+    main = [item for item in everything if any(s.label.room == "main bedroom" for s in item.keyframe.sightings)]
+    half, whole = LabelAnswerer().answer(asked, main), LabelAnswerer().answer(asked, everything)
+    assert half.text == "no: the table lamp and the ceiling lamp in the main bedroom are off"
+    assert half.confidence < 0.2 < 0.7 < whole.confidence
+    looks = LabelAnswerer().assess(asked, [item.keyframe for item in everything])
+    stop = make_stop(0.9, "label", 0.0)
+    assert stop.sure(half, [a for a in looks if "main" in a.says]) < stop.line < stop.sure(whole, looks)

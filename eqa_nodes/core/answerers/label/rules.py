@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.parse import Asked, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
-from eqa_nodes.core.answerers.label.several import same_for_all, settled, sure_of, told, verdict
+from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, told, verdict
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language import canonical, join_list, number_word, plural
@@ -44,7 +44,8 @@ def _each(scene: Scene, asked: Asked, attribute: str, things: Sequence[Seen]) ->
         return None
     sure, promise = (settled if attribute == "state" else sure_of)(scene, ref, things)
     best = max(things, key=lambda t: (t.clarity, -t.instance))
-    if same_for_all([_base(value) for value in values]):
+    if same_for_all([_base(value) for value in values]) and (
+            attribute != "state" or not ref.room or one_of_a_kind(ref.room, things)):
         said = best.attributes[attribute]
         option = [option for option in asked.options if canonical(_base(option)) == canonical(_base(said))]
         sure = sure if len(things) == 1 or scene.has_others(ref.room) else best.clarity

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from eqa_nodes.core.answerers.label.found import Found
 from eqa_nodes.core.answerers.label.parse import Ref
-from eqa_nodes.core.answerers.label.scene import Scene, Seen
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, same_room
 from eqa_nodes.core.language import canonical, join_list, number_word, plural, singular
 
 _LISTED = 3  # groups of things that a sentence tells apart; of more it tells the number
+_ONE_OF_TWO = 0.1  # while another room of that name must be seen first: less than several looks make up for
+_LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
 _EACH = 0.9  # as sure as of the least clear one, but there may be one more
 
 
@@ -24,8 +26,10 @@ def sure_of(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, floa
     Unsure while there must be others: who speaks of a main bedroom has a second one.
     """
     clear = min(t.clarity for t in things) * (_EACH if len(things) > 1 else 1.0)
-    if scene.has_others(ref.room):
-        return 0.6 * clear, 0.75 * clear
+    rooms = {t.room for t in things}
+    unknown = [r for r in (scene.rooms(ref.room) if ref.room else ()) if r not in rooms and scene.coverage(r) < _LOOKED]
+    if scene.has_others(ref.room) or (unknown and not any(same_room(r, ref.room) for r in rooms)):
+        return _ONE_OF_TWO * clear, 0.75 * clear
     return clear, 0.75 * clear if len(things) > 1 else 0.0
 
 
@@ -41,9 +45,12 @@ def same_for_all(values: Sequence[str]) -> bool:
 
 
 def one_of_a_kind(room: str, things: Sequence[Seen]) -> bool:
-    """Say whether a plain answer will do: one thing, or several alike, in the very room that was named."""
+    """Say whether a plain answer will do: one thing, or several alike, in the very room that was named.
+
+    A door may be labelled by the room on its other side.
+    """
     return len({(t.kind, t.room) for t in things}) == 1 and (
-        not room or canonical(things[0].room) == canonical(room) or len(things) == 1)
+        not room or same_room(things[0].room, room) or not in_region(things[0].room, room))
 
 
 def told(things: Sequence[Seen], values: Sequence[str]) -> str:
