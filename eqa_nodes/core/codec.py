@@ -84,7 +84,13 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a whole file durably: temporary neighbour, fsync, rename."""
+    """Write a whole file durably: temporary neighbour, fsync, rename. Pipes and devices are written to as they are."""
+    if path.is_symlink():
+        path = path.resolve()  # the link stays, and its file is written
+    if path.exists() and not path.is_file():  # /dev/stdout: a rename would put a file in its place
+        with path.open("wb") as pipe:
+            pipe.write(data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
