@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
 from eqa_nodes.core.answerers.vlm_views import lettered
@@ -86,7 +86,7 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
         z=view.map_from_base.xyz[2])
 
 
-def _image(value: object) -> object:
+def _image(value: object) -> Any:
     """Return the number of a picture, which some models write as a text; anything else as it is."""
     if isinstance(value, str) and len(value) < 5 and value.isascii() and value.isdigit():
         return int(value)
