@@ -9,6 +9,7 @@ from pathlib import Path
 from eqa_nodes import cli_judges
 from eqa_nodes.cli_embodied import tasks
 from eqa_nodes.cli_human import human
+from eqa_nodes.cli_limits import whole
 from eqa_nodes.cli_paths import NewFile, NewFolder
 from eqa_nodes.cli_perception import perception
 from eqa_nodes.cli_recordings import views_options
@@ -60,7 +61,7 @@ def _run(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentP
 
 def _workers(p: argparse.ArgumentParser) -> None:
     group = p.add_argument_group("how it is run")
-    group.add_argument("--workers", type=_count, default=1, metavar="N",
+    group.add_argument("--workers", type=whole, default=1, metavar="N",
                        help="questions asked at a time, each by a chain of its own (default: 1)")
     group.add_argument("--engine", default="processes",
                        help="processes: of this machine; ray: actors of a Ray cluster (default: processes)")
@@ -73,12 +74,6 @@ def _workers(p: argparse.ArgumentParser) -> None:
     group.add_argument("--like", type=Path, metavar="RUN", help="with --dry-run: a run to estimate from")
     group.add_argument("--seconds-per-call", type=float, default=3.0, metavar="S",
                        help="with --dry-run: of a model's reply, where there is no --like (default: 3)")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
-    return int(text)
 
 
 def _compare(p: argparse.ArgumentParser) -> None:
@@ -108,7 +103,7 @@ def _explore(p: argparse.ArgumentParser) -> None:
     p.add_argument("--split", choices=("train", "test"), default="test", help="of the houses (default: test)")
     p.add_argument("--questions", type=int, default=200, metavar="N", help="how many (default: 200)")
     p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
-    p.add_argument("--max-steps", type=int, default=400, help="atomic actions of an episode (default: 400)")
+    p.add_argument("--max-steps", type=whole, default=400, help="atomic actions of an episode (default: 400)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     p.set_defaults(run="eqa_nodes.commands.explore:run")
@@ -130,7 +125,7 @@ def _calibrate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--noise", type=lambda text: text.split(","), default=["none", "moderate", "heavy", "severe"],
                    metavar="NAME,..", help="of the labels (default: none,moderate,heavy,severe)")
     p.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
-    p.add_argument("--max-steps", type=int, default=250, help="atomic actions of an episode (default: 250)")
+    p.add_argument("--max-steps", type=whole, default=250, help="atomic actions of an episode (default: 250)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     p.set_defaults(run="eqa_nodes.commands.calibrate:run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_limits import whole
 from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_scenes import scene_options
 from eqa_nodes.commands.model import model_options
@@ -22,7 +23,7 @@ def tasks(p: argparse.ArgumentParser) -> None:
     p.add_argument("--questions", type=int, default=20, metavar="N", help="how many tasks, 0 = all (default: 20)")
     p.add_argument("--seed", type=int, default=0, help="decides houses and what chance picks (default: 0)")
     p.add_argument("--agent", default="random", help="random, oracle (the plan that a task brings with it), or model")
-    p.add_argument("--max-steps", type=int, default=24, help="of a task (default: 24)")
+    p.add_argument("--max-steps", type=whole, default=24, help="of a task (default: 24)")
     p.add_argument("--images", action="store_true", help="keep what was seen at each step as PNG")
     p.add_argument("--write", type=NewFolder, metavar="DIR",
                    help="write the tasks in EmbodiedEval's files, and do none")

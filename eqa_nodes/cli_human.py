@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from eqa_nodes.cli_limits import whole_or_none
 from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_scenes import robot_options, scene_options
 
@@ -23,8 +24,8 @@ def human(p: argparse.ArgumentParser) -> None:
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")
     robot_options(p, "the data set's own")
-    p.add_argument("--max-steps", type=int, default=300,
-                   help="atomic actions of a question, 0 = no limit (default: 300)")
+    p.add_argument("--max-steps", type=whole_or_none, default=300, metavar="N",
+                   help="atomic actions of a question, or none (default: 300)")
     p.add_argument("--port", type=int, default=0, help="of the page, on 127.0.0.1 (default: any free one)")
     scene_options(p, "habitat")
     em = p.add_argument_group("task em")

@@ -12,6 +12,7 @@ from eqa_nodes.cli_bench import bench, report
 from eqa_nodes.cli_console import attached_options, console
 from eqa_nodes.cli_doctor import doctor
 from eqa_nodes.cli_generate import generate
+from eqa_nodes.cli_limits import limit_options
 from eqa_nodes.cli_models import serve
 from eqa_nodes.cli_paths import NewFolder
 from eqa_nodes.cli_recordings import FORMATS, SOURCES, bag, bag_options, history, memory, record, replay, views_options
@@ -74,12 +75,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
     chain.add_argument("--params", type=Path, metavar="FILE", help="ROS parameter file; the options above win over it")
     detector_options(p)
     model_options(p)
-    limits = p.add_argument_group("limits of a question (0 = none)")
-    limits.add_argument("--max-steps", type=int, default=300, help="atomic actions (default: 300)")
-    limits.add_argument("--max-metres", type=float, default=0.0)
-    limits.add_argument("--max-seconds", type=float, default=0.0)
-    limits.add_argument("--max-calls", type=int, default=0, help="model calls")
-    limits.add_argument("--force-guess", action="store_true", help="guess instead of saying that nothing was found")
+    limit_options(p)
 
 
 def _demo(p: argparse.ArgumentParser) -> None:

@@ -17,8 +17,9 @@ Parameters = dict[str, dict[str, Any]]  # {node: {dotted name: value}}
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    So is that memory and recorder hide the same, and that all nodes mean the same camera. With a detector, perception
-    is an observer. With a simulated robot that takes velocities, the agent's odometry is that of topics.
+    So is that memory and recorder hide the same, and that all nodes mean the same camera. The explorer's robot is as
+    wide as that of mapper and navigator, unless its own radius is given. With a detector, perception is an observer.
+    With a simulated robot that takes velocities, the agent's odometry is that of topics.
     """
     result: Parameters = read_file(path, SETTINGS) if path is not None else {}
     for override in overrides:
@@ -29,6 +30,8 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Pa
     _check_privacy(result)
     _check_cameras(result)
     _with_perception(result)
+    _with_radius(result)
+    _check_money(result)
     if navigator_of(result) == NAV2:
         result.setdefault("agent", {})["odometry"] = "topics"
     return result
@@ -80,6 +83,22 @@ def _with_perception(parameters: Parameters) -> None:
         observers = settings(node, parameters).observers
         if observers and PERCEPTION not in observers:
             parameters.setdefault(node, {})["observers"] = (*observers, PERCEPTION)
+
+
+def _with_radius(parameters: Parameters) -> None:
+    """Give the explorer the robot's radius: the widest that the nodes which map and drive are given."""
+    told = [parameters.get(node, {}).get(name) for node, name in (("navigator", "navigator.radius_m"),
+                                                                  ("mapper", "map.robot_radius_m"))]
+    if "radius_m" not in parameters.get("explorer", {}) and any(told):
+        parameters.setdefault("explorer", {})["radius_m"] = max(filter(None, told))
+
+
+def _check_money(parameters: Parameters) -> None:
+    """Raise ConfigError for a limit of money where nothing says what the model costs."""
+    limit, model = settings("agent", parameters).agent.max_money, settings("answerer", parameters).model
+    if limit and not (model.price_in or model.price_out):
+        raise ConfigError(f"agent.max_money is {limit:g}, but no prices are known: set model.price_in and "
+                          "model.price_out of the answerer (--price-in, --price-out), in money per million tokens")
 
 
 def _check_privacy(parameters: Parameters) -> None:

@@ -15,6 +15,7 @@ from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import ConfigError, LimitReached
+from eqa_nodes.core.limits import check_limits
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types.floor import Action
@@ -34,13 +35,14 @@ class Environment:
     """
 
     def __init__(self, first: Step, act: Callable[[Action], Step], robot: Robot, limits: Limits = Limits()) -> None:
+        check_limits(limits)
         self.robot, self.limits = robot, limits
         self._carry_out, self._began_s = act, time.monotonic()
         self._show(first)
 
     def act(self, action: Action) -> Frame:
         """Carry out one action and return what the robot sees then. Raises LimitReached once a limit is reached."""
-        if action is not Action.OBSERVE and self.spent():
+        if action is not Action.OBSERVE and (self.spent() or self._too_far(action)):
             raise LimitReached(f"the question may cost no more than {self.limits}, and {self.steps} steps and "
                                f"{self.metres:.2f} m are behind it: answer from what is known")
         self._show(self._carry_out(Action(action)))
@@ -50,6 +52,10 @@ class Environment:
         """Say whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
         so_far = (self.steps, self.metres, time.monotonic() - self._began_s)
         return any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
+
+    def _too_far(self, action: Action) -> bool:
+        ahead_m = self.robot.move_m if action is Action.MOVE_FORWARD else 0.0
+        return 0 < self.limits.metres < self.metres + ahead_m - 1e-6
 
     def _show(self, step: Step) -> None:
         self.observation: Frame = replace(step.frame, labels=None)

@@ -131,6 +131,8 @@ SERVICES: dict[str, Port] = {
     "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
+    "allow_drive": Port("allow_drive", "rcl_interfaces/srv/SetParametersAtomically"),
+    "allow_spending": Port("allow_spending", "rcl_interfaces/srv/SetParametersAtomically"),
     "get_global_costmap": Port("global_costmap/get_costmap", "nav2_msgs/srv/GetCostmap"),
     "clear_global_costmap": Port("global_costmap/clear_entirely_global_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
     "clear_local_costmap": Port("local_costmap/clear_entirely_local_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
@@ -201,16 +203,17 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("map", "explored", "frontiers", "stairs"),
         serves=("choose_goal",)),
     "navigator": NodeSpec(
-        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",), serves=("drive_to_pose", "look_around"),
+        "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",),
+        serves=("drive_to_pose", "look_around", "allow_drive"),
         calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
     "nav2_navigator": NodeSpec(
         "eqa_nodes.nodes.nav2_navigator:Nav2NavigatorNode",
-        subscribes=("tf", "tf_static", "stop", "battery", "localisation"), apart=("tf", "tf_static"),
-        serves=("drive_to_pose", "look_around"),
+        subscribes=("odom", "tf", "tf_static", "stop", "battery", "localisation"), apart=("odom", "tf", "tf_static"),
+        serves=("drive_to_pose", "look_around", "allow_drive"),
         calls=NAV2_SERVES, threads=6, worlds=("sim", "robot")),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
-        serves=("rank_regions", "assess_views", "answer_question"), threads=2),
+        serves=("rank_regions", "assess_views", "answer_question", "allow_spending"), threads=2),
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
@@ -225,7 +228,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",
-               "drive_to_pose", "look_around"),
+               "drive_to_pose", "look_around", "allow_drive", "allow_spending"),
         threads=4),
 }
 DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # who drives, by the name in parameters; one of them runs

@@ -11,7 +11,7 @@ from typing import Any
 from eqa_nodes.answerers import answerer_of
 from eqa_nodes.bench.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.configuration import settings
+from eqa_nodes.configuration import merged, settings
 from eqa_nodes.core.agent import Agent, Ports, Progress
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.geometry import Pose2
@@ -24,7 +24,17 @@ from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storeys import Storeys, choose
 from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.tracking import Perceiver
-from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Join, NavResult, Travelled
+from eqa_nodes.core.types.floor import (
+    FREE,
+    Action,
+    Allowance,
+    Decision,
+    Frontier,
+    GridMap,
+    Join,
+    NavResult,
+    Travelled,
+)
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
@@ -173,9 +183,9 @@ class LocalExplorer:
 class LocalNavigator(AtomicNavigator):
     """The atomic navigator, given goals as they arrive through a message."""
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal."""
-        return super().go_to(goal.as_sent(), deadline_s)
+        return super().go_to(goal.as_sent(), deadline_s, allowance)
 
 
 class InProcessRunner:
@@ -185,8 +195,9 @@ class InProcessRunner:
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
                  pool: SimulatorPool | None = None, show: bool = False) -> None:
         """show: the robot drives to the evidence after each answer."""
-        self._settings = {node: settings(node, parameters) for node in ("mapper", "memory", "perception", "explorer",
-                                                                        "navigator", "answerer", "agent", "bridge")}
+        whole = merged(None, parameters)
+        self._settings = {node: settings(node, whole) for node in ("mapper", "memory", "perception", "explorer",
+                                                                   "navigator", "answerer", "agent", "bridge")}
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._answerer = answerer_of(self._settings["answerer"])
         self._perceiver = self._make_perceiver()
@@ -228,9 +239,10 @@ class InProcessRunner:
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
-        navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1])
-        policy = make_policy(self._settings["explorer"].policy, self._settings["explorer"].params)
-        explorer = LocalExplorer(policy, body)
+        navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1],
+                                   travelled=body.travelled)
+        explores = self._settings["explorer"]
+        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.radius_m), body)
         return Ports(navigator, explorer, body, self._answerer, body)
 
 

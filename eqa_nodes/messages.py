@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.limits import limit_in
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Join
 from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Place, Sighting
@@ -204,7 +206,8 @@ def receipt_of(m: Any) -> Receipt:
 
 def answer_of(m: Any) -> Answer:
     """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
-    return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt_of(m.receipt),
+    receipt = replace(receipt_of(m.receipt), limit=limit_in(m.error_message))
+    return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt,
                   ErrorCode(m.error_code), m.error_message, bool(getattr(m, "shown", False)))
 
 

@@ -107,8 +107,10 @@ class ExplorerSettings:
     node: NodeSettings = NodeSettings()
     policy: str = policies.DEFAULT  # random | frontier | goal | fine | snapshot | topo | best
     params: PolicyConfig = PolicyConfig()
+    radius_m: Positive = 0.18  # radius of the robot, metres: no goal lies where it does not fit
 
     def __post_init__(self) -> None:
+        check_ranges(self, "explorer")
         if self.policy not in policies.policy_names():
             raise ConfigError("explorer: " + unknown("policy", self.policy, policies.policy_names()))
 

@@ -9,6 +9,7 @@ import yaml
 
 from eqa_nodes.settings import BridgeSettings
 
+INFLATED_M = 0.22  # beyond the robot's radius: so far from obstacles paths keep where they can, metres
 CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is for keeping to the path
 
 
@@ -25,6 +26,7 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
     of("/**")["enable_stamped_cmd_vel"] = bridge.stamped
     for costmap in ("local_costmap", "global_costmap"):
         of(costmap, costmap)["robot_radius"] = bridge.robot.radius_m
+        of(costmap, costmap)["inflation_layer"]["inflation_radius"] = round(bridge.robot.radius_m + INFLATED_M, 3)
     of("controller_server")["FollowPath"] |= {
         "desired_linear_vel": CRUISE * base.forward_m_s, "max_angular_accel": base.accelerate_rad_s2,
         "rotate_to_heading_angular_vel": CRUISE * base.turn_rad_s}

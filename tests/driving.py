@@ -13,7 +13,7 @@ from eqa_nodes.core.driving.driver import Driver
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import NodeLost, StaleData
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.floor import GridMap, Travelled
 
 Deed = TaskEnd | Callable[[], TaskEnd | None] | None
 DONE, STOPPED = TaskEnd(TaskState.SUCCEEDED), TaskEnd(TaskState.CANCELED)
@@ -25,10 +25,11 @@ def aborted(code: int, message: str = "") -> TaskEnd:
 
 
 class StandingRobot:
-    """Implements Robot; time goes on with each look at the pose."""
+    """Implements Robot; time goes on with each look at the pose. silent: its odometry comes no more."""
 
     def __init__(self, pose: Pose2) -> None:
-        self.at, self.now, self.lost = pose, 0.0, False
+        self.at, self.now, self.lost, self.silent = pose, 0.0, False, False
+        self.metres: float | None = 0.0
 
     def pose(self) -> Pose2:
         if self.lost:
@@ -38,6 +39,11 @@ class StandingRobot:
 
     def now_s(self) -> float:
         return self.now
+
+    def travelled(self) -> Travelled | None:
+        if self.silent:
+            raise StaleData("odometry gave no place on odom for 6 s")
+        return None if self.metres is None else Travelled(0, self.metres)
 
 
 class ScriptedCommander:

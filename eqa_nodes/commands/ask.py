@@ -72,6 +72,9 @@ def check_attached(arguments: argparse.Namespace) -> None:
     """Raises ConfigError for options that need --attach, without it."""
     if not arguments.attach and (arguments.namespace or (arguments.remap and not getattr(arguments, "history", ""))):
         raise ConfigError("--namespace and --remap are of a graph that runs already: they need --attach")
+    if arguments.attach and (arguments.max_tokens or arguments.max_money):
+        raise ConfigError("--max-tokens and --max-money are settings of the agent of a graph that runs already: ros2 "
+                          "param set /agent agent.max_tokens N, or agent.max_money X")
 
 
 def _attached(arguments: argparse.Namespace, show: Callable[[Progress], None]) -> Answer:

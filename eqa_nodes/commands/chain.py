@@ -29,6 +29,7 @@ from sim_bridge.simulator import Robot
 
 IMAGE = "640x480"  # of tours of the built-in houses, where nobody says
 
+PER_QUESTION = ("max_tokens", "max_money")  # limits that a question to the graph has no field for: the agent's settings
 # The line from which an answer is enough belongs to the calibration of its probability; both of an answerer.
 STOPPING: Parameters = {"label": {"agent.calibration": "label", "agent.enough": 0.9}}
 
@@ -82,10 +83,12 @@ def parameters_of(arguments: argparse.Namespace, folder: Path, body: Parameters 
         "recorder": {"folder": str((folder / "bags").resolve()),
                      "labels": labels and not (detecting(from_file) or labels_of(arguments))},
         **driven_by(getattr(arguments, "navigator", ATOMIC))}
+    spending = {f"agent.{name}": value for name in PER_QUESTION if (value := getattr(arguments, name, 0))}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
     stopping = {"agent": STOPPING.get(arguments.answerer, {})}
     robot = robot_parameters(chosen_robot(arguments)) if body is None else body
-    return merged(None, robot, stopping, own, from_file, chosen, labels_of(arguments))
+    return merged(None, robot, stopping, own, from_file, chosen, {"agent": spending} if spending else {},
+                  labels_of(arguments))
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:

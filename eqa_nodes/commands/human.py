@@ -15,7 +15,6 @@ from eqa_nodes.bench.samples import EM, Sample, check_runnable, opened_by
 from eqa_nodes.bench.scene_files import ScenePreflight
 from eqa_nodes.commands.chain import IMAGE, chosen_robot, image_size, run_folder
 from eqa_nodes.commands.em import cache_folder, source_finder
-from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.history_views import Selection, open_views
 from eqa_nodes.human.desk import Desk
 from eqa_nodes.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
@@ -26,8 +25,6 @@ from sim_bridge.registry import SimulatorPool
 
 def human(arguments: argparse.Namespace) -> int:
     """Serve the page until all questions are answered."""
-    if arguments.max_steps < 0:
-        raise ConfigError(f"--max-steps is {arguments.max_steps}: it must be 0 (no limit) or more")
     console, out, desk = Console(), run_folder(arguments), Desk()
     with console.status("choosing questions"):
         samples = open_dataset(arguments.dataset, folder=arguments.data, split=arguments.split,

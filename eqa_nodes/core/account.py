@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from eqa_nodes.core.limits import in_words
 from eqa_nodes.core.protocols import Answerer, Odometry
-from eqa_nodes.core.types.floor import Travelled
+from eqa_nodes.core.spending import Purse
+from eqa_nodes.core.types.floor import Allowance, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
+
+
+KEPT = 1  # of the model's calls: the last one is for the answer
 
 
 class Account:
@@ -28,6 +34,7 @@ class Account:
         self._odometry, self._answerer = odometry, answerer
         self._spent_before = answerer.spent()
         self._apart_s = 0.0
+        self._dearest = Receipt()  # the most that one turn of the model took
         self._began_s: float | None = None
         self._at_start: Travelled | None = None
         self.travelled = Travelled(0, 0.0)
@@ -61,13 +68,45 @@ class Account:
                        now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
                        privileged or now.privileged, now.money - before.money)
 
-    def reached(self, limits: Limits) -> bool:
-        """Say whether any limit is reached now."""
+    def reached(self, limits: Limits) -> str:
+        """Return the limit that is reached now, in words, "" where none is. The model's last call is not to be had."""
         self.update()
         spent = self.receipt()
-        pairs = ((limits.steps, spent.steps), (limits.metres, spent.metres), (limits.seconds, spent.seconds),
-                 (limits.calls, spent.calls))
-        return any(limit and so_far >= limit for limit, so_far in pairs)
+        so_far = {"steps": spent.steps, "metres": spent.metres, "seconds": spent.seconds,
+                  "calls": spent.calls + KEPT if spent.calls else 0, "tokens": spent.tokens_in + spent.tokens_out,
+                  "money": spent.money}
+        names = (name for name, value in so_far.items() if 0 < getattr(limits, name) <= value)
+        return next((in_words(limits, name) for name in names), "")
+
+    def allowance(self, limits: Limits) -> Allowance:
+        """Return what a drive that begins now may use. Raises EqaError when the odometry does not answer."""
+        self.update()
+        spent = self.receipt()
+        return Allowance(_left(limits.steps, spent.steps), _left(limits.metres, spent.metres),
+                         _left(limits.seconds, spent.seconds), limits.area)
+
+    def purse(self, limits: Limits, keep: bool) -> Purse:
+        """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
+        spent, kept = self.receipt(), self._dearest if keep else Receipt()
+        return Purse(_left(limits.calls, spent.calls + KEPT * keep),
+                     _left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
+                     _left(limits.money, spent.money + kept.money))
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Note what the model's turn inside costs: the answer may cost as much."""
+        before = self._answerer.spent()
+        try:
+            yield
+        finally:
+            now, most = self._answerer.spent(), self._dearest
+            self._dearest = Receipt(tokens_in=max(most.tokens_in, now.tokens_in - before.tokens_in),
+                                    tokens_out=max(most.tokens_out, now.tokens_out - before.tokens_out),
+                                    money=max(most.money, now.money - before.money))
+
+
+def _left(limit: float, spent: float) -> float:
+    return max(limit - spent, 0) if limit else math.inf
 
 
 class Meter:

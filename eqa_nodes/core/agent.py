@@ -7,6 +7,7 @@ several are asked at once they wait in core/queue.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from eqa_nodes.core.explore_first import ExploreFirst, Unseen
 from eqa_nodes.core.language import wish
@@ -17,6 +18,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress"]
 
 _SEARCHES: dict[str, type[Search]] = {"asking": Search, "first": ExploreFirst, "never": Unseen}
+T = TypeVar("T", int, float)
 Listener = Callable[[Progress], None]
 
 
@@ -35,19 +37,28 @@ class Agent:
     def ask(self, question: Question) -> Answer:
         """Answer a question. Never raises EqaError: a failure is an Answer with its code, message and what was found.
 
-        Limits are checked before every leg, so the last leg may overrun them; seconds end a leg, too.
+        No limit is exceeded: they hold inside a drive and inside a model's turn.
         """
         self._canceled = False
         return self.search(self.ports, question, self._listener, lambda: self._canceled).run()
 
     def search(self, ports: Ports, question: Question, listener: Listener, canceled: Callable[[], bool]) -> Search:
         """Return the search for a question's answer, not begun yet."""
-        return _SEARCHES[self.config.explore](ports, self.config, self._stop, understood(question), listener, canceled)
+        limits = question.limits
+        limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
+                                 money=_tighter(limits.money, self.config.max_money))
+        return _SEARCHES[self.config.explore](ports, self.config, self._stop,
+                                              understood(question._replace(limits=limits)), listener, canceled)
 
     def cancel(self) -> None:
         """End the running question at the next safe moment."""
         self._canceled = True
         self.ports.navigator.cancel()
+
+
+def _tighter(a: T, b: T) -> T:
+    """Return the smaller of two limits; 0 is none."""
+    return min(a, b) if a and b else a or b
 
 
 def understood(question: Question) -> Question:

@@ -38,6 +38,8 @@ class AgentConfig:
     # judge what is seen while driving for one question for those that wait, too: what that answers is not driven for.
     # Live only: which views a question gets so depends on the wall clock
     answer_waiting: bool = False
+    max_tokens: Count = 0  # that the model reads and writes for one question; 0 = no limit
+    max_money: NotNegative = 0.0  # for the model and one question, by its prices; 0 = no limit
 
     def __post_init__(self) -> None:
         check_ranges(self, "agent")

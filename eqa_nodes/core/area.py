@@ -1,4 +1,4 @@
-"""The area that a question may be limited to: a polygon on the floor, map frame. No goal outside it is driven to."""
+"""The area that a question may be limited to: a polygon on the floor, map frame. The robot does not leave it."""
 
 from __future__ import annotations
 
@@ -54,11 +54,17 @@ def fenced(situation: Situation) -> Situation:
         return situation
     frontiers = [f for f in situation.frontiers if is_inside(area, f.x, f.y)]
     if is_inside(area, situation.pose.x, situation.pose.y):
-        grid = _fenced(grid, area)
+        grid = fence(grid, area)
     return situation._replace(grid=grid, frontiers=frontiers)
 
 
-def _fenced(grid: GridMap, area: Area) -> GridMap:
+def fence(grid: GridMap, area: Area) -> GridMap:
+    """Return a map whose cells outside of an area are occupied."""
+    return replace(grid, cells=np.where(outside(grid, area), np.int8(100), grid.cells))
+
+
+def outside(grid: GridMap, area: Area) -> np.ndarray:
+    """Return (rows, columns) bool: the cells whose centres lie outside of an area."""
     rows, columns = np.indices(grid.cells.shape)
     x, y = (grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m)
-    return replace(grid, cells=np.where(inside(area, x, y), grid.cells, np.int8(100)))
+    return ~inside(area, x, y)

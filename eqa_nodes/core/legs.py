@@ -1,10 +1,6 @@
-"""The drives of one question: inside its area, and called off when its time is over."""
+"""The drives of one question: inside its area, and each with what its limits still allow."""
 
 from __future__ import annotations
-
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from eqa_nodes.core.account import Account
 from eqa_nodes.core.area import is_inside
@@ -31,24 +27,8 @@ class Legs:
         """Drive to a goal, but never outside the area."""
         if not is_inside(self._limits.area, goal.x, goal.y):
             return NavResult(NavCode.UNREACHABLE, f"({goal.x:.2f}, {goal.y:.2f}) is outside the question's area")
-        with self._in_time():
-            return self._navigator.go_to(goal, self._deadline_s)
+        return self._navigator.go_to(goal, self._deadline_s, self._account.allowance(self._limits))
 
     def look_around(self) -> NavResult:
         """Turn once."""
-        with self._in_time():
-            return self._navigator.look_around(self._deadline_s)
-
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Call the drive off when the question's seconds are used up."""
-        if not self._limits.seconds:
-            yield
-            return
-        left_s = self._limits.seconds - self._account.receipt().seconds
-        timer = threading.Timer(max(0.0, left_s), self._navigator.cancel)
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+        return self._navigator.look_around(self._deadline_s, self._account.allowance(self._limits))

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core import motion
+from eqa_nodes.core.area import fence, is_inside
 from eqa_nodes.core.config import NavigatorConfig
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.leash import Ended, Leash
 from eqa_nodes.core.planning import Point, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.shortest import Field
-from eqa_nodes.core.types.floor import Action, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, Action, Allowance, GridMap, NavCode, NavResult, Travelled
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
 _STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
@@ -35,48 +37,42 @@ def steps_of(config: NavigatorConfig) -> motion.Steps:
     return motion.Steps(config.move_m, math.radians(config.turn_deg), round(360.0 / config.turn_deg))
 
 
-class _Ended(Exception):
-    """Carries the result out of a drive."""
-
-    def __init__(self, code: NavCode, message: str) -> None:
-        super().__init__(message)
-        self.result = NavResult(code, message)
-
-
 class AtomicNavigator:
     """Implements the Navigator protocol with atomic actions.
 
     act: carries out one action and returns when the map holds its observation; what it raises passes through.
     view: the map of the last observation. pose: the pose of the last observation.
     now: seconds of the clock that deadlines are meant in: the observations' stamps, so that slow machines drive alike.
+    travelled: what the world has counted up to the last observation.
     """
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
-                 config: NavigatorConfig | None = None, *, now: Callable[[], float], pose: Callable[[], Pose2]) -> None:
+                 config: NavigatorConfig | None = None, *, now: Callable[[], float], pose: Callable[[], Pose2],
+                 travelled: Callable[[], Travelled]) -> None:
         self.config = config or NavigatorConfig()
-        self._act, self._view, self._now, self._pose_now = act, view, now, pose
+        self._act, self._view, self._now, self._pose_now, self._travelled = act, view, now, pose, travelled
         self._canceled = threading.Event()
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal (map frame), then turn to its yaw (the nearest multiple of a turn). Failures are codes."""
         try:
-            drive = self._begin(deadline_s)
+            drive = self._begin(deadline_s, allowance)
             if not all(map(math.isfinite, goal)):
-                raise _Ended(NavCode.FAILED, f"goal {goal} is not finite")
+                raise Ended(NavCode.FAILED, f"goal {goal} is not finite")
             drive.go(goal)
             drive.turn_to(goal.yaw)
-        except _Ended as end:
+        except Ended as end:
             return end.result
         off = drive.pose.distance(goal)
         return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
 
-    def look_around(self, deadline_s: float) -> NavResult:
+    def look_around(self, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Turn once on the spot and see what is there."""
         try:
-            drive = self._begin(deadline_s)
+            drive = self._begin(deadline_s, allowance)
             for _ in range(steps_of(self.config).headings):
                 drive.do(Action.TURN_LEFT)
-        except _Ended as end:
+        except Ended as end:
             return end.result
         return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
 
@@ -84,9 +80,10 @@ class AtomicNavigator:
         """End the running drive after its present action; it returns CANCELED. Does nothing when none is running."""
         self._canceled.set()
 
-    def _begin(self, deadline_s: float) -> _Drive:
+    def _begin(self, deadline_s: float, allowance: Allowance) -> _Drive:
         self._canceled.clear()
-        return _Drive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s))
+        return _Drive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
+                      Leash(allowance, self._travelled))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
         """Return what each action asks first; it ends a drive that was canceled or is late."""
@@ -94,9 +91,9 @@ class AtomicNavigator:
 
         def check() -> None:
             if self._canceled.is_set():
-                raise _Ended(NavCode.CANCELED, "canceled")
+                raise Ended(NavCode.CANCELED, "canceled")
             if self._now() >= until:
-                raise _Ended(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
+                raise Ended(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
 
         return check
 
@@ -105,8 +102,8 @@ class _Drive:
     """One drive: the pose, the rest of the plan, and where the robot was blocked."""
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
-                 pose: Pose2, check: Callable[[], None]) -> None:
-        self._act, self._view, self._config, self._check = act, view, config, check
+                 pose: Pose2, check: Callable[[], None], leash: Leash) -> None:
+        self._act, self._view, self._config, self._check, self._leash = act, view, config, check, leash
         self.pose, self.used = pose, 0
         self._limit = math.inf
         self._bumps: list[tuple[float, float]] = []
@@ -114,6 +111,10 @@ class _Drive:
     def do(self, action: Action) -> ActOutcome:
         """Carry out one action, unless the drive has to end."""
         self._check()
+        ahead_m = self._config.move_m if action is Action.MOVE_FORWARD else 0.0
+        then = self.pose._replace(x=self.pose.x + ahead_m * math.cos(self.pose.yaw),
+                                  y=self.pose.y + ahead_m * math.sin(self.pose.yaw))
+        self._leash.check(self.pose, then, Travelled(1, ahead_m))
         outcome = self._act(action)
         self.pose, self.used = outcome.pose, self.used + 1
         return outcome
@@ -132,7 +133,7 @@ class _Drive:
             if math.hypot(place.x - self.pose.x, place.y - self.pose.y) <= self._config.tolerance_m:
                 return
             if len(actions) == 0:
-                raise _Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
+                raise Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
             self._follow(actions, positions)
 
     def _plan(self, goal: Pose2) -> tuple[Point, np.ndarray, np.ndarray]:
@@ -142,11 +143,11 @@ class _Drive:
             start = index_of(grid, self.pose.x, self.pose.y)
             cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
         except BadPose as error:
-            raise _Ended(NavCode.FAILED, str(error)) from error
+            raise Ended(NavCode.FAILED, str(error)) from error
         near = Field(cost, start, grid.resolution_m).metres
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
-            raise _Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
+            raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
         field = motion.Field(cost, Field(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
         if math.isinf(self._limit):
@@ -160,7 +161,7 @@ class _Drive:
         """Carry the plan out, until its end or until it meets something that it did not expect."""
         for i, number in enumerate(actions.tolist()):
             if self.used >= self._limit:
-                raise _Ended(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
+                raise Ended(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
             before = self.pose
             outcome = self.do(_ACTIONS[number])
             if outcome.collided:
@@ -180,9 +181,13 @@ class _Drive:
             self._bumps.append((self.pose.x + reach * short_x / short, self.pose.y + reach * short_y / short))
 
     def _map(self) -> GridMap:
-        """Return the newest map with what was felt and cannot be seen."""
-        grid = self._view()
-        return with_obstacles(grid, self._bumps) if self._bumps else grid
+        """Return the newest map with what was felt and cannot be seen, and with the border of the area as a wall.
+
+        A robot that stands outside of its area has to get in first: then there is no wall.
+        """
+        grid, area = self._view(), self._leash.allowance.area
+        grid = with_obstacles(grid, self._bumps) if self._bumps else grid
+        return fence(grid, area) if area and is_inside(area, self.pose.x, self.pose.y) else grid
 
 
 def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:

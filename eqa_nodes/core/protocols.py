@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import Decision, NavResult, Travelled
+from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Travelled
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
@@ -15,11 +15,11 @@ from eqa_nodes.core.types.views import Keyframe
 class Navigator(Protocol):
     """Moves the robot. Every call ends by its deadline; failures are codes, not exceptions."""
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
-        """Drive to the goal (map frame), seeing what lies on the way."""
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+        """Drive to the goal (map frame), seeing what lies on the way. Not one step beyond the allowance."""
 
-    def look_around(self, deadline_s: float) -> NavResult:
-        """Turn once on the spot and see what is there."""
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        """Turn once on the spot and see what is there, as far as the allowance goes."""
 
     def cancel(self) -> None:
         """End the running drive at the next safe moment; it returns CANCELED."""

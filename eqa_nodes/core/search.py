@@ -7,23 +7,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.account import Account
 from eqa_nodes.core.agent_config import AgentConfig
 from eqa_nodes.core.answerers.common import answer_of, check_question, refusal
-from eqa_nodes.core.area import check_area
 from eqa_nodes.core.aside import aside
-from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, NavigationError
+from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, LimitReached, NavigationError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.judged import Judged
 from eqa_nodes.core.legs import Legs
+from eqa_nodes.core.limits import check_limits, exceeded, in_words, with_limit
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
+from eqa_nodes.core.spending import spending
 from eqa_nodes.core.stopping import Stop, Weighed, support_of
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
 
+T = TypeVar("T")
 _SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # so near to a view's pose the robot stands where it was seen from
 
 
@@ -67,6 +70,7 @@ class Search:
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()
         self.ended = ""  # why exploration ended by itself
+        self.limit = ""  # which limit ended it, in words
         self.privileged: tuple[str, ...] = ()  # what an answer of memory alone rests on
         self._waits: bool | None = None  # for its turn: False = what is seen meanwhile cannot answer it
 
@@ -75,7 +79,7 @@ class Search:
         try:
             self._waits = False
             check_question(self.question.text)
-            check_area(self.question.limits.area)
+            check_limits(self.question.limits)
             self.account.begin()
             self.answered = answer = self._refused() or self._search()
             if self.question.show:
@@ -83,8 +87,8 @@ class Search:
             self.account.update()
         except EqaError as error:
             answer = self._failed(error.code, str(error))
-        answer.receipt = self.account.receipt(self.privileged)
-        return answer
+        receipt = replace(self.account.receipt(self.privileged), limit=self.limit)
+        return replace(answer, receipt=receipt, message=with_limit(answer.message, self.limit))
 
     def consider(self) -> Answer | None:
         """Answer a question that waits for its turn, without moving: from memory and from what is seen meanwhile.
@@ -136,7 +140,7 @@ class Search:
         """Return True as soon as what is remembered answers the question."""
         if self._remembered_answers() or self._limit_reached():
             return True
-        self.regions = self.ports.answerer.regions(self.question)
+        self.regions = self._asked(lambda: self.ports.answerer.regions(self.question), [])
         self._report("looking")
         self._check(self.legs.look_around())
         failed = 0
@@ -185,7 +189,7 @@ class Search:
         """Return the answer from views that memory recalls, None where it is not enough."""
         items = self._items()
         if self.stop.calibration is not None:
-            self.judged.judge_recalled(items)
+            self._asked(lambda: self.judged.judge_recalled(items), None)
         return answer if items and self._enough(answer := self._answer_from(items)) else None
 
     def _stale(self, evidence: Sequence[Evidence]) -> bool:
@@ -215,7 +219,11 @@ class Search:
         if promised is not None:
             return promised
         views = self.judged.unjudged()
-        return self.judged.judge(views) if views and not self._limit_reached() else None
+        return self._judge(views) if views and not self._limit_reached() else None
+
+    def _judge(self, views: Sequence[Keyframe]) -> float | None:
+        """Return what the best of these views promises, None where the question's limits allow no judgement."""
+        return self._asked(lambda: self.judged.judge(views), None)
 
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
@@ -268,7 +276,7 @@ class Search:
             return "the robot was asked not to move"
         if answer.abstained or not answer.evidence:
             return "there is nothing to drive to"
-        return "the question's limits are used up" if self._limit_reached() else ""
+        return "the question's limits are used up" if self.limit or self.account.reached(self.question.limits) else ""
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
@@ -287,8 +295,8 @@ class Search:
         while not arrived.wait(self.config.look_s):
             views = self.judged.unjudged()
             if views and not self._limit_reached():
-                best = self.judged.judge(views)
-                if best >= self.config.promise:
+                best = self._judge(views)
+                if best is not None and best >= self.config.promise:
                     self.ports.navigator.cancel()
                 return best
         return None
@@ -296,6 +304,8 @@ class Search:
     def _check(self, result: NavResult) -> None:
         if result.code is NavCode.FAILED:
             raise NavigationError(result.message)
+        if result.code.limit:
+            self.limit = self.limit or in_words(self.question.limits, result.code.limit)
         if self._canceled():
             raise Canceled("canceled by the caller")
 
@@ -303,9 +313,27 @@ class Search:
         """Return the views that an answer is made from."""
         return self.judged.items()
 
+    def _asked(self, call: Callable[[], T], otherwise: T) -> T:
+        """Return what the answerer says on the way, with the last call kept for the answer.
+
+        otherwise: where the question's limits do not allow to ask; then they have ended the search.
+        """
+        try:
+            with self.account.turn(), spending(self.account.purse(self.question.limits, keep=True)):
+                return call()
+        except LimitReached as error:
+            self.limit = self.limit or exceeded(error, self.question.limits)
+            return otherwise
+
     def _answer_from(self, items: Sequence[Recalled]) -> Answer:
+        """Let the answerer answer; where the limits do not allow that any more, what it said last stands."""
         self._report("answering")
-        answer = self.ports.answerer.answer(self.question, items)
+        try:
+            with self.account.turn(), spending(self.account.purse(self.question.limits, keep=False)):
+                answer = self.ports.answerer.answer(self.question, items)
+        except LimitReached as error:
+            self.limit = self.limit or exceeded(error, self.question.limits)
+            return self.answered or Answer(abstained=True, message="no answer could be asked for")
         assessed = self.judged.in_order()
         sure = self.stop.sure(answer, assessed)
         if not answer.abstained:
@@ -342,9 +370,11 @@ class Search:
         return replace(found, error=code, message=message)
 
     def _limit_reached(self) -> bool:
+        """Say whether a limit has ended the search."""
         if self._canceled():
             raise Canceled("canceled by the caller")
-        return self.account.reached(self.question.limits)
+        self.limit = self.limit or self.account.reached(self.question.limits)
+        return bool(self.limit)
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
         if self._waits is not False:

@@ -8,9 +8,11 @@ from typing import Any
 from eqa_nodes import messages
 from eqa_nodes.answerers import answerer_of
 from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.spending import spending
 from eqa_nodes.core.types.questions import Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.diagnostics import Health
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
@@ -26,6 +28,7 @@ class AnswererNode(EqaNode):
         self.health = Health()
         self.diagnostics.add("model", lambda: self.health.report(self.answerer.spent().calls))
         self.out("view_assessments")
+        self._allowances = Allowances(self, "allow_spending")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)
         self.serve("answer_question", self._answer)
@@ -34,7 +37,7 @@ class AnswererNode(EqaNode):
         before = self.answerer.spent()
         try:
             question = Question(request.question, request.question_id, seed=request.seed)
-            with self.health.call():
+            with self.health.call(), spending(self._allowances.of_request(request)):
                 regions = self.answerer.regions(question)
             response.regions = [convert.ranked_region_msg(r) for r in regions]
         finally:
@@ -48,7 +51,7 @@ class AnswererNode(EqaNode):
             return response
         before = self.answerer.spent()
         try:
-            with self.health.call():
+            with self.health.call(), spending(self._allowances.of_request(request)):
                 assessments = self.answerer.assess(_question(request), [messages.keyframe_of(v) for v in request.views])
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
@@ -61,7 +64,7 @@ class AnswererNode(EqaNode):
         before = self.answerer.spent()
         views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
         try:
-            with self.health.call():
+            with self.health.call(), spending(self._allowances.of_request(request)):
                 answer = self.answerer.answer(_question(request), views)
             convert.fill_answer(response, answer)
         finally:

@@ -37,7 +37,7 @@ class ExplorerNode(EqaNode):
         # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
-            self.policy = make_policy(self.config.policy, self.config.params)
+            self.policy = make_policy(self.config.policy, self.config.params, self.config.radius_m)
             self.policy.reset(request.seed)
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(

@@ -12,9 +12,10 @@ from eqa_nodes import messages
 from eqa_nodes.core.driving.driver import Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace
@@ -22,7 +23,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 
 CANCEL_S = 1.5  # for a drive to end with the node
-Drive = Callable[[Any, Interrupt], NavResult]
+Drive = Callable[[Any, Interrupt, Allowance], NavResult]
 
 
 class Nav2NavigatorNode(EqaNode):
@@ -33,7 +34,9 @@ class Nav2NavigatorNode(EqaNode):
     def configure(self) -> None:
         driving = self.config.driving
         self.gates, self._commander = Gates(driving.gates), commander_of(self)
-        self._driver = Driver(self._commander, RobotPlace(self, driving.gates.place_s), self.gates, driving)
+        robot = RobotPlace(self, driving.gates.place_s, driving.gates.odom_s)
+        self._driver = Driver(self._commander, robot, self.gates, driving)
+        self._allowances = Allowances(self, "allow_drive")
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
@@ -41,9 +44,10 @@ class Nav2NavigatorNode(EqaNode):
         self.hear("battery", self._on_battery)
         self.hear("localisation", self._on_localisation)
         deadline = self.config.leg_deadline_s
-        self._action("drive_to_pose", lambda goal, interrupt: self._driver.go_to(
-            messages.goal_of(goal.pose), deadline, interrupt))
-        self._action("look_around", lambda goal, interrupt: self._driver.look_around(deadline, interrupt))
+        self._action("drive_to_pose", lambda goal, interrupt, allowance: self._driver.go_to(
+            messages.goal_of(goal.pose), deadline, interrupt, allowance))
+        self._action("look_around", lambda goal, interrupt, allowance: self._driver.look_around(
+            deadline, interrupt, allowance))
 
     def deactivate(self) -> None:
         self._newest.set("the node was deactivated")
@@ -84,14 +88,14 @@ class Nav2NavigatorNode(EqaNode):
         identity = bytes(handle.goal_id.uuid)
         with self._busy:  # one body: the goal before this one was told to end
             try:
-                result = drive(handle.request, self._goals[identity])
+                result = drive(handle.request, self._goals[identity], self._allowances.of_goal(handle))
             except EqaError as error:  # the goal itself cannot be read
                 result = NavResult(NavCode.FAILED, str(error))
             except Exception as error:  # whoever asked for the drive must hear of it
                 self.get_logger().error(traceback.format_exc())
                 result = NavResult(NavCode.FAILED, f"nav2_navigator: {error!r}")
         del self._goals[identity]
-        if result.code not in (NavCode.SUCCEEDED, NavCode.CANCELED):
+        if result.code not in (NavCode.SUCCEEDED, NavCode.CANCELED) and not result.code.limit:
             self.get_logger().warning(result.message)
             self.count(f"drive {result.code.value}")
         return convert.end_goal(handle, interface(type_name).Result(), result)

@@ -10,9 +10,10 @@ from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError, NavigationError
 from eqa_nodes.core.geometry import Pose2, pose2_of
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
-from eqa_nodes.core.types.floor import Action, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import Action, Allowance, GridMap, NavCode, NavResult, Travelled
 from eqa_nodes.graph import ACTIONS
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode
@@ -31,7 +32,9 @@ class NavigatorNode(EqaNode):
         self._newest = Newest("map")
         self._busy = threading.Lock()
         self._last: Any = None  # response of the last action
-        self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose)
+        self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose,
+                                         travelled=lambda: Travelled(self._last.steps, self._last.metres))
+        self._allowances = Allowances(self, "allow_drive")
         self.hear("map", lambda message: self._newest.put("map", message))
         self._action("drive_to_pose", self._go_to)
         self._action("look_around", self._look_around)
@@ -49,7 +52,7 @@ class NavigatorNode(EqaNode):
         with self._busy:  # one body: a second goal waits for the first
             try:
                 self._request(_ACT.STATUS)
-                result = drive(handle.request)
+                result = drive(handle.request, self._allowances.of_goal(handle))
             except EqaError as error:
                 result = NavResult(NavCode.FAILED, str(error))
             except Exception as error:  # whoever asked for the drive must hear of it
@@ -57,11 +60,11 @@ class NavigatorNode(EqaNode):
                 result = NavResult(NavCode.FAILED, f"navigator: {error!r}")
         return convert.end_goal(handle, interface(type_name).Result(), result)
 
-    def _go_to(self, goal: Any) -> NavResult:
-        return self.navigator.go_to(messages.goal_of(goal.pose), self.config.leg_deadline_s)
+    def _go_to(self, goal: Any, allowance: Allowance) -> NavResult:
+        return self.navigator.go_to(messages.goal_of(goal.pose), self.config.leg_deadline_s, allowance)
 
-    def _look_around(self, _: Any) -> NavResult:
-        return self.navigator.look_around(self.config.leg_deadline_s)
+    def _look_around(self, _: Any, allowance: Allowance) -> NavResult:
+        return self.navigator.look_around(self.config.leg_deadline_s, allowance)
 
     def _step(self, action: Action) -> ActOutcome:
         steps = self._last.steps

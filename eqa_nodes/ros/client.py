@@ -19,6 +19,7 @@ from rclpy.node import Node
 from eqa_nodes import messages
 from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
 from eqa_nodes.core.geometry import Pose2, pose2_of
+from eqa_nodes.core.limits import check_limits
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS, absolute
 from eqa_nodes.ros import convert
@@ -86,7 +87,7 @@ class GraphClient:
 
         Several threads may ask at once: the questions wait for each other at the agent.
 
-        Raises NodeLost when the agent is gone, also when it was started again meanwhile.
+        Raises NodeLost when the agent is gone, also when it was started again meanwhile; BadQuestion for wrong limits.
         """
         again_at = 0.0
 
@@ -96,6 +97,7 @@ class GraphClient:
                 handle.cancel_goal_async()  # again and again: the request may be lost
                 again_at = time.monotonic() + CANCEL_AGAIN_S
 
+        check_limits(question.limits)  # messages cannot even hold some of what is none
         result = self._ask.run(goal_of(question), deadline_s, listener, poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")

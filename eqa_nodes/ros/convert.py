@@ -41,7 +41,8 @@ from eqa_nodes.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,
-              floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905}
+              floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905, floor.NavCode.OUT_OF_STEPS: 9906,
+              floor.NavCode.OUT_OF_METRES: 9907, floor.NavCode.OUT_OF_SECONDS: 9908}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, CAMERA, SCAN = "map", "odom", "base_link", "camera_color_optical_frame", "base_scan"
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
@@ -57,13 +58,19 @@ class RemoteError(EqaError):
 
 def raise_remote(response: Any) -> None:
     """Raise what a response reports as an error; nothing when it reports none."""
-    if response.error_code:
+    if hasattr(response, "result"):  # of a service that ROS itself defines
+        if not response.result.successful:
+            raise RemoteError(ErrorCode.INTERNAL, response.result.reason)
+    elif response.error_code:
         raise RemoteError(ErrorCode(response.error_code), response.error_message)
 
 
 def report(response: Any, error: EqaError) -> Any:
     """Write a failure into a response and return it."""
-    response.error_code, response.error_message = int(error.code), stored(str(error))
+    if hasattr(response, "result"):
+        response.result.successful, response.result.reason = False, stored(str(error))
+    else:
+        response.error_code, response.error_message = int(error.code), stored(str(error))
     return response
 
 

@@ -19,7 +19,7 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.errors import EqaError, LimitReached
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.graph import TOPICS, Topic
 from eqa_nodes.ros.hearing import INFORMS
@@ -187,6 +187,8 @@ class Health:
         began, error = time.monotonic(), ""
         try:
             yield
+        except LimitReached:  # the question's, no failure of the model
+            raise
         except EqaError as failure:
             error = str(failure)
             raise

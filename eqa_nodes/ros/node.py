@@ -152,8 +152,8 @@ class EqaNode(ManagedNode):
                 return convert.report(response, error)
             except Exception as error:  # a node must answer: the caller waits
                 self.get_logger().error(f"{key}: {traceback.format_exc()}")
-                response.error_code, response.error_message = int(ErrorCode.INTERNAL), f"{self.get_name()}: {error!r}"
-                return response
+                return convert.report(response, convert.RemoteError(ErrorCode.INTERNAL,
+                                                                    f"{self.get_name()}: {error!r}"))
 
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]

@@ -11,16 +11,15 @@ from geometry_msgs.msg import PoseStamped
 from std_msgs.msg import Header
 
 from eqa_nodes import messages
-from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.jumps import ClockWatch
+from eqa_nodes.core.odometer import Odometer
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.place import Place
-
-_FASTEST_M_S = 3.0  # no robot that answers questions indoors drives faster
 
 
 class RosOdometry(Protocol):
@@ -87,10 +86,7 @@ class TopicOdometry:
 
     def __init__(self, node: EqaNode) -> None:
         self._node = node
-        self._odom_ns = 0
-        self._metres = 0.0
-        self._before: tuple[float, ...] = ()
-        self._jump_m = node.config.node.tf.relocated_m or math.inf
+        self._way = Odometer(node.config.node.tf.relocated_m or math.inf)
         self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
         self._stray = node.future_watch()
         self._taken: dict[str, int] = {}
@@ -102,10 +98,11 @@ class TopicOdometry:
     @property
     def newest_ns(self) -> int:
         """Return the newest stamp that was heard of, 0 before the first."""
-        return max(self._odom_ns, self._place.newest[0] if self._place.newest is not None else 0)
+        return max(self._way.newest_ns, self._place.newest[0] if self._place.newest is not None else 0)
 
     def missing(self) -> str:
-        odom = "" if self._odom_ns else f"no odometry has come on {TOPICS['odom'].name}: does the robot publish it?"
+        odom = "" if self._way.newest_ns else (f"no odometry has come on {TOPICS['odom'].name}: does the robot "
+                                               "publish it?")
         place = "" if self._place.newest is not None else f"no {self._place.chain} has come: is the robot localised?"
         return "; ".join(filter(None, (odom, place)))
 
@@ -113,14 +110,14 @@ class TopicOdometry:
         """Raises NodeLost naming the observers that have not taken in an observation before the deadline."""
         deadline = self._node.config.observe_deadline_s
         with self._heard:
-            self._metres, self._before = 0.0, ()
+            self._way.begin()
             if not self._heard.wait_for(lambda: not self._behind(starts_ns), deadline):
                 raise NodeLost(f"{', '.join(self._behind(starts_ns))} did not take in an observation from "
                                f"{starts_ns / 1e9:.3f} s on within {deadline:g} s: does the camera publish?")
 
     def travelled(self) -> Travelled:
         with self._heard:
-            return Travelled(0, self._metres)
+            return Travelled(0, self._way.metres)
 
     def robot(self) -> PoseStamped:
         stamp, place = self._placed()
@@ -144,22 +141,19 @@ class TopicOdometry:
             self._node.count("odometry is stamped in the future")
             return
         with self._heard:
-            if self._clock_watch.set_back(stamp, self._odom_ns):
+            if self._clock_watch.set_back(stamp, self._way.newest_ns):
                 self._go_back(stamp)
-            if stamp <= self._odom_ns:  # published again, or late
-                return
-            step = math.dist(self._before or at, at)
-            if step <= self._jump_m + _FASTEST_M_S * (stamp - self._odom_ns) / 1e9:
-                self._metres += step
-            else:
-                self._node.count(f"odometry jumped by {step:.1f} m, which was not driven")
-            self._before, self._odom_ns = at, stamp
+            try:
+                self._way.take(stamp, at)
+            except BadFrame as error:
+                self._node.count(str(error))
 
     def _go_back(self, stamp_ns: int) -> None:
         """Go on from an earlier stamp."""
-        self._node.count(f"time went back by {(self._odom_ns - stamp_ns) / 1e9:.0f} s: where the robot is now counts")
-        self._place.set_back(stamp_ns, self._odom_ns - stamp_ns)
-        self._before, self._odom_ns = (), 0
+        back_ns = self._way.newest_ns - stamp_ns
+        self._node.count(f"time went back by {back_ns / 1e9:.0f} s: where the robot is now counts")
+        self._place.set_back(stamp_ns, back_ns)
+        self._way.set_back()
 
     def _on_taken(self, header: Any) -> None:
         with self._heard:

@@ -12,13 +12,14 @@ from geometry_msgs.msg import Point
 
 from eqa_nodes import messages
 from eqa_nodes.core.agent import Ports
-from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.errors import ErrorCode, LimitReached
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.allowing import told_of_drive, told_of_spending
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 
@@ -105,7 +106,7 @@ class RosAnswerer:
 
     def __init__(self, node: EqaNode) -> None:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
-        self._answer = node.remote("answer_question")
+        self._answer, self._allow = node.remote("answer_question"), node.remote("allow_spending")
         self._node = node
         self._spent = Receipt()
 
@@ -139,12 +140,16 @@ class RosAnswerer:
         return messages.answer_of(response)
 
     def _call(self, client: Any, **fields: Any) -> Any:
+        if told := told_of_spending(fields["question_id"], fields["question"]):
+            self._allow.call(self._node.config.node.call_deadline_s, parameters=told)
         response = client.exchange(self._node.config.model_deadline_s, **fields)
         r = response.receipt  # before the error is raised: failed calls cost too
         s = self._spent
         self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,
                               tokens_out=s.tokens_out + r.tokens_out, money=s.money + r.money,
                               privileged=tuple(r.privileged))
+        if response.error_code == LimitReached.code:
+            raise LimitReached(response.error_message)
         convert.raise_remote(response)
         return response
 
@@ -154,14 +159,22 @@ class RosNavigator:
 
     def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
         self._to_pose, self._spin = node.remote("drive_to_pose"), node.remote("look_around")
-        self._odometry = odometry
+        self._allow, self._node, self._odometry = node.remote("allow_drive"), node, odometry
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
         pose = convert.goal_msg(goal, self._odometry.last()[0])
-        return _result(self._to_pose.run(self._to_pose.Goal(pose=pose), DRIVE_WALL_S))
+        return self._drive(self._to_pose, self._to_pose.Goal(pose=pose), allowance)
 
-    def look_around(self, deadline_s: float) -> NavResult:
-        return _result(self._spin.run(self._spin.Goal(target_yaw=2 * math.pi), DRIVE_WALL_S))
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return self._drive(self._spin, self._spin.Goal(target_yaw=2 * math.pi), allowance)
+
+    def _drive(self, action: Any, goal: Any, allowance: Allowance) -> NavResult:
+        """Drive, and tell the navigator before it what the drive may use: it holds to that, whatever becomes of us."""
+        def announce(goal_id: Any) -> None:
+            if allowance != FREE:
+                self._allow.call(self._node.config.node.call_deadline_s, parameters=told_of_drive(goal_id, allowance))
+
+        return _result(action.run(goal, DRIVE_WALL_S, announce=announce))
 
     def cancel(self) -> None:
         self._to_pose.cancel()

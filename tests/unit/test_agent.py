@@ -12,7 +12,7 @@ from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
@@ -50,10 +50,10 @@ class World:
     def last(self) -> tuple[int, Pose2]:
         return self.seen, GOAL
 
-    def look_around(self, deadline_s: float) -> NavResult:
-        return self.go_to(GOAL, deadline_s, "look")
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return self.go_to(GOAL, deadline_s, allowance, "look")
 
-    def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
         self.calls.append(what)
         self.judged.clear()
         self.canceled.clear()

@@ -13,7 +13,7 @@ from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
@@ -42,10 +42,10 @@ class Home(World):
     def last(self) -> tuple[int, Pose2]:
         return self.now_ns, Pose2(0.0, 0.0, 0.0)
 
-    def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
         if what == "drive":
             self.goals_driven.append(goal)
-        result = super().go_to(goal, deadline_s, what)
+        result = super().go_to(goal, deadline_s, allowance, what)
         return result if self.code is NavCode.SUCCEEDED else NavResult(self.code, "the motors are off")
 
     def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
@@ -195,7 +195,7 @@ def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_p
             self.calls.append("recollect")
             return store.recollect(question, self.now_ns)
 
-        def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
             if what == "drive":
                 moved = {1: LABELS[1]._replace(room="study", attributes={"colour": "red", "support": "desk"})}
                 store.take(frame(self.now_ns, Pose2(9.0, 0.0, 0.0), {1: (20, 16, 40, 30)}), moved)
@@ -203,7 +203,7 @@ def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_p
                 for i in range(1, 6):
                     store.take(frame(self.now_ns + i * SECOND, boxes={}, depth=4.0), LABELS)
             self.now_ns += 6 * SECOND
-            return super().go_to(goal, deadline_s, what)
+            return super().go_to(goal, deadline_s, allowance, what)
 
     answer = Robot().put(LEFT)
     assert answer.text.startswith("in the study, on the desk (")

@@ -117,7 +117,7 @@ def test_without_a_name_everything_is_as_before(tmp_path: Path) -> None:
     assert (arguments.policy, arguments.frames, arguments.k) == ("best", "uniform", 50)
     assert settings("agent", parameters_of(arguments, tmp_path)).agent == AgentConfig()
     old = argparse.Namespace(answerer="vlm", policy="best", image="160x120", params=None)  # a launch file's
-    assert parameters_of(old, tmp_path)["explorer"] == {"policy": "best"}
+    assert parameters_of(old, tmp_path)["explorer"] == {"policy": "best", "radius_m": 0.18}
 
 
 def test_many_pictures_may_take_long() -> None:

@@ -15,7 +15,7 @@ from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.area import check_area, fenced, inside, is_inside
 from eqa_nodes.core.errors import BadQuestion, ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import Area, Decision, Frontier, GridMap, NavResult
+from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from tests.unit.test_agent import World, view
@@ -80,10 +80,10 @@ class Wanderer(World):
     def last(self) -> tuple[int, Pose2]:
         return 10 ** 12, self.sent[-1] if self.sent else Pose2(0.0, 0.0, 0.0)
 
-    def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
         if what == "drive":
             self.sent.append(goal)
-        return super().go_to(goal, deadline_s, what)
+        return super().go_to(goal, deadline_s, allowance, what)
 
     def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
         return self.told

@@ -13,7 +13,7 @@ from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryCon
 from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult
 from tests.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
 
 ROOM = costmap(["." * 24] * 12)  # 6 m by 3 m
@@ -23,8 +23,9 @@ NO_PATH = aborted(208, "Failed to find a valid path")
 
 def drive(commander: ScriptedCommander, robot: StandingRobot | None = None, goal: Pose2 = GOAL,
           deadline_s: float = 100.0, interrupt: Interrupt | None = None, **how: object) -> NavResult:
+    allowance = how.pop("allowance", FREE)
     driver = driver_of(commander, robot or StandingRobot(HERE), **how)  # type: ignore[arg-type]
-    return driver.go_to(goal, deadline_s, interrupt or Interrupt())
+    return driver.go_to(goal, deadline_s, interrupt or Interrupt(), allowance)  # type: ignore[arg-type]
 
 
 def test_a_goal_is_reached_with_the_yaw_that_was_wanted() -> None:
@@ -199,3 +200,101 @@ def test_turning_is_tried_again_and_named() -> None:
     result = driver.look_around(30.0, Interrupt())
     assert result.code is NavCode.BLOCKED and "error 703, tried 2 times" in result.message
     assert commander.said == [("turn", 6.283), "clear", ("turn", 6.283)]
+
+
+class Rolling(StandingRobot):
+    """Drives along x at a pace while its goal is under way."""
+
+    def __init__(self, commander: ScriptedCommander, pace_m_s: float = 0.5, x: float = 1.0) -> None:
+        super().__init__(Pose2(x, 1.5, 0.0))
+        self.commander, self.pace_m_s, self.farthest = commander, pace_m_s, x
+
+    def pose(self) -> Pose2:
+        self.now += 0.1
+        if self.commander.said and self.commander.said[-1] != "cancel":
+            step = 0.1 * self.pace_m_s
+            self.at, self.metres = self.at._replace(x=self.at.x + step), (self.metres or 0.0) + step
+        self.farthest = max(self.farthest, self.at.x)
+        return self.at
+
+
+@pytest.mark.parametrize("metres", [0.6, 1.0, 2.0])
+@pytest.mark.parametrize("pace_m_s", [0.2, 0.5, 1.0])
+def test_a_drive_ends_before_its_metres_do(metres: float, pace_m_s: float) -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander, pace_m_s)
+    result = drive(commander, robot, allowance=Allowance(metres=metres))
+    assert result.code is NavCode.OUT_OF_METRES and commander.said[-1] == "cancel"
+    slides = pace_m_s * QUICK.stop_s  # what the robot may still need to stand
+    assert robot.metres is not None and metres - 0.3 * pace_m_s - 0.1 <= robot.metres + slides <= metres + 1e-6
+
+
+def test_metres_that_are_used_up_begin_no_drive_but_a_turn() -> None:
+    commander = ScriptedCommander([DONE] * 2, ROOM)
+    robot = StandingRobot(HERE)
+    assert drive(commander, robot, allowance=Allowance(metres=0.0)).code is NavCode.OUT_OF_METRES
+    assert commander.said == []
+    turned = driver_of(commander, robot).look_around(60.0, Interrupt(), Allowance(metres=0.0))
+    assert turned.code is NavCode.SUCCEEDED
+
+
+def test_seconds_end_a_drive() -> None:
+    commander = ScriptedCommander([None], ROOM)
+    assert drive(commander, allowance=Allowance(seconds=1e-3), deadline_s=1e9).code is NavCode.OUT_OF_SECONDS
+
+
+def test_dead_odometry_ends_a_drive_and_says_so() -> None:
+    commander, robot = ScriptedCommander([None] * 3, ROOM), StandingRobot(HERE)
+
+    def dies() -> TaskEnd | None:
+        robot.silent = True
+        return None
+
+    commander.script[0] = dies
+    result = drive(commander, robot)
+    assert result.code is NavCode.FAILED and "odometry gave no place" in result.message
+    assert commander.said[-1] == "cancel"
+
+
+def test_a_limit_in_metres_wants_odometry() -> None:
+    commander, robot = ScriptedCommander([DONE], ROOM), StandingRobot(HERE)
+    robot.metres = None
+    result = drive(commander, robot, allowance=Allowance(metres=5.0))
+    assert result.code is NavCode.FAILED and "no odometry has come" in result.message and commander.said == []
+    assert drive(commander, robot).code is NavCode.SUCCEEDED  # nothing has to be counted
+
+
+LEFT_HALF = ((0.0, 0.0), (3.8, 0.0), (3.8, 3.0), (0.0, 3.0))
+
+
+def test_recovery_looks_for_no_viewpoint_outside_the_area() -> None:
+    near_border, beyond = Pose2(3.6, 1.5, 0.5), Pose2(5.5, 1.5, 0.0)
+    commander = ScriptedCommander([NO_PATH] * 9, ROOM)
+    drive(commander, StandingRobot(beyond), near_border, allowance=Allowance(area=LEFT_HALF))
+    views = [said for said in commander.said if isinstance(said, Pose2) and said != near_border]
+    assert len(views) == 3 and all(view.x < 3.8 for view in views)
+    commander = ScriptedCommander([NO_PATH] * 9, ROOM)
+    drive(commander, StandingRobot(beyond), near_border)
+    assert any(isinstance(said, Pose2) and said.x > 3.8 for said in commander.said)  # where it may it does
+
+
+def test_no_goal_outside_the_area_is_driven_to() -> None:
+    commander = ScriptedCommander([DONE], ROOM)
+    result = drive(commander, goal=Pose2(4.5, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.UNREACHABLE and "outside the question's area" in result.message
+    assert commander.said == []
+
+
+def test_a_robot_that_would_leave_its_area_is_stopped_before_it() -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander)
+    result = drive(commander, robot, goal=Pose2(3.7, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.BLOCKED and "would leave the question's area" in result.message
+    assert robot.farthest + 0.5 * QUICK.stop_s <= 3.8 + 0.06 and commander.said[-1] == "cancel"
+
+
+def test_a_robot_outside_its_area_may_get_in() -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander, x=-0.5)
+    result = drive(commander, robot, goal=Pose2(1.0, 1.5, 0.0), deadline_s=2.0, allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.TIMEOUT and robot.farthest > 0.2

@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.core.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import Recalled, Recollection
 from tests.unit.test_agent import QUESTION, World
@@ -69,7 +69,7 @@ def test_without_a_view_it_abstains() -> None:
 
 def test_a_robot_that_does_not_move_is_a_failure() -> None:
     class Stuck(Shown):
-        def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
             return NavResult(NavCode.BLOCKED)
 
     assert ask(Stuck({}, goals=50)).error is ErrorCode.NAVIGATION

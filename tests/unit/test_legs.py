@@ -1,70 +1,76 @@
-"""The drives of a question end with its time, and never leave its area."""
+"""The drives of a question get what its limits still allow, and never leave its area."""
 
 from __future__ import annotations
 
-import threading
-from typing import Any
+import math
 
 import pytest
 
+from eqa_nodes.core.account import Account
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.legs import Legs
-from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.questions import Limits, Receipt
 
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
 
 
-class Waiting:
-    """A navigator whose drives end only when they are called off."""
+class Noting:
+    """A navigator that notes what each drive was allowed; a robot that has driven; an answerer that was asked."""
 
     def __init__(self) -> None:
-        self.goals: list[Any] = []
-        self.canceled = threading.Event()
+        self.allowed: list[Allowance] = []
+        self.driven = Travelled(7, 3.5)
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
-        self.goals.append((goal, deadline_s))
-        return NavResult(NavCode.CANCELED if self.canceled.wait(60.0) else NavCode.SUCCEEDED)
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+        self.allowed.append(allowance)
+        return NavResult(NavCode.SUCCEEDED)
 
-    def look_around(self, deadline_s: float) -> NavResult:
-        return self.go_to(Pose2(0.0, 0.0, 0.0), deadline_s)
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return self.go_to(Pose2(0.0, 0.0, 0.0), deadline_s, allowance)
 
     def cancel(self) -> None:
-        self.canceled.set()
+        raise AssertionError("nobody calls this drive off")
+
+    def travelled(self) -> Travelled:
+        return self.driven
+
+    def spent(self) -> Receipt:
+        return Receipt()
 
 
-class Spent:
-    """An account that has used up so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def receipt(self) -> Receipt:
-        return Receipt(seconds=self.seconds)
+def legs_of(world: Noting, limits: Limits) -> Legs:
+    account = Account(world, world)  # type: ignore[arg-type]
+    account.begin()
+    world.driven = Travelled(12, 4.75)
+    return Legs(world, limits, account, 7.0)
 
 
-@pytest.mark.parametrize("spent_s", [9.9, 10.0, 11.0])
-@pytest.mark.parametrize("drive", [lambda legs: legs.go_to(Pose2(1.0, 1.0, 0.0)), lambda legs: legs.look_around()])
-def test_a_drive_is_called_off_when_the_time_is_over(spent_s: float, drive: Any) -> None:
-    navigator = Waiting()
-    assert drive(Legs(navigator, Limits(seconds=10.0), Spent(spent_s), 7.0)).code is NavCode.CANCELED
-    assert [deadline for _, deadline in navigator.goals] == [7.0]
+@pytest.mark.parametrize("drive", ["go_to", "look_around"])
+def test_a_drive_is_allowed_what_is_left(drive: str) -> None:
+    world = Noting()
+    legs = legs_of(world, Limits(steps=30, metres=3.0, seconds=3600.0, area=SQUARE))
+    if drive == "go_to":
+        legs.go_to(Pose2(1.0, 1.0, 0.0))
+    else:
+        legs.look_around()
+    (allowed,) = world.allowed
+    assert allowed.steps == 25 and allowed.metres == pytest.approx(1.75) and allowed.area == SQUARE
+    assert 0 < allowed.seconds < 3600.0
 
 
-def test_a_drive_that_ends_in_time_is_not_called_off_later() -> None:
-    navigator = Waiting()
-    navigator.canceled.set()  # ends at once
-    before = threading.active_count()
-    Legs(navigator, Limits(seconds=3600.0), Spent(0.0), 7.0).go_to(Pose2(1.0, 1.0, 0.0))
-    assert not [t for t in threading.enumerate() if isinstance(t, threading.Timer) and not t.finished.is_set()]
-    assert threading.active_count() <= before + 1  # the timer's thread may still be ending
+def test_what_is_used_up_allows_nothing_and_no_limit_allows_all() -> None:
+    world = Noting()
+    legs_of(world, Limits(steps=3, metres=1.0, seconds=1e-9)).look_around()
+    legs_of(world, Limits()).look_around()
+    assert world.allowed[0][:3] == (0, 0, 0)
+    assert world.allowed[1] == (math.inf, math.inf, math.inf, ())
 
 
 def test_no_goal_outside_the_area_is_sent() -> None:
-    navigator = Waiting()
-    navigator.canceled.set()
-    legs = Legs(navigator, Limits(area=SQUARE), Spent(0.0), 7.0)
-    assert legs.go_to(Pose2(3.0, 1.0, 0.0)).code is NavCode.UNREACHABLE and not navigator.goals
+    world = Noting()
+    legs = legs_of(world, Limits(area=SQUARE))
+    assert legs.go_to(Pose2(3.0, 1.0, 0.0)).code is NavCode.UNREACHABLE and not world.allowed
     assert legs.within(Decision(Pose2(3.0, 1.0, 0.0), "a frontier")).goal is None
     assert legs.within(Decision(Pose2(1.0, 1.0, 0.0), "a frontier")).goal == Pose2(1.0, 1.0, 0.0)
-    assert legs.go_to(Pose2(1.0, 1.0, 0.0)).code is NavCode.CANCELED and len(navigator.goals) == 1
+    assert legs.go_to(Pose2(1.0, 1.0, 0.0)).code is NavCode.SUCCEEDED and len(world.allowed) == 1

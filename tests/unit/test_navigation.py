@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.mapping import Mapper
 from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
-from eqa_nodes.core.types.floor import Action, GridMap, NavCode
+from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
 from sim_bridge.simulator import Camera, Episode, Robot, Step
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
 
@@ -41,7 +41,8 @@ class Rig:
         self.navigator = AtomicNavigator(
             self.act, lambda: self.mapper.grid() if self.mapper else self.truth,
             NavigatorConfig(self.robot.move_m, self.robot.turn_deg, self.robot.radius_m),
-            now=lambda: self.step.frame.stamp_ns / 1e9, pose=lambda: self.pose)
+            now=lambda: self.step.frame.stamp_ns / 1e9, pose=lambda: self.pose,
+            travelled=lambda: Travelled(self.step.steps, self.step.metres))
 
     @property
     def pose(self) -> Pose2:

@@ -19,7 +19,7 @@ from eqa_nodes.core.planning import distance_field, index_of
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap
+from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
 from eqa_nodes.core.types.questions import Question, Situation
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.toy import CELL_M, SCENES, GridWorld
@@ -53,7 +53,8 @@ class Trip:
         self.step = self.world.reset(Episode("toy", robot=Robot(camera=Camera(160, 120))))
         self.mapper.integrate(self.step.frame)
         navigator = AtomicNavigator(self.act, self.mapper.grid, now=lambda: self.step.frame.stamp_ns / 1e9,
-                                    pose=lambda: self.step.frame.pose)
+                                    pose=lambda: self.step.frame.pose,
+                                    travelled=lambda: Travelled(self.step.steps, self.step.metres))
         chooser = make_policy(policy)
         chooser.reset(seed)
         navigator.look_around(1e6)

@@ -12,7 +12,7 @@ from eqa_nodes.core.agent import Agent, AgentConfig, Ports, Progress
 from eqa_nodes.core.errors import ErrorCode, ModelError, QueueFull, StaleData
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.queue import Asked, Queue
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Limits, Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -31,7 +31,7 @@ class House(World):
         self.paid: list[tuple[str, str]] = []
         self.broken = ""
 
-    def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
         if what == "drive":
             self.canceled.clear()
             self.seen += 1  # on the way
@@ -40,7 +40,7 @@ class House(World):
                 if self.canceled.is_set():
                     return NavResult(NavCode.CANCELED)
             self.seen -= 1
-        return super().go_to(goal, deadline_s, what)
+        return super().go_to(goal, deadline_s, allowance, what)
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         self.paid.append((question.id, "assess"))

@@ -11,7 +11,7 @@ from eqa_nodes.core.agent import understood
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.language import wish
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question
 from eqa_nodes.core.types.remembered import Recalled
 from tests.unit.test_agent import World
@@ -50,8 +50,8 @@ class Guide(World):
     def last(self) -> tuple[int, Pose2]:
         return self.seen, self.at
 
-    def go_to(self, goal: Pose2, deadline_s: float, what: str = "drive") -> NavResult:
-        result = super().go_to(goal, deadline_s, what)
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
+        result = super().go_to(goal, deadline_s, allowance, what)
         if what == "drive":
             self.at = goal if self.code is NavCode.SUCCEEDED else self.at
             return NavResult(self.code, "a door is closed")

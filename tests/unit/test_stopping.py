@@ -27,7 +27,7 @@ from eqa_nodes.core.stopping import (
     make_stop,
     support_of,
 )
-from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
@@ -133,13 +133,13 @@ class World:
     def travelled(self) -> Travelled:
         return Travelled(self.seen, float(self.seen))
 
-    def look_around(self, deadline_s: float) -> NavResult:
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
         self.seen += 1
         return NavResult(NavCode.SUCCEEDED)
 
-    def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
         self.drives.append("again" if goal.y else "on")
-        return self.look_around(deadline_s)
+        return self.look_around(deadline_s, allowance)
 
     def cancel(self) -> None:
         raise AssertionError("nobody cancels")
@@ -230,7 +230,7 @@ def test_below_the_line_of_a_risk_it_does_not_know(by_looks: str) -> None:
 
 def test_a_limit_or_a_failure_does_not_talk_it_into_an_answer(by_looks: str) -> None:
     class Broken(World):
-        def go_to(self, goal: Pose2, deadline_s: float) -> NavResult:
+        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
             return NavResult(NavCode.FAILED, "a wheel came off")
 
     for limits in (Limits(steps=1), Limits(steps=2)):

@@ -204,7 +204,8 @@ class Visit:
         return self.body.view()
 
     def ask(self, text: str) -> tuple[str, bool, str]:
-        navigator = AtomicNavigator(self.body.act, self.body.view, now=self.body.now, pose=lambda: self.body.last()[1])
+        navigator = AtomicNavigator(self.body.act, self.body.view, now=self.body.now, pose=lambda: self.body.last()[1],
+                                    travelled=self.body.travelled)
         explorer = LocalExplorer(make_policy("frontier"), self.body)
         answer = Agent(Ports(navigator, explorer, self.body, LabelAnswerer(), self.body)).ask(Question(text))
         return answer.text, answer.abstained, answer.message

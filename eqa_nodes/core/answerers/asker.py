@@ -9,8 +9,10 @@ from importlib import resources
 from typing import TypeVar
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
-from eqa_nodes.core.answerers.vlm_replies import REGIONS, Reply, read_answer
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, REGIONS, Reply, read_answer
+from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Message, Usage, ask_json
+from eqa_nodes.core.spending import Limited
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
@@ -25,7 +27,7 @@ class Asker:
     """
 
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
-        self.backend, self._max_tokens = backend, max_tokens
+        self.backend, self._max_tokens = Limited(backend), max_tokens
         self._before = backend.usage
         self._privileged: tuple[str, ...] = ()
 
@@ -48,15 +50,16 @@ class Asker:
         """
         check_question(question.text)
         before = self.backend.usage
-        shown: Sequence[Keyframe] = ()
-        reply, message = None, "blind guess: no views"
-        if views:
-            reply, shown = look()
-            message = "the views do not answer the question" if reply.abstain else ""
-            if reply.abstain and question.force_guess:
-                reply, message = None, "forced guess: the views did not answer the question"
-        if reply is None:
-            reply = self.ask("blind", question, (), partial(read_answer, question=question, views=0))
+        reply, shown = look() if views else (NOTHING_SEEN, ())
+        message = "the views do not answer the question" if reply.abstain else ""
+        if not views or (reply.abstain and question.force_guess):
+            try:
+                reply = self.ask("blind", question, (), partial(read_answer, question=question, views=0))
+                message = "forced guess: the views did not answer the question" if views else "blind guess: no views"
+            except LimitReached:
+                if not views:
+                    raise
+                message += ", and the limits allow no guess"
         return Answer(reply.answer, reply.confidence, reply.abstain,
                       evidence_from((shown[i - 1] for i in reply.images), reply.why),
                       _receipt(self.backend.usage - before, labelled(views)), message=message)

@@ -12,6 +12,7 @@ from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.scene_graph import Crop
+from eqa_nodes.core.spending import Limited
 from eqa_nodes.core.text import printable
 
 MAX_TOKENS = 256
@@ -61,7 +62,7 @@ class Captioner:
     """Describes pictures. Raises ModelError (BudgetSpent), StorageError."""
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._backend, self._store = backend, store or CaptionStore()
+        self._backend, self._store = Limited(backend), store or CaptionStore()
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of a picture, or of a crop of it, under a prompt of eqa_nodes/prompts.

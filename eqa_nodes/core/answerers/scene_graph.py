@@ -14,6 +14,7 @@ from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answe
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.scene_graph import MAX_THINGS, Thing, likest, relations, things_in, told
+from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -64,7 +65,9 @@ class SceneGraphAnswerer(Unjudging):
         things = likest(question.text, things_in(views, self._embedder), self._embedder, c.things)
         if not things:
             return NOTHING_SEEN, ()
-        lines = [told(i, thing, self._described(thing), c.boxes) for i, thing in enumerate(things, 1)]
+        descriptions = list(affordable(partial(self._described, thing) for thing in things))
+        things = things[:len(descriptions)]
+        lines = [told(i, thing, text, c.boxes) for i, (thing, text) in enumerate(zip(things, descriptions), 1)]
         if c.relations:
             lines += [f"{r.a + 1} is {r.name} {r.b + 1}" for r in relations(things)]
         reply = self._asker.ask("answer_graph", question, (as_list("things", lines),),

@@ -15,6 +15,7 @@ from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.scene_graph import Snapshot, snapshots, things_in
+from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -82,9 +83,11 @@ class SnapshotAnswerer(Unobjecting):
         kinds = list(dict.fromkeys(thing.kind for snapshot in kept for thing in snapshot.things))
         if len(kinds) <= self._config.classes:
             return kept
-        chosen = self._asker.ask("classes", question, (f"At most {self._config.classes} of:", as_list("kinds", kinds)),
-                                 partial(read_classes, known=kinds, limit=self._config.classes), views)
-        rank = {kind: i for i, kind in enumerate(chosen)}
+        parts = (f"At most {self._config.classes} of:", as_list("kinds", kinds))
+        read = partial(read_classes, known=kinds, limit=self._config.classes)
+        if not (chosen := list(affordable([lambda: self._asker.ask("classes", question, parts, read, views)]))):
+            return kept
+        rank = {kind: i for i, kind in enumerate(chosen[0])}
         best = {s.view.id: min((rank[t.kind] for t in s.things if t.kind in rank), default=len(rank)) for s in kept}
         return sorted((s for s in kept if best[s.view.id] < len(rank) or not rank), key=lambda s: best[s.view.id])
 

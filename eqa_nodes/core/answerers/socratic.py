@@ -12,6 +12,7 @@ from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -42,6 +43,7 @@ class CaptionAnswerer(Unjudging):
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
-        lines = [f"{i}. {self._captioner.caption('caption', picture(view, {}))}" for i, view in enumerate(views, 1)]
+        asks = (partial(self._captioner.caption, "caption", picture(view, {})) for view in views)
+        lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
                                partial(read_answer, question=question, views=len(views)), views)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.floor import GridMap, Travelled
 
 
 class TaskState(Enum):
@@ -66,3 +66,6 @@ class Robot(Protocol):
 
     def now_s(self) -> float:
         """Return the clock in which deadlines are meant, seconds. Raises StaleData as `pose`."""
+
+    def travelled(self) -> Travelled | None:
+        """Return what was driven by odometry, None while none has come. Raises StaleData when it comes no more."""

@@ -36,6 +36,8 @@ class WaitConfig:
     silent_s: NotNegative = 30.0  # without feedback on a goal, seconds; 0 = for ever
     service_s: Positive = 5.0  # for a costmap, seconds
     poll_s: Positive = 0.1  # how often limits are looked at while the robot drives, seconds
+    # for the robot to stand once its goal is canceled: so early it is stopped before metres or area end, seconds
+    stop_s: NotNegative = 0.5
 
     def __post_init__(self) -> None:
         check_ranges(self, "wait")
@@ -50,6 +52,7 @@ class GateConfig:
     std_m: NotNegative = 0.0  # standard deviation of its place that the localisation may give, metres; 0 = any
     std_rad: NotNegative = 0.0  # and of its heading, radians; 0 = any
     place_s: Positive = 5.0  # without a transform from map to base_link, seconds of the wall clock
+    odom_s: NotNegative = 5.0  # without a message of odometry, once one has come, seconds of the wall clock; 0 = any
 
     def __post_init__(self) -> None:
         check_ranges(self, "gates")

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
+from eqa_nodes.core.area import is_inside, outside
 from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, Robot, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
@@ -14,9 +15,13 @@ from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.leash import Ended, Leash
+from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Travelled
 
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
+_LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
+_PACE_S = 0.15  # between two places that tell how fast the robot is
+_FASTEST_M_S = 3.0  # faster, localisation has moved the robot on the map
 
 
 class Interrupt:
@@ -30,14 +35,6 @@ class Interrupt:
         self.reason = self.reason or reason
 
 
-class Ended(Exception):
-    """Carries the result out of a drive."""
-
-    def __init__(self, code: NavCode, message: str) -> None:
-        super().__init__(message)
-        self.result = NavResult(code, message)
-
-
 class Driver:
     """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
 
@@ -45,13 +42,13 @@ class Driver:
         self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
         self.zones = parsed(config.keep_out.zones)
 
-    def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt) -> NavResult:
+    def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal (map frame), or to where it can be seen from."""
-        return self._ended(lambda: _Drive(self, deadline_s, interrupt).go_to(goal))
+        return self._ended(lambda: _Drive(self, deadline_s, interrupt, allowance, _LEAST_M).go_to(goal))
 
-    def look_around(self, deadline_s: float, interrupt: Interrupt) -> NavResult:
+    def look_around(self, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Turn once on the spot and see what is there."""
-        return self._ended(lambda: _Drive(self, deadline_s, interrupt).look_around(deadline_s))
+        return self._ended(lambda: _Drive(self, deadline_s, interrupt, allowance, 0.0).look_around(deadline_s))
 
     @staticmethod
     def _ended(drive: Callable[[], NavResult]) -> NavResult:
@@ -66,11 +63,15 @@ class Driver:
 class _Drive:
     """One drive: its limits, and what was tried."""
 
-    def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt) -> None:
+    def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
+                 least_m: float) -> None:
+        """least_m: the shortest way that this may take."""
         self._commander, self._robot, self._gates = driver.commander, driver.robot, driver.gates
         self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
         self._check()  # before anything is waited for
         self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
+        self._leash, self._least_m = Leash(allowance, driver.robot.travelled), least_m
+        self._pace = _Pace(driver.config.wait.stop_s + driver.config.wait.poll_s)
         self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
         self._tried: list[str] = []
 
@@ -82,6 +83,8 @@ class _Drive:
         if zone := near(self._zones, goal.x, goal.y, margin):
             failed = NavResult(NavCode.UNREACHABLE, f"the goal {_at(goal)} is within {margin:g} m of keep-out zone "
                                f"{zone!r}: choose another, or change keep_out.zones")
+        elif not is_inside(self._leash.allowance.area, goal.x, goal.y):
+            raise Ended(NavCode.UNREACHABLE, f"the goal {_at(goal)} is outside the question's area")
         else:
             failed = self._try(lambda: self._commander.go_to(goal), f"goal {_at(goal)}")
         if failed.code in (NavCode.SUCCEEDED, NavCode.CANCELED, NavCode.FAILED):
@@ -131,6 +134,7 @@ class _Drive:
         try:
             grid = self._commander.costmap(self._config.wait.service_s)
             shut = covered(self._zones, grid, self._config.keep_out.margin_m)
+            shut |= outside(grid, self._leash.allowance.area)
             views = viewpoints(grid, self._robot.pose(), goal, shut, self._config.recovery)
         except EqaError as error:
             self._tried.append(f"nowhere else to look from: {error}")
@@ -174,9 +178,13 @@ class _Drive:
             raise Ended(NavCode.FAILED, refusal)
 
     def _watch(self) -> None:
-        """Raise Ended when the robot comes to a zone, or time is over. Raises StaleData when it is lost."""
-        if breach := self._fence.breached(self._robot.pose()):
+        """Raise Ended when the robot comes to a zone, or its question allows no more. Raises StaleData when it is
+        lost."""
+        at = self._robot.pose()
+        if breach := self._fence.breached(at):
             raise Ended(NavCode.BLOCKED, breach)
+        then = self._pace.when_stopped(self._robot.now_s(), at)
+        self._leash.check(at, then, Travelled(0, max(at.distance(then), self._least_m)))
         if self._robot.now_s() >= self._until:
             tried = f": {self._all_tried()}" if self._tried else ""
             raise Ended(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
@@ -199,6 +207,26 @@ class _Drive:
 
     def _all_tried(self) -> str:
         return "; ".join(self._tried)
+
+
+class _Pace:
+    """How fast the robot goes, by where it is."""
+
+    def __init__(self, stop_s: float) -> None:
+        """stop_s: until it stands, counted from now, when it is stopped at the next look."""
+        self._stop_s, self._velocity = stop_s, (0.0, 0.0)
+        self._last: tuple[float, Pose2] | None = None
+
+    def when_stopped(self, now_s: float, at: Pose2) -> Pose2:
+        """Take where it is now, and return where it will come to stand at best."""
+        since_s, before = self._last or (now_s, at)
+        if self._last is None:
+            self._last = now_s, at
+        elif now_s - since_s >= _PACE_S:
+            velocity = (at.x - before.x) / (now_s - since_s), (at.y - before.y) / (now_s - since_s)
+            self._velocity = velocity if math.hypot(*velocity) <= _FASTEST_M_S else (0.0, 0.0)
+            self._last = now_s, at
+        return at._replace(x=at.x + self._stop_s * self._velocity[0], y=at.y + self._stop_s * self._velocity[1])
 
 
 def _at(pose: Pose2) -> str:

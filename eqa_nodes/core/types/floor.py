@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import NamedTuple
@@ -96,7 +97,7 @@ class Decision(NamedTuple):
 
 
 class NavCode(Enum):
-    """How a drive ended."""
+    """How a drive ended. OUT_OF_*: the question's limit allows no more of it; the value names the limit."""
 
     SUCCEEDED = "succeeded"
     BLOCKED = "blocked"
@@ -104,6 +105,14 @@ class NavCode(Enum):
     CANCELED = "canceled"
     TIMEOUT = "timeout"
     FAILED = "failed"
+    OUT_OF_STEPS = "steps"
+    OUT_OF_METRES = "metres"
+    OUT_OF_SECONDS = "seconds"
+
+    @property
+    def limit(self) -> str:
+        """Return the name of the limit that ended the drive, "" where none did."""
+        return self.value if self.name.startswith("OUT_OF_") else ""
 
 
 class NavResult(NamedTuple):
@@ -114,3 +123,18 @@ class NavResult(NamedTuple):
 
 
 Area = tuple[tuple[float, float], ...]  # corners x, y of a polygon on the floor, map frame, metres; () = anywhere
+
+
+class Allowance(NamedTuple):
+    """What one drive may still use of its question's limits; inf = no limit.
+
+    seconds: of the wall clock, from the moment the drive begins; area: where the robot has to stay.
+    """
+
+    steps: float = math.inf
+    metres: float = math.inf
+    seconds: float = math.inf
+    area: Area = ()
+
+
+FREE = Allowance()

@@ -12,9 +12,10 @@ from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap
 
 
 class Limits(NamedTuple):
-    """What a question may cost; 0 = no limit. Checked before every leg and every model call; seconds end a leg, too.
+    """What a question may cost; 0 = no limit. All of them are hard: they hold inside a drive and inside a model's turn.
 
-    seconds: wall time while it is worked on, not while it waits; area: no goal outside it is driven to.
+    seconds: wall time while it is worked on, not while it waits; area: the robot does not leave it, and no goal outside
+    it is driven to; calls, tokens, money: of the model, the last call is kept for the answer.
     """
 
     steps: int = 0
@@ -22,12 +23,15 @@ class Limits(NamedTuple):
     seconds: float = 0.0
     calls: int = 0
     area: Area = ()
+    tokens: int = 0
+    money: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a manifest says of them; of an area only where there is one."""
-        said = self._asdict()
-        area = [list(corner) for corner in said.pop("area")]
-        return {**said, "area": area} if area else said
+        """Return what a manifest says of them; of area, tokens and money only where they are limited."""
+        said: dict[str, Any] = {"steps": self.steps, "metres": self.metres, "seconds": self.seconds,
+                                "calls": self.calls}
+        rare = {"area": [list(corner) for corner in self.area], "tokens": self.tokens, "money": self.money}
+        return {**said, **{name: value for name, value in rare.items() if value}}
 
 
 class Question(NamedTuple):
@@ -105,7 +109,8 @@ class Evidence(NamedTuple):
 class Receipt:
     """What an answer cost. privileged: components that used simulator facts a robot does not have.
 
-    money: for the model, in the currency of its prices; 0.0 where no prices are known.
+    money: for the model, in the currency of its prices; 0.0 where no prices are known; limit: the limit that ended the
+    search, in words, "" where none did.
     """
 
     steps: int = 0
@@ -116,6 +121,7 @@ class Receipt:
     tokens_out: int = 0
     privileged: tuple[str, ...] = ()
     money: float = 0.0
+    limit: str = ""
 
 
 @dataclass

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from typing import Any
 
+from eqa_nodes import messages
+from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.jumps import ClockWatch
+from eqa_nodes.core.odometer import Odometer
+from eqa_nodes.core.types.floor import Travelled
+from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.place import Place
 
@@ -13,18 +21,46 @@ from eqa_nodes.ros.place import Place
 class RobotPlace:
     """Implements Robot (core/driving/commander.py); its clock is that of the transforms' stamps.
 
-    lost_s: without a transform the robot counts as lost, seconds of the wall clock.
+    lost_s, silent_s: without a transform, or without odometry once some has come, the robot counts as lost; seconds of
+    the wall clock, silent_s 0 = never.
     """
 
-    def __init__(self, node: EqaNode, lost_s: float) -> None:
-        self._lost_s, self._changed = lost_s, threading.Condition()
+    def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
+        self._node, self._lost_s, self._silent_s, self._changed = node, lost_s, silent_s, threading.Condition()
         self._place = Place(node, self._changed)
+        self._way, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockWatch(
+            node.config.node.tf.time_jump_s)
+        self._heard_s: float | None = None  # a place that odometry gave
+        node.hear("odom", self._on_odom)
 
     def pose(self) -> Pose2:
         return pose2_of(self._newest()[1])
 
     def now_s(self) -> float:
         return self._newest()[0] / 1e9
+
+    def travelled(self) -> Travelled | None:
+        with self._changed:
+            if self._heard_s is None:
+                return None
+            silent_s = time.monotonic() - self._heard_s
+            if self._silent_s and silent_s > self._silent_s:
+                raise StaleData(f"odometry gave no place on {TOPICS['odom'].name} for {silent_s:.0f} s: does its "
+                                "driver run? How far the robot drives is not known without it")
+            return Travelled(0, self._way.metres)
+
+    def _on_odom(self, message: Any) -> None:
+        stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
+        with self._changed:
+            before = self._way.newest_ns
+            if self._watch.set_back(stamp, before):
+                self._way.set_back()
+            try:
+                self._way.take(stamp, at)
+            except BadFrame as error:
+                self._node.count(str(error))
+            if self._way.newest_ns != before:
+                self._heard_s = time.monotonic()
 
     def _newest(self) -> tuple[int, Transform]:
         with self._changed:

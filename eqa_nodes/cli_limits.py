@@ -1,0 +1,56 @@
+"""Numbers on the command line that limit something: finite, above 0, or the word for no limit."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+NONE = "none"
+UNLIMITED = 0  # what the rest of the program calls no limit
+
+
+def whole(text: str) -> int:
+    """Return a whole number from 1 on. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def whole_or_none(text: str) -> int:
+    """Return a whole number from 1 on, or UNLIMITED for "none". Raises ArgumentTypeError."""
+    if text == NONE:
+        return UNLIMITED
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) < 2 ** 32):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, or {NONE}, got {text!r}")
+    return int(text)
+
+
+def measure_or_none(text: str) -> float:
+    """Return a finite number above 0, or UNLIMITED for "none". Raises ArgumentTypeError."""
+    if text == NONE:
+        return UNLIMITED
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, or {NONE}, got {text!r}")
+    return value
+
+
+def limit_options(p: argparse.ArgumentParser) -> None:
+    """Add the limits of a question."""
+    limits = p.add_argument_group(f"limits of a question; none of them is exceeded ({NONE} = no limit)")
+    limits.add_argument("--max-steps", type=whole_or_none, default=300, metavar="N",
+                        help="atomic actions (default: 300)")
+    limits.add_argument("--max-metres", type=measure_or_none, default=UNLIMITED, metavar="M",
+                        help="driven way (default: none)")
+    limits.add_argument("--max-seconds", type=measure_or_none, default=UNLIMITED, metavar="S",
+                        help="time while the question is worked on (default: none)")
+    limits.add_argument("--max-calls", type=whole_or_none, default=UNLIMITED, metavar="N",
+                        help="model calls; the last one is kept for the answer (default: none)")
+    limits.add_argument("--max-tokens", type=whole_or_none, default=UNLIMITED, metavar="N",
+                        help="tokens that the model reads and writes (default: none)")
+    limits.add_argument("--max-money", type=measure_or_none, default=UNLIMITED, metavar="X",
+                        help="money for the model, by --price-in and --price-out (default: none)")
+    limits.add_argument("--force-guess", action="store_true", help="guess instead of saying that nothing was found")

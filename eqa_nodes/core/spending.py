@@ -1,0 +1,140 @@
+"""What a model may still be paid for one question, held around every single call of its backend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeVar
+
+from eqa_nodes.core.errors import LimitReached
+from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
+
+T = TypeVar("T")
+_LEAST_REPLY = 32  # tokens: a shorter reply says nothing
+_CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # what a call reads, before the server has counted it
+
+
+class Purse(NamedTuple):
+    """What may be spent; inf = no limit."""
+
+    calls: float = math.inf
+    tokens: float = math.inf
+    money: float = math.inf
+
+
+BOTTOMLESS = Purse()
+
+
+class _Open:
+    """A purse that is being spent. kept: calls of it that are for something else."""
+
+    def __init__(self, purse: Purse) -> None:
+        self.purse, self.spent, self.kept = purse, Usage(), 0
+
+    def left(self) -> Purse:
+        spent = self.spent
+        return Purse(self.purse.calls - self.kept - spent.calls, self.purse.tokens - spent.tokens_in - spent.tokens_out,
+                     self.purse.money - spent.money)
+
+
+_OPEN: ContextVar[_Open | None] = ContextVar("_OPEN", default=None)
+
+
+@contextmanager
+def spending(purse: Purse) -> Iterator[None]:
+    """Hold the calls that are made inside, by this thread, to a purse. They raise LimitReached when it is empty."""
+    token = _OPEN.set(_Open(purse) if purse != BOTTOMLESS else None)
+    try:
+        yield
+    finally:
+        _OPEN.reset(token)
+
+
+@contextmanager
+def keeping(calls: int) -> Iterator[None]:
+    """Keep so many calls of the purse for what comes after."""
+    purse = _OPEN.get()
+    if purse is None:
+        yield
+        return
+    purse.kept += calls
+    try:
+        yield
+    finally:
+        purse.kept -= calls
+
+
+def affordable(asks: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """Yield what each returns, up to the one that the purse does not allow; a call is kept for the answer itself."""
+    for ask in asks:
+        try:
+            with keeping(1):
+                said = ask()
+        except LimitReached:
+            return
+        yield said
+
+
+def left() -> Purse:
+    """Return what may be spent now."""
+    purse = _OPEN.get()
+    return BOTTOMLESS if purse is None else purse.left()
+
+
+class Limited:
+    """A backend whose calls are held to the purse around them. Implements Backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self.model = backend, backend.model
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far."""
+        return self._backend.usage
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+        """Return the model's next turn, no longer than is left. Raises LimitReached, and what the backend raises."""
+        return self._paid(messages, max_tokens, lambda most: self._backend.generate(messages, most, seed))
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        """Return how probable the model holds each option. Raises as `generate`."""
+        return self._paid(messages, _LEAST_REPLY, lambda _: self._backend.choose(messages, options, seed))
+
+    def close(self) -> None:
+        """Release connections."""
+        self._backend.close()
+
+    def _paid(self, messages: Sequence[Message], max_tokens: int, call: Callable[[int], T]) -> T:
+        purse = _OPEN.get()
+        if purse is None:
+            return call(max_tokens)
+        before = self._backend.usage
+        most = _reply_within(purse.left(), before, messages, max_tokens)
+        try:
+            return call(most)
+        finally:  # failed calls cost too
+            purse.spent += self._backend.usage - before
+
+
+def _reply_within(purse: Purse, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
+    """Return how long a reply may be, tokens. Raises LimitReached where no call may be made.
+
+    usage: of the model so far, which tells what a token costs on average.
+    """
+    if purse.calls < 1:
+        raise LimitReached("calls: the question may make no more of them")
+    tokens = usage.tokens_in + usage.tokens_out
+    payable = purse.money * tokens / usage.money if usage.money else math.inf
+    reply = min(purse.tokens, payable) - _read(messages)
+    if purse.money <= 0 or reply < min(_LEAST_REPLY, max_tokens):
+        name = "tokens" if purse.tokens <= payable and purse.money > 0 else "money"
+        raise LimitReached(f"{name}: what is left does not do for another call")
+    return int(min(max_tokens, reply))
+
+
+def _read(messages: Sequence[Message]) -> float:
+    """Return about how many tokens a model reads."""
+    parts = [part for message in messages for part in message.parts]
+    return sum(len(part) / _CHARS_PER_TOKEN if isinstance(part, str) else _IMAGE_TOKENS for part in parts)

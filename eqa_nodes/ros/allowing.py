@@ -1,0 +1,89 @@
+"""What a drive or a model's turn may still use, told before it: the goals and requests themselves have no field for it.
+
+Both services are of a type that ROS itself has (rcl_interfaces/srv/SetParametersAtomically): names with values, and a
+reply that says why they were refused. A goal is meant by its id; a request to the answerer by its question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.parameter import Parameter, parameter_value_to_python
+
+from eqa_nodes.core.area import check_area
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.spending import BOTTOMLESS, Purse, left
+from eqa_nodes.core.types.floor import FREE, Allowance
+from eqa_nodes.ros.node import EqaNode
+
+_KEPT = 100  # allowances that nobody has come for: the oldest are forgotten
+_DRIVE, _SPEND = ("steps", "metres", "seconds"), ("calls", "tokens", "money")
+
+
+def told_of_drive(goal_id: Any, allowance: Allowance) -> list[Any]:
+    """Return what is told of a goal, as messages."""
+    corners = {"area": [float(v) for corner in allowance.area for v in corner]} if allowance.area else {}
+    return _messages({"id": bytes(goal_id.uuid).hex(), **_finite(allowance, _DRIVE), **corners})
+
+
+def told_of_spending(question_id: str, question: str) -> list[Any]:
+    """Return what is told of the purse around this call, as messages; [] where there is no limit."""
+    purse = left()
+    return [] if purse == BOTTOMLESS else _messages({"id": _key(question_id, question), **_finite(purse, _SPEND)})
+
+
+class Allowances:
+    """Serves one of the two services for a node, and keeps what was told until it is asked for, once."""
+
+    def __init__(self, node: EqaNode, key: str) -> None:
+        self._told: dict[str, Mapping[str, Any]] = {}
+        self._names = (*_DRIVE, "area") if key == "allow_drive" else _SPEND
+        node.serve(key, self._tell)
+
+    def of_goal(self, handle: Any) -> Allowance:
+        """Return what a goal may use; FREE where nothing was told of it."""
+        told = dict(self._told.pop(bytes(handle.goal_id.uuid).hex(), {}))
+        area = told.pop("area", ())
+        return FREE._replace(**told, area=tuple(zip(area[::2], area[1::2])))
+
+    def of_request(self, request: Any) -> Purse:
+        """Return what the answer to a request may cost; BOTTOMLESS where nothing was told of it."""
+        return BOTTOMLESS._replace(**self._told.pop(_key(request.question_id, request.question), {}))
+
+    def _tell(self, request: Any, response: Any) -> Any:
+        values = {p.name: parameter_value_to_python(p.value) for p in request.parameters}
+        identity = values.pop("id", "")
+        if not isinstance(identity, str) or not identity:
+            raise ConfigError("an allowance without the id of what it is for")
+        for name, value in values.items():
+            self._check(name, value)
+        while len(self._told) >= _KEPT:
+            self._told.pop(next(iter(self._told)))
+        self._told[identity] = values
+        response.result.successful = True
+        return response
+
+    def _check(self, name: str, value: Any) -> None:
+        """Raise ConfigError, or BadQuestion for an area, for what allows nothing that could be held to."""
+        if name not in self._names:
+            raise ConfigError(unknown("limit", name, self._names))
+        if name == "area":
+            if not isinstance(value, Sequence) or len(value) % 2:
+                raise ConfigError(f"the area is {value!r:.80}: expected x and y of each corner in one list")
+            check_area(tuple(zip(value[::2], value[1::2])))
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            raise ConfigError(f"{name} is {value!r:.80}: expected a number, 0 or more")
+
+
+def _finite(values: Any, names: Sequence[str]) -> dict[str, float]:
+    return {name: float(getattr(values, name)) for name in names if getattr(values, name) < math.inf}
+
+
+def _messages(values: Mapping[str, Any]) -> list[Any]:
+    return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+
+
+def _key(question_id: str, question: str) -> str:
+    return f"{question_id}\n{question}"
