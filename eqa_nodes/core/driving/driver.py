@@ -21,6 +21,7 @@ from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Trav
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
 _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
 _PACE_S = 0.15  # between two places that tell how fast the robot is
+_STILL = 0.0, 0.0
 _FASTEST_M_S = 3.0  # faster, localisation has moved the robot on the map
 
 
@@ -214,7 +215,7 @@ class _Pace:
 
     def __init__(self, stop_s: float) -> None:
         """stop_s: until it stands, counted from now, when it is stopped at the next look."""
-        self._stop_s, self._velocity = stop_s, (0.0, 0.0)
+        self._stop_s, self._velocity, self._before = stop_s, _STILL, _STILL
         self._last: tuple[float, Pose2] | None = None
 
     def when_stopped(self, now_s: float, at: Pose2) -> Pose2:
@@ -224,9 +225,12 @@ class _Pace:
             self._last = now_s, at
         elif now_s - since_s >= _PACE_S:
             velocity = (at.x - before.x) / (now_s - since_s), (at.y - before.y) / (now_s - since_s)
-            self._velocity = velocity if math.hypot(*velocity) <= _FASTEST_M_S else (0.0, 0.0)
+            self._before, self._velocity = self._velocity, velocity if math.hypot(*velocity) <= _FASTEST_M_S else _STILL
             self._last = now_s, at
-        return at._replace(x=at.x + self._stop_s * self._velocity[0], y=at.y + self._stop_s * self._velocity[1])
+        (x, y), gains = self._velocity, math.hypot(*self._velocity) > math.hypot(*self._before)
+        if gains:  # as much again, until the next look
+            x, y = 2 * x - self._before[0], 2 * y - self._before[1]
+        return at._replace(x=at.x + self._stop_s * x, y=at.y + self._stop_s * y)
 
 
 def _at(pose: Pose2) -> str:
