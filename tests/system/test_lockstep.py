@@ -7,6 +7,7 @@ from tests.ros import need_ros
 
 need_ros()
 
+import math
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,15 +16,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rclpy.parameter import Parameter
 
 from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.commands.chain import robot_parameters
 from eqa_nodes.configuration import Parameters, merged
+from eqa_nodes.core.area import is_inside
 from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.in_graph import GraphRunner
 from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.ros.remote import Remotes
 from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=40)
@@ -51,7 +55,7 @@ def course(result: EpisodeResult) -> Course:
         tuple(k.id for k in trace.keyframes),
         trace.view,
         (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
-         answer.receipt.steps, answer.receipt.metres, answer.receipt.calls, result.final_pose))
+         replace(answer.receipt, seconds=0.0), answer.message, result.final_pose))
 
 
 def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
@@ -89,6 +93,24 @@ def loaded_machine() -> Iterator[None]:
         for worker in workers:
             worker.kill()
             worker.join()
+
+
+@pytest.mark.parametrize("limits", [Limits(steps=5), Limits(metres=1.4), Limits(
+    steps=30, area=((0.0, 4.5), (3.5, 4.5), (3.5, 8.0), (0.0, 8.0)))])
+def test_limits_hold_in_the_graph_as_they_do_in_process(limits: Limits, tmp_path: Path) -> None:
+    """The navigator node is told what its drive may use, and stops where the in-process one does."""
+    with closing(InProcessRunner(parameters(tmp_path / "here"), limits)) as runner:
+        here = course(runner.run(SAMPLES[0]))
+    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there"), limits)) as graph:
+        there = graph.run(SAMPLES[0])
+        refused = Remotes(graph.client.node).service("allow_drive").exchange(10.0, parameters=[
+            Parameter("id", value="00").to_parameter_msg(), Parameter("metres", value=math.nan).to_parameter_msg()])
+    assert course(there) == here
+    receipt = there.answer.receipt
+    assert 0 < receipt.steps <= (limits.steps or math.inf) and receipt.metres <= (limits.metres or math.inf) + 1e-6
+    assert receipt.limit in there.answer.message
+    assert all(is_inside(limits.area, pose.x, pose.y) for _, pose in there.trace.poses)
+    assert not refused.result.successful and "metres is nan" in refused.result.reason
 
 
 def test_in_process_twice(reference: list[Course], tmp_path: Path) -> None:
