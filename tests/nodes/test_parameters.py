@@ -23,6 +23,7 @@ from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersA
 from rclpy.parameter import Parameter
 
 from eqa_nodes.core.errors import ErrorCode, NodeLost
+from eqa_nodes.core.types.floor import FREE
 from eqa_nodes.live import DRILLS, LIVE, live
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.parameters import parameters_of
@@ -158,15 +159,16 @@ def explorer(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr("eqa_nodes.nodes.explorer.make_policy", catch)
     patch.setattr(node.newest, "at", lambda *args, **fields: {})
     request = Bag(new_question=True, robot=Episode())
-    (policy, params), _ = caught(lambda: node._choose(request, None))
+    (policy, params, radius_m), _ = caught(lambda: node._choose(request, None))
+    assert radius_m == node.config.radius_m
     return at(Bag(policy=policy, params=params), name)
 
 
 def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("navigator."):
         patch.setattr("eqa_nodes.core.navigation._Drive", catch)
-        node._last = Bag(pose=Episode().start, stamp=Episode().header.stamp)
-        return at(caught(lambda: node._look_around(None))[0][2], name.removeprefix("navigator."))
+        node._last = Bag(pose=Episode().start, stamp=Episode().header.stamp, steps=0, metres=0.0)
+        return at(caught(lambda: node._look_around(None, FREE))[0][2], name.removeprefix("navigator."))
     goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))
     patch.setattr(node.navigator, "go_to", catch)
     patch.setattr(node.navigator, "look_around", catch)
@@ -174,8 +176,8 @@ def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr(node._act, "call", catch)
     node._last = Episode().header
     uses: dict[str, Callable[[], Any]] = {
-        "leg_deadline_s": lambda: {caught(lambda: node._look_around(None))[0][-1],
-                                   caught(lambda: node._go_to(goal))[0][-1]},
+        "leg_deadline_s": lambda: {caught(lambda: node._look_around(None, FREE))[0][0],
+                                   caught(lambda: node._go_to(goal, FREE))[0][1]},
         "map_deadline_s": lambda: {caught(node._view)[0][-1]},
         "node.call_deadline_s": lambda: {caught(lambda: node._request(0))[0][0]}}
     [value] = uses[name]()
