@@ -79,7 +79,7 @@ def test_it_counts_metres_and_knows_the_place_in_the_map(ros: Any) -> None:
     for seconds, x in ((1, 0.0), (2, 0.5), (3, 0.2)):
         robot.drive(x, seconds)
     robot.until(lambda: robot.odometry.last()[0] == 3 * SECOND)
-    assert robot.odometry.travelled() == (0, pytest.approx(0.8))
+    robot.until(lambda: robot.odometry.travelled() == (0, pytest.approx(0.8)))  # odom may come after the transforms
     assert robot.odometry.last()[1] == pytest.approx(Pose2(10.0, 0.2, math.pi / 2))
     assert robot.odometry.robot().header.frame_id == convert.MAP
     robot.drive(5.0, 2)  # late, or shown again
