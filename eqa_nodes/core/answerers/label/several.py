@@ -11,7 +11,7 @@ from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, same_ro
 from eqa_nodes.core.language import canonical, join_list, number_word, plural, singular
 
 _LISTED = 3  # groups of things that a sentence tells apart; of more it tells the number
-_ONE_OF_TWO = 0.1  # while another room of that name must be seen first: less than several looks make up for
+_ONE_OF_TWO = 0.6  # while another room of that name may hold one, too
 _LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
 _EACH = 0.9  # as sure as of the least clear one, but there may be one more
 
