@@ -26,6 +26,8 @@ def sure_of(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, floa
     Unsure while there must be others: who speaks of a main bedroom has a second one.
     """
     clear = min(t.clarity for t in things) * (_EACH if len(things) > 1 else 1.0)
+    if ref.kind == "door":  # labelled by the room on either side
+        return clear, 0.0
     rooms = {t.room for t in things}
     unknown = [r for r in (scene.rooms(ref.room) if ref.room else ()) if r not in rooms and scene.coverage(r) < _LOOKED]
     if scene.has_others(ref.room) or (unknown and not any(same_room(r, ref.room) for r in rooms)):
