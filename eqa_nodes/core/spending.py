@@ -12,6 +12,7 @@ from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
 
 T = TypeVar("T")
+_NO_CALLS = "calls: the question may make no more of them"
 _LEAST_REPLY = 32  # tokens: a shorter reply says nothing
 _CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # what a call reads, before the server has counted it
 
@@ -28,13 +29,17 @@ BOTTOMLESS = Purse()
 
 
 class _Open:
-    """A purse that is being spent. kept: calls of it that are for something else."""
+    """A purse that is being spent. kept: calls of it that are for something else.
+
+    running: what the call that is being made has cost so far; a backend may send several requests for one.
+    """
 
     def __init__(self, purse: Purse) -> None:
         self.purse, self.spent, self.kept = purse, Usage(), 0
+        self.running: Callable[[], Usage] = Usage
 
     def left(self) -> Purse:
-        spent = self.spent
+        spent = self.spent + self.running()
         return Purse(self.purse.calls - self.kept - spent.calls, self.purse.tokens - spent.tokens_in - spent.tokens_out,
                      self.purse.money - spent.money)
 
@@ -83,6 +88,17 @@ def left() -> Purse:
     return BOTTOMLESS if purse is None else purse.left()
 
 
+def repeats(most: int) -> int:
+    """Return how often a request may be sent again when it fails. Raises LimitReached where it may not be sent at all.
+
+    Each time counts as a call of the question. most: what the backend's settings allow.
+    """
+    calls = left().calls
+    if calls < 1:
+        raise LimitReached(_NO_CALLS)
+    return int(min(most, calls - 1))
+
+
 class Limited:
     """A backend whose calls are held to the purse around them. Implements Backend."""
 
@@ -112,10 +128,11 @@ class Limited:
             return call(max_tokens)
         before = self._backend.usage
         most = _reply_within(purse.left(), before, messages, max_tokens)
+        purse.running = lambda: self._backend.usage - before
         try:
             return call(most)
         finally:  # failed calls cost too
-            purse.spent += self._backend.usage - before
+            purse.spent, purse.running = purse.spent + purse.running(), Usage
 
 
 def _reply_within(purse: Purse, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
@@ -124,7 +141,7 @@ def _reply_within(purse: Purse, usage: Usage, messages: Sequence[Message], max_t
     usage: of the model so far, which tells what a token costs on average.
     """
     if purse.calls < 1:
-        raise LimitReached("calls: the question may make no more of them")
+        raise LimitReached(_NO_CALLS)
     tokens = usage.tokens_in + usage.tokens_out
     payable = purse.money * tokens / usage.money if usage.money else math.inf
     reply = min(purse.tokens, payable) - _read(messages)

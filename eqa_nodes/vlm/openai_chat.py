@@ -13,6 +13,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.core.spending import repeats
 from eqa_nodes.vlm.config import ModelConfig
 from eqa_nodes.vlm.guarded import guarded_client
 from eqa_nodes.vlm.keys import check_url, checked_key, hidden
@@ -159,11 +160,12 @@ class OpenAIChat:
     def _request(self, body: dict[str, Any]) -> str:
         """Return what came, with the key taken out: it is parsed, shown in errors and recorded."""
         self._meter.check()
+        client = self._client.with_options(max_retries=repeats(self._config.max_retries))
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))
         send = self._stream if self._config.stream else self._post
         left = max(deadline - (time.monotonic() - began), 0.0)
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(send(body), left), self._loop)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(send(client, body), left), self._loop)
         try:
             return hidden(future.result(left + _GRACE_S), self._key)
         except _TIMEOUTS as error:
@@ -173,9 +175,9 @@ class OpenAIChat:
         finally:
             future.cancel()
 
-    async def _post(self, body: dict[str, Any]) -> str:
+    async def _post(self, client: Any, body: dict[str, Any]) -> str:
         _SENT.set([])
-        reply = await self._client.chat.completions.with_raw_response.create(**body)
+        reply = await client.chat.completions.with_raw_response.create(**body)
         return reply.text  # read as text: the library's own models accept almost anything
 
     async def _list(self) -> str:
@@ -183,10 +185,10 @@ class OpenAIChat:
         reply = await self._client.models.with_raw_response.list()
         return reply.text
 
-    async def _stream(self, body: dict[str, Any]) -> str:
+    async def _stream(self, client: Any, body: dict[str, Any]) -> str:
         _SENT.set([])
         text, size, tail = [], 0, b""
-        async with self._client.chat.completions.with_streaming_response.create(**body) as reply:
+        async with client.chat.completions.with_streaming_response.create(**body) as reply:
             try:
                 async for piece in reply.iter_bytes():
                     text.append(piece)

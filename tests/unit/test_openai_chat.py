@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.core.errors import BudgetSpent, ConfigError, MissingExtra, ModelError
+from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, Usage
+from eqa_nodes.core.spending import Limited, Purse, spending
 from eqa_nodes.vlm import make_backend
 from tests.vlm_server import Reply, VlmServer, completion
 
@@ -110,6 +111,24 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
             backend.generate(ASK)
         assert time.monotonic() - begun < 8.0
         assert backend.usage.calls == 1
+
+
+def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Callable[..., Any]) -> None:
+    with VlmServer([Reply(b"busy", 503)] * 9) as server, spending(Purse(calls=2)):
+        backend = Limited(connect(server.url, max_retries=5))
+        with pytest.raises(ModelError, match="^server error"):
+            backend.generate(ASK)
+        with pytest.raises(LimitReached, match="^calls"):
+            backend.generate(ASK)
+    assert len(server.requests) == backend.usage.calls == 2
+
+
+def test_a_server_without_logprobs_gets_no_second_request_where_one_call_is_left(connect: Callable[..., Any]) -> None:
+    refusal = Reply(b'{"error": {"message": "no logprobs"}}', 400)
+    with (VlmServer([refusal] * 3) as server, spending(Purse(calls=1)),
+          pytest.raises(LimitReached, match="^calls")):
+        Limited(connect(server.url)).choose(ASK, ("red", "blue"))
+    assert len(server.requests) == 1
 
 
 def test_a_busy_server_is_asked_again(connect: Callable[..., Any]) -> None:
