@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.vlm import make_backend
 from tests.unit.foreign_fixture import Scene, StandardCdr
 
 
@@ -30,3 +32,19 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
     store.reset("first", map_name="home")
     yield store
     store.close()
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Return a function that makes backends of a model server's URL, which are closed at the end."""
+    made = []
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def make(url: str, **options: Any) -> Any:
+        defaults = {"base_url": url, "model": "m", "timeout_s": 20.0, "deadline_s": 20.0, "max_retries": 0}
+        made.append(make_backend("openai", "secret-key", **{**defaults, **options}))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()

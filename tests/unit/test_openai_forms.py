@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,29 +12,12 @@ import pytest
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.text import storable
-from eqa_nodes.vlm import make_backend
 from tests.vlm_server import Reply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 ASK = (Message("user", ("What color is the sofa?",)),)
 EVENTS = "text/event-stream"
-
-
-@pytest.fixture
-def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Return a function that makes backends, which are closed at the end."""
-    made = []
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-    def make(url: str, **options: Any) -> Any:
-        defaults = {"base_url": url, "model": "m", "timeout_s": 20.0, "deadline_s": 20.0, "max_retries": 0}
-        made.append(make_backend("openai", "secret-key", **{**defaults, **options}))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 def _choice(**fields: Any) -> Reply:

@@ -15,7 +15,6 @@ import pytest
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import MOST_TOKENS, Message, Usage
-from eqa_nodes.vlm import make_backend
 from eqa_nodes.vlm.guarded import BODY_BYTES, ERROR_BYTES, unpacker
 from tests.vlm_server import Reply, VlmServer, completion, stream
 
@@ -25,22 +24,6 @@ ASK = (Message("user", (b"\xff\xd8jpeg", "What color is the sofa?")),)
 BOMB = gzip.compress(b" " * (4 * BODY_BYTES), 1)  # some hundred times smaller
 GZIP = (("Content-Encoding", "gzip"),)
 EVENTS = "text/event-stream"
-
-
-@pytest.fixture
-def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Return a function that makes backends, which are closed at the end."""
-    made = []
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-    def make(url: str, **options: Any) -> Any:
-        defaults = {"base_url": url, "model": "m", "timeout_s": 20.0, "deadline_s": 20.0, "max_retries": 0}
-        made.append(make_backend("openai", "secret-key", **{**defaults, **options}))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 def edited(reply: Reply, old: bytes, new: bytes) -> Reply:
