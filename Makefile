@@ -18,10 +18,10 @@ setup-models:  ## the same, with what models on this machine need
 demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
 	@$(ENTER) eqa demo $(ARGS)
 
-# Each worker takes whole files; every test that starts ROS reserves a domain of its own.
+# Each worker takes whole files, long ones first; every test that starts ROS reserves a domain of its own.
 WORKERS ?= auto
 test: setup-models  ## run the tests on all cores; ARGS="tests/unit -k mapping" chooses, WORKERS=0 uses one process
-	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup  ## measure speed and memory
 	@$(ENTER) python -m benchmarks $(ARGS)

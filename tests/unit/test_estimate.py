@@ -25,6 +25,7 @@ from eqa_nodes.commands.run_bar import outlook_text
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.policies import policy_names
 from eqa_nodes.core.types.questions import Answer, Receipt
+from tests.vlm_server import VlmServer
 
 
 def asked(name: str, category: str = "") -> Sample:
@@ -126,11 +127,15 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
              str(tmp_path / "run")]
     assert main(words) == 0
     assert "3 questions, about 0 model calls, 0 tokens" in capsys.readouterr().out
-    monkeypatch.setenv("EQA_VLM_BASE_URL", "http://nowhere.invalid/v1")
-    monkeypatch.setenv("EQA_VLM_MODEL", "m")
+    monkeypatch.setenv("EQA_VLM_MODEL", "scripted")
     monkeypatch.setenv("EQA_VLM_API_KEY", "k")
-    assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 0
-    assert "about 43 model calls" in capsys.readouterr().out
+    with VlmServer([]) as server:
+        monkeypatch.setenv("EQA_VLM_BASE_URL", server.url)
+        assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 0
+    assert "about 43 model calls" in capsys.readouterr().out and not server.requests
+    assert main([*words, "--answerer", "vlm", "--workers", "2"]) == 1
+    said = capsys.readouterr().out
+    assert "cannot be reached" in said and "about 43 model calls" in said
     monkeypatch.delenv("EQA_VLM_MODEL")
     assert main([*words, "--answerer", "vlm"]) == 1
     said = capsys.readouterr().out

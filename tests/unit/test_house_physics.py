@@ -184,4 +184,4 @@ def test_steps_count_turns_and_moves(path: list[tuple[float, float]], start: flo
 def test_steps_are_at_least_the_distance(x: float, y: float, yaw: float) -> None:
     steps = steps_along([(0.0, 0.0), (x, y)], 0.0, yaw, ROBOT)
     assert steps >= math.hypot(x, y) / ROBOT.move_m - 1
-    assert steps <= 2.2 * math.hypot(x, y) / ROBOT.move_m + 14
+    assert steps <= 2.2 * math.hypot(x, y) / ROBOT.move_m + 24  # 12 to begin and to end, 12 where it overshoots
