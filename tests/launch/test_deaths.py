@@ -69,7 +69,7 @@ def test_a_setting_that_a_node_refuses_ends_the_run(tmp_path: Path, monkeypatch:
 def test_a_scene_that_cannot_begin_ends_the_run(tmp_path: Path) -> None:
     with launched("sim", tmp_path, **SMALL, composed="true", scene="toy:nowhere") as run:
         assert run.ends() == 1
-    assert "has not become ready" in last_words(run) and "nowhere" in run.says(r"\[ready-\d+\] eqa: (?!ready)")
+    assert "its episode has not begun" in last_words(run) and "nowhere" in run.says(r"\[ready-\d+\] eqa: (?!ready)")
 
 
 def test_one_process_in_a_namespace_comes_up_and_ends(tmp_path: Path) -> None:
