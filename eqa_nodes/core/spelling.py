@@ -18,7 +18,8 @@ _SHORT = {"teh": "", "hte": "", "thr": "", "adn": "and", "si": "is", "r": "are",
           "rm": "room", "dont": "do not", "isnt": "is not", "arent": "are not", "didnt": "did not", "cant": "can not",
           "cannot": "can not", "im": "i am", "ive": "i have", "wanna": "want to", "dunno": "do not know",
           "isthe": "is", "inthe": "in", "onthe": "on", "livingroom": "living room", "diningroom": "dining room",
-          "laundryroom": "laundry room", "bathrom": "bathroom", "coulour": "colour"}  # "" = an article
+          "laundryroom": "laundry room",
+          "wether": "whether", "wheter": "whether", "bathrom": "bathroom", "coulour": "colour"}  # "" = an article
 _SURE = 0.8  # likeness (difflib) from which one word may have been meant for another
 _CLEAR = 0.02  # how much likelier it must be than the next
 

@@ -43,6 +43,7 @@ _TYPED = """
 7 | Is the bathroom light on? | yes: .*
 7 | is the bathroom tap running? | yes: .*second bathroom is running; .*main bathroom is off
 7 | Could you please tell me whether the lamp in the second bedroom is on? | yes: .*
+7 | could u pls tell me wether the lamp in the second bedroom is on | yes: .*
 7 | I wonder where I left my hat | on the bench in the workout room
 7 | can you tell me what colour the sofa is | orange
 7 | Do you happen to know where the telly is? | on the tv stand in the living room
