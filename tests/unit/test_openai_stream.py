@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -89,11 +88,10 @@ def test_every_fault_has_a_name_in_generate_and_choose(connect: Callable[..., An
     limits = {"timeout_s": 0.3, "deadline_s": 0.6} if kind == "timed out" else {"timeout_s": 20.0, "deadline_s": 20.0}
     with VlmServer([reply]) as server:
         backend = connect(server, stream=streams, max_retries=0, **limits)
-        begun = time.monotonic()
         with pytest.raises(ModelError, match=f"^{kind}"):
             {"generate": lambda: backend.generate(ASK), "choose": lambda: backend.choose(ASK, MENU),
              "json": lambda: ask_json(backend, ASK, dict)}[way]()
-        assert time.monotonic() - begun < 15.0 and backend.usage.calls == 1
+        assert backend.usage.calls == 1
 
 
 @pytest.mark.parametrize("text", ["Red, I think", '{"option_9": 1}', '{"option_1": 7}', '{"option_1": 0}', '["a"]', ""])
