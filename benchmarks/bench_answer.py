@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import merged
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.runner import Graph
+from eqa_nodes.ros.runner import Graph
 from sim_bridge.simulator import Robot
 
 SCENE, TURNS, ASKED, WARM_UP = "house:3", 12, 20, 4

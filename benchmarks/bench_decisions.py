@@ -10,16 +10,16 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import centre_of, forbidden, index_of
+from eqa_nodes.core.display import VALUE, regions_of, value_layer
+from eqa_nodes.core.driving.planning import centre_of, forbidden, index_of
+from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.frontier_policy import weighed
 from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
-from eqa_nodes.display import VALUE, regions_of, value_layer
 
 SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18
 SEEN_ROOMS = 40  # of 64, in the order of a robot that goes up and down the rows; every fifth of them only half

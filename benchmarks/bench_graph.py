@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import merged
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.runner import Graph
+from eqa_nodes.ros.runner import Graph
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.simulator import Episode, Robot
 

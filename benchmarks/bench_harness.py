@@ -14,21 +14,21 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.bench.metrics import summary
+from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
-from eqa_nodes.bench.runner import EpisodeResult, InLine, Progress, run_with
+from eqa_nodes.bench.report.traces import save_trace
+from eqa_nodes.bench.running.runner import EpisodeResult, InLine, Progress, run_with
+from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import EM, Sample
-from eqa_nodes.bench.traces import save_trace
-from eqa_nodes.bench.workers import process_engine
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 
 EPISODES, WARM = 1000, 100
 MARKS, RESAMPLES = 100_000, 10_000

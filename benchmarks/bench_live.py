@@ -43,7 +43,7 @@ def rows() -> list[dict[str, object]]:
 
 def _alone_ms(views: Path) -> float:
     """Return the median time in ms of the core alone: a picture taken in, and its map."""
-    from eqa_nodes.core.storeys import Storeys
+    from eqa_nodes.core.mapping.storeys import Storeys
 
     mapper, times = Storeys(), []
     for frame, _ in zip(frames_of(views), range(ALONE)):
@@ -56,9 +56,9 @@ def _alone_ms(views: Path) -> float:
 
 def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
     """Return the ages in ms of the maps of SECONDS as a listener gets them, and the cores that each node took."""
-    from eqa_nodes.graph import nodes_of
     from eqa_nodes.ros.client import GraphClient
-    from eqa_nodes.runner import Graph
+    from eqa_nodes.ros.graph import nodes_of
+    from eqa_nodes.ros.runner import Graph
 
     own = {"memory": {"folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
     maps = Maps()
@@ -85,7 +85,7 @@ class Maps:
 
     def listen(self, node: Any) -> None:
         """Subscribe with a node."""
-        from eqa_nodes.graph import TOPICS
+        from eqa_nodes.ros.graph import TOPICS
         from eqa_nodes.ros.interfaces import interface, qos
 
         topic = TOPICS["map"]
@@ -97,7 +97,7 @@ class Maps:
             raise RuntimeError(f"no map came within {deadline_s:g} s")
 
     def _on_map(self, data: bytes) -> None:
-        from eqa_nodes import messages
+        from eqa_nodes.ros import messages
 
         self.ages_ms.append((time.time_ns() - messages.stamp_in(data)) / 1e6)
         self._first.set()

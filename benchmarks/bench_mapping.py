@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.core.config import MapperConfig
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.simulator import Episode
-from sim_bridge.toy import CELL_M, GridWorld
+from sim_bridge.toy.simulator import CELL_M, GridWorld
 
 SIZES_M = (10, 20, 40)
 FRAMES = 24

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.keyframes import View
-from eqa_nodes.core.language import content_words
+from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.embedding import make_embedder, packed
-from eqa_nodes.core.perception import caption_of
+from eqa_nodes.core.memory.keyframes import View
+from eqa_nodes.core.perception.instances import caption_of
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe, Label, Sighting
 

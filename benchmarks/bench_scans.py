@@ -21,7 +21,7 @@ from benchmarks.habitat_echo import frame_seconds
 from benchmarks.large_mesh import write_large_mesh
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import Action
-from sim_bridge.habitat import HabitatSimulator
+from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.simulator import Episode, Simulator

@@ -20,7 +20,7 @@ from typing import Any
 
 TIMES, WANTED_S, UP_S, GONE_S = 3, 3.0, 300.0, 60.0
 SCENE = "house:3"
-_NODE = "import sys; from eqa_nodes.runner import node_class; from eqa_nodes.ros.process import run_node; " \
+_NODE = "import sys; from eqa_nodes.ros.runner import node_class; from eqa_nodes.ros.process import run_node; " \
         "sys.exit(run_node(node_class(sys.argv[1])))"
 _BARE = "import rclpy; from rclpy.node import Node; rclpy.init(); node = Node('bare'); print('up', flush=True)\n" \
         "try: rclpy.spin(node)\nexcept BaseException: pass"
@@ -76,7 +76,7 @@ def _alive(leader: subprocess.Popen[str]) -> bool:
 
 
 def _runner(folder: Path) -> None:
-    from eqa_nodes.runner import Graph
+    from eqa_nodes.ros.runner import Graph
 
     with Graph(folder, _own(folder), isolate=True) as graph:
         _drive(graph.environment)
@@ -84,8 +84,8 @@ def _runner(folder: Path) -> None:
 
 def _launched(folder: Path) -> None:
     """Start nodes as a launch file does; they hear the signal by themselves."""
-    from eqa_nodes.graph import nodes_of
-    from eqa_nodes.parameters import write_file
+    from eqa_nodes.config.parameters import write_file
+    from eqa_nodes.ros.graph import nodes_of
 
     write_file(folder / "params.yaml", _own(folder))
     nodes = [subprocess.Popen([sys.executable, "-c", _NODE, name, "--ros-args", "--params-file",

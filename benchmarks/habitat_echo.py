@@ -16,8 +16,8 @@ import numpy as np
 
 def frame_seconds(frames: int = 50, width: int = 640, height: int = 480, labelled: bool = False) -> list[float]:
     """Return what each frame costs beyond rendering: the request, copies on both sides, the reply; seconds."""
-    from sim_bridge.habitat import kept
-    from sim_bridge.habitat_session import CALL_S, Process
+    from sim_bridge.habitat.session import CALL_S, Process
+    from sim_bridge.habitat.simulator import kept
     from sim_bridge.simulator import Camera
 
     camera, seconds = Camera(width, height), []
@@ -35,7 +35,7 @@ def frame_seconds(frames: int = 50, width: int = 640, height: int = 480, labelle
 
 
 def _echo() -> None:
-    spec = util.spec_from_file_location("habitat_wire", Path(__file__).parents[1] / "sim_bridge" / "habitat_wire.py")
+    spec = util.spec_from_file_location("wire", Path(__file__).parents[1] / "sim_bridge" / "habitat" / "wire.py")
     assert spec is not None and spec.loader is not None
     wire = util.module_from_spec(spec)
     spec.loader.exec_module(wire)

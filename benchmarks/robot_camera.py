@@ -42,7 +42,7 @@ def render(path: Path) -> None:
 
 def frames_of(path: Path) -> Iterator[Any]:
     """Yield the views as frames of the core, to and fro for ever, one each 100 ms."""
-    from eqa_nodes.core.geometry import Pose2, Transform
+    from eqa_nodes.core.types.geometry import Pose2, Transform
     from eqa_nodes.core.types.views import Frame, Intrinsics
 
     views = np.load(path)
@@ -67,10 +67,10 @@ def publish(path: Path) -> None:
     import rclpy
     from rclpy.node import Node
 
-    from eqa_nodes.core.geometry import Transform
+    from eqa_nodes.core.types.geometry import Transform
     from eqa_nodes.core.types.views import Frame
-    from eqa_nodes.graph import TOPICS
     from eqa_nodes.ros import convert
+    from eqa_nodes.ros.graph import TOPICS
     from eqa_nodes.ros.interfaces import interface, qos
 
     rclpy.init()

@@ -14,23 +14,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eqa_nodes.agents import agent_of, chain_parameters, is_function
-from eqa_nodes.answerers import about
-from eqa_nodes.arrays import ArraysHistory, HistoryArrays, arrays_of
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import merged
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import merged
+from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.config.parameters import leaves
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.from_history import HistoryRunner, Source
-from eqa_nodes.functions import ActiveFunction, EmFunction, Environment, load_function
-from eqa_nodes.history_views import Selection
-from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.parameters import leaves
-from eqa_nodes.settings import AnswererSettings
-from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
+from eqa_nodes.recordings.views import Selection
+from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
+from eqa_nodes.registry.answerers import about
+from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
+from eqa_nodes.runners.history import HistoryRunner, Source
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Point, Simulator, Step
 

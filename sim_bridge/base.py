@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.ranges import Range, check_ranges
+from eqa_nodes.core.types.geometry import Pose2, wrap
 
 _MOST = 1000.0  # no base does more
 _Limit: TypeAlias = Annotated[float, Range(0.0, _MOST, above=True)]

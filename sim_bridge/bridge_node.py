@@ -10,15 +10,14 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes import messages
+from eqa_nodes.config.nodes import VELOCITIES
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.geometry import Transform, pose2_of
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Transform, pose2_of
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.ros.process import run_node
-from eqa_nodes.settings import VELOCITIES
 from sim_bridge.bridge_velocities import END_S, VelocityDrive, taking
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step

@@ -12,14 +12,13 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
-from eqa_nodes.core.geometry import Transform, pose2_of
-from eqa_nodes.core.laser import base_from_scan, scan_of
+from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Transform, pose2_of
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import TOPICS, UNSTAMPED
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from sim_bridge.base import BaseConfig, BaseController, Velocity, velocity_between

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from eqa_nodes.settings import BridgeSettings
+from eqa_nodes.config.nodes import BridgeSettings
 
 INFLATED_M = 0.22  # beyond the robot's radius: so far from obstacles paths keep where they can, metres
 CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is for keeping to the path

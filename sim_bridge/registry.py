@@ -10,7 +10,7 @@ from sim_bridge.simulator import Simulator
 
 
 def _habitat() -> Simulator:
-    from sim_bridge.habitat import HabitatSimulator
+    from sim_bridge.habitat.simulator import HabitatSimulator
 
     return HabitatSimulator()
 
@@ -28,7 +28,7 @@ def _mesh() -> Simulator:
 
 
 def _toy() -> Simulator:
-    from sim_bridge.toy import GridWorld
+    from sim_bridge.toy.simulator import GridWorld
 
     return GridWorld()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.mapping.config import MapperConfig
 from sim_bridge.simulator import Camera, Robot
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses

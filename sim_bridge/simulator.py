@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things

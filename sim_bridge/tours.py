@@ -21,11 +21,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.core.errors import BadPose, SimulatorError
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step

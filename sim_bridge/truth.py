@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import Camera, Episode, Point, Robot

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
 from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step, arc

@@ -12,12 +12,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CompressedImage, Image
 from tf2_msgs.msg import TFMessage
 
-from eqa_nodes.core.camera_config import CameraConfig
-from eqa_nodes.core.geometry import Pose2, Transform, compose
+from eqa_nodes.core.camera.config import CameraConfig
+from eqa_nodes.core.types.geometry import Pose2, Transform, compose
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.graph import CAMERA_TOPICS, SECOND, TOPICS
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.camera import Camera as Heard
+from eqa_nodes.ros.graph import CAMERA_TOPICS, SECOND, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from tests.unit.foreign_fixture import depth_png, inverse_depth_png, jpeg
 from tests.unit.house_views import BACK, BENT, BESIDE, CAMERA, DEPTH_K, MOUNT, WAY, Shot, bent, shots

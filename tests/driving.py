@@ -12,8 +12,8 @@ from eqa_nodes.core.driving.config import DrivingConfig, GateConfig, KeepOutConf
 from eqa_nodes.core.driving.driver import Driver
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import NodeLost, StaleData
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import GridMap, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 
 Deed = TaskEnd | Callable[[], TaskEnd | None] | None
 DONE, STOPPED = TaskEnd(TaskState.SUCCEEDED), TaskEnd(TaskState.CANCELED)

@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sim_bridge import habitat_wire as wire
+from sim_bridge.habitat import wire
 
 
 class Replayer:

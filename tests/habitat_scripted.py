@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sim_bridge.habitat_worker import Worker, wire
+from sim_bridge.habitat.worker import Worker, wire
 from tests import habitat_like
 
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.habitat import HabitatSimulator
-from sim_bridge.habitat_devices import PYTHON
-from sim_bridge.habitat_session import Process
-from sim_bridge.habitat_wire import Views
+from sim_bridge.habitat.devices import PYTHON
+from sim_bridge.habitat.session import Process
+from sim_bridge.habitat.simulator import HabitatSimulator
+from sim_bridge.habitat.wire import Views
 from tests.habitat_scans import scans
 
 REAL = bool(os.environ.get(PYTHON)) or importlib.util.find_spec("habitat_sim") is not None

@@ -20,13 +20,12 @@ from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes import messages
+from eqa_nodes.core.driving.planning import along, forbidden, plan
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2, pose2_of, wrap
-from eqa_nodes.core.planning import along, forbidden, plan
 from eqa_nodes.core.types.floor import GridMap
-from eqa_nodes.graph import ACTIONS, TOPICS
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import ACTIONS, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer

@@ -16,9 +16,9 @@ from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes import messages
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import CLEARING, SERVICES
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import CLEARING, SERVICES
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import spin
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import trimesh
 
-from eqa_nodes.bench.axes import position_to_habitat, rotation_to_habitat
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.bench.metrics.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, world

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from eqa_nodes.core.model import Message
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 
 ANSWER = {"answer": "yes", "confidence": 0.6, "images": [1], "things": [1], "why": "it is there", "abstain": False}
 

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.chaos import disk
 from benchmarks.chaos.schedule import DECK, schedule
-from eqa_nodes.bags.writer import free_name
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.recordings.writer import free_name
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 
 
 class Case(NamedTuple):

@@ -18,12 +18,12 @@ from benchmarks.chaos.nav2 import Aborting
 from benchmarks.chaos.schedule import Fault
 from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import Parameters, driven_by, merged
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import Parameters, driven_by, merged
 from eqa_nodes.core.types.questions import Answer, Limits
-from eqa_nodes.graph import nodes_of
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.runner import RESTARTS, Child, Graph
+from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.ros.runner import RESTARTS, Child, Graph
 from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)

@@ -115,7 +115,7 @@ def _explora(options: _Options) -> list[Sample]:
 
 
 def _embodied(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.embodied.tasks import read_tasks, sample_of
+    from eqa_nodes.embodied.tasks import read_tasks, sample_of
 
     _no_split(options, "embodied-eval")
     _only(options, "embodied-eval", TASKS, "eqa bench tasks --dataset embodied-eval")
@@ -123,8 +123,8 @@ def _embodied(options: _Options) -> list[Sample]:
 
 
 def _house_tasks(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.embodied.house_tasks import house_tasks
-    from eqa_nodes.bench.embodied.tasks import sample_of
+    from eqa_nodes.embodied.house_tasks import house_tasks
+    from eqa_nodes.embodied.tasks import sample_of
 
     _only(options, "house-tasks", TASKS, "eqa bench tasks")
     tasks = house_tasks(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)

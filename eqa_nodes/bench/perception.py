@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.detection import DetectionConfig
-from eqa_nodes.core.language import canonical
-from eqa_nodes.core.perception import PerceptionConfig, sightings
-from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.perception.detection import DetectionConfig
+from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
+from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 MATCH_M = 0.5  # a detection is right with a thing of its kind whose centre is so near

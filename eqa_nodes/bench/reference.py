@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eqa_nodes.bench.manifest import Manifest
+from eqa_nodes.bench.metrics.scores import Scores
+from eqa_nodes.bench.running.manifest import Manifest
 from eqa_nodes.bench.samples import ACTIVE, EM
-from eqa_nodes.bench.scores import Scores
 
 OPENEQA, OPENEQA_JUDGE = "Majumdar et al. 2024, OpenEQA", "LLM-Match by GPT-4"
 EXPRESS, EXPRESS_JUDGE = "Jiang et al. 2025, EXPRESS-Bench", "EAC by a vision-language model"

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eqa_nodes.core.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.text import storable
+from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
+from eqa_nodes.core.storage.text import storable
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
 from sim_bridge.registry import SIMULATORS, simulator_of
 from sim_bridge.simulator import Episode, Point, Robot
@@ -20,7 +20,7 @@ _NO_LIMITS = Limits()
 SCANNED = ("habitat", "mesh")  # the simulators that open scans, the same ones
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
-EXPECTS = ("text", "position", "time", "duration", "yes-no")  # metadata "expects": the kind of answer (bench/navqa.py)
+EXPECTS = ("text", "position", "time", "duration", "yes-no")  # kinds of answer, in metadata "expects"
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-from eqa_nodes.bench.predictions import Prediction, PredictionWriter
-from eqa_nodes.bench.runner import SAMPLES, episode_folder
+from eqa_nodes.bench.report.traces import save_trace
+from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
+from eqa_nodes.bench.running.runner import SAMPLES, episode_folder
 from eqa_nodes.bench.samples import Sample, read_samples, write_samples
-from eqa_nodes.bench.traces import save_trace
 from eqa_nodes.console.values import Entry
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.names import shown_name
-from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.types.trace import EpisodeTrace
 
 
 class KeptRun:

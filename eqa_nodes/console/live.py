@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 
 POSES, DECISIONS, VIEWS = 4000, 400, 200  # are kept of a question; more are thinned out

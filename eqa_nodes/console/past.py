@@ -9,17 +9,17 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from eqa_nodes.bench.predictions import PREDICTIONS, Prediction, read_predictions
-from eqa_nodes.bench.report import outlines, shrunk
-from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.report.page import outlines, shrunk
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
-from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.console.pictures import at_moment, map_picture
 from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outlines
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.names import shown_name
-from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.types.trace import EpisodeTrace
 
 MOMENTS = 240  # of an episode at most, even in time
 RUNS = 200  # newest run directories that are listed

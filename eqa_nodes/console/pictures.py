@@ -11,9 +11,9 @@ from importlib import resources
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.bench.drawing import extent, map_svg, robot
-from eqa_nodes.bench.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
-from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.bench.report.drawing import extent, map_svg, robot
+from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
+from eqa_nodes.core.types.trace import EpisodeTrace
 
 CAMERA_PX, _QUALITY = 960, 80
 _NOTHING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>'
@@ -54,4 +54,4 @@ def camera_picture(rgb: np.ndarray) -> bytes:
 
 @cache
 def _css() -> str:
-    return resources.files("eqa_nodes.bench").joinpath("templates/map.css").read_text()
+    return resources.files("eqa_nodes.bench.report").joinpath("templates/map.css").read_text()

@@ -13,26 +13,25 @@ from typing import Any
 from rclpy.clock import Clock
 from rclpy.serialization import deserialize_message
 
-from eqa_nodes import messages
-from eqa_nodes.bags.images import rgb_of
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import Refused
-from eqa_nodes.core.agent import Progress
-from eqa_nodes.core.camera_config import TfConfig
-from eqa_nodes.core.codec import decode
+from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import NodeLost, StorageError
-from eqa_nodes.core.geometry import Transform, compose, pose2_of
-from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.storage.codec import decode
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.graph import FOREIGN, SELDOM, TOPICS
-from eqa_nodes.in_graph import progress_of
-from eqa_nodes.ros import convert
+from eqa_nodes.recordings.images import rgb_of
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.client import CALL_S, GraphClient
+from eqa_nodes.ros.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.ros.hearing import Hearing, message_alone
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.runners.in_graph import progress_of
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
 _COMPRESSED = "sensor_msgs/msg/CompressedImage"

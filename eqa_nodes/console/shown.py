@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eqa_nodes.bench.report import Outline
+from eqa_nodes.bench.report.page import Outline
 from eqa_nodes.console.values import Entry, Proof, Robot
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.trace import TraceDecision
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import TraceDecision
 
 GOALS = 40  # newest decisions that are sent
 Plain = Mapping[str, Any]

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.report import Outline
+from eqa_nodes.bench.report.page import Outline
 from eqa_nodes.console.live import Live
-from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question

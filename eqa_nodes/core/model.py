@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.text import plain, printable
+from eqa_nodes.core.storage.text import plain, printable
 
 T = TypeVar("T")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so

@@ -1,4 +1,4 @@
-"""Ranges of settings, said with their types: `risk: Share = 0.0`; eqa_nodes/parameters.py holds every value to them."""
+"""Ranges of settings, stated by their types: `risk: Share = 0.0`. config/parameters.py checks every value."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rclpy.action import get_action_names_and_types
 from rclpy.node import Node
 
 from eqa_nodes.doctor.navigation import Navigation
-from eqa_nodes.graph import ACTIONS, DRIVERS, SERVICES, absolute
+from eqa_nodes.ros.graph import ACTIONS, DRIVERS, SERVICES, absolute
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.tap import Tap
 

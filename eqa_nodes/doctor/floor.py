@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bags.measure import DepthView
-from eqa_nodes.core.config import MapperConfig
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.findings import Finding
+from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.recordings.measure import DepthView
 
 _TRIALS = 300
 _NEAR = 0.012  # of its range a point of the floor lies so near to the plane; what lies below by more is not above it

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.names import shown_name
-from eqa_nodes.findings import Finding
-from sim_bridge.habitat_devices import PYTHON, check_python, python_with_habitat
+from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.doctor.findings import Finding
+from sim_bridge.habitat.devices import PYTHON, check_python, python_with_habitat
 from sim_bridge.scans import SCENES_VARIABLE
 
 FREE_GB = 2.0
@@ -66,7 +66,7 @@ def _rmw() -> Finding:
 
 
 def _interfaces() -> Finding:
-    from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS
+    from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
     from eqa_nodes.ros.interfaces import interface
 
     types = sorted({wire.type for table in (TOPICS, SERVICES, ACTIONS) for wire in table.values()})

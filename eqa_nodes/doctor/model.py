@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, EqaError, ModelError
-from eqa_nodes.core.keyframes import jpeg_of_pixels
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message
-from eqa_nodes.findings import Finding
-from eqa_nodes.vlm import open_model
-from eqa_nodes.vlm.cassette import recorded_calls
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import read_script
+from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.models import open_model
+from eqa_nodes.models.cassette import recorded_calls
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import read_script
 
 _CALLS, _TOKENS, _DEADLINE_S = 4, 16, 60.0
 _SIZES = (1, 64)  # pixels; some servers refuse pictures of one

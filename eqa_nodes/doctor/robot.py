@@ -11,24 +11,24 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
-from eqa_nodes.bags.check import WHOLE, judged
-from eqa_nodes.bags.history import BagOptions
-from eqa_nodes.bags.measure import STAMPED, measure
-from eqa_nodes.bags.poses import KEYS
-from eqa_nodes.bags.reader import Bag
-from eqa_nodes.bags.roles import ROLES
-from eqa_nodes.core.camera_config import CameraConfig
+from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, Facts
+from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.heard import HeardMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
 from eqa_nodes.doctor.qos import Endpoint, Ends, judge_qos
 from eqa_nodes.doctor.taken import as_taken, judge_transport, packed
-from eqa_nodes.findings import Finding
-from eqa_nodes.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
+from eqa_nodes.recordings.check import WHOLE, judged
+from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.measure import STAMPED, measure
+from eqa_nodes.recordings.poses import KEYS
+from eqa_nodes.recordings.reader import Bag
+from eqa_nodes.recordings.roles import ROLES
+from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
 from eqa_nodes.ros.hearing import offer_of
 from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from eqa_nodes.bags.measure import Measured
-from eqa_nodes.core.camera_config import DISTORTED, PINHOLE, RECTIFIED, CameraConfig
-from eqa_nodes.findings import Finding
+from eqa_nodes.core.camera.config import DISTORTED, PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.recordings.measure import Measured
 
 _PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the setting that says so
 

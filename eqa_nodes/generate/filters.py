@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.judges import OfflineJudge
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.language import content_words
+from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from eqa_nodes.core.codec import dumps, write_bytes
+from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, Record, Way
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.codec import decode, read_json, write_json
 from eqa_nodes.core.errors import BudgetSpent, ModelError, SimulatorError, UnknownScene
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, Paid, Step
 from eqa_nodes.generate.roles import Evaluator, Generator

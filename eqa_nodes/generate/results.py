@@ -9,10 +9,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import eqa_nodes
-from eqa_nodes.bench.manifest import git_state, utc_now
-from eqa_nodes.core.codec import decode, dumps, encode, read_json, write_bytes, write_json
+from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Usage
+from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_page
 from eqa_nodes.generate.pipeline import Job, Summary, read_records, read_way

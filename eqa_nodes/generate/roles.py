@@ -13,9 +13,9 @@ from typing import Protocol
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.geometry import wrap
 from eqa_nodes.core.model import Backend, Message, ask_json, fraction
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import CRITERIA, Benchmark, Pair, Round, Verdict, Way
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 from sim_bridge.tours import RECIPES, Recipe
 

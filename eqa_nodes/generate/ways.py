@@ -14,10 +14,10 @@ from itertools import count, pairwise
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
-from eqa_nodes.history_views import Selection, keyframe_of
+from eqa_nodes.recordings.views import Selection, keyframe_of
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Point, Robot, Simulator
 from sim_bridge.tours import plan_tour, spread_points

@@ -30,7 +30,7 @@ from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, Plan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
 from eqa_nodes.ros.run import run_variables
-from eqa_nodes.runner import RESTARTS
+from eqa_nodes.ros.runner import RESTARTS
 
 WRONG_SETTING = 2  # exit code of a node: to start it again would not help
 OUTPUT = {"both": {"screen", "own_log"}}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eqa_nodes.agents import AGENTS
-from eqa_nodes.answerers import ANSWERERS
-from eqa_nodes.core.camera_config import TfConfig
+from eqa_nodes.config.nodes import ATOMIC, NAV2
+from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.policies import policy_names
-from eqa_nodes.graph import TOPICS
-from eqa_nodes.settings import ATOMIC, NAV2
+from eqa_nodes.registry.agents import AGENTS
+from eqa_nodes.registry.answerers import ANSWERERS
+from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
 YES_NO = ("false", "true")

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from eqa_nodes.ros.process import run, until_signal
-from eqa_nodes.runner import node_class
+from eqa_nodes.ros.runner import node_class
 
 
 def main() -> int:

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.agents import fill_in
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.commands.replay import replay_parameters
-from eqa_nodes.configuration import Parameters, detecting, merged, navigator_of, of_world, settings
+from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.cli.replay import replay_parameters
+from eqa_nodes.config.graph import Parameters, detecting, merged, navigator_of, of_world, settings
+from eqa_nodes.config.nodes import NAV2, SETTINGS
+from eqa_nodes.config.parameters import write_file
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import OBSERVERS, TOPICS, nodes_of
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
-from eqa_nodes.parameters import write_file
-from eqa_nodes.settings import NAV2, SETTINGS
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.registry.agents import fill_in
+from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
 from sim_bridge.nav2 import write_nav2
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`

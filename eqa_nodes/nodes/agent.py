@@ -7,11 +7,11 @@ from typing import Any
 
 from std_msgs.msg import String
 
-from eqa_nodes.core.agent import Agent, Progress
-from eqa_nodes.core.codec import dumps
-from eqa_nodes.core.queue import Queue
-from eqa_nodes.core.trace import TraceDecision
+from eqa_nodes.core.agent.agent import Agent, Progress
+from eqa_nodes.core.agent.queue import Queue
+from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.asking import AskServer, Goal
 from eqa_nodes.ros.episodes import EPISODE, Episodes

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes import messages
-from eqa_nodes.answerers import answerer_of
+from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.spending import spending
 from eqa_nodes.core.types.questions import Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.ros import convert
+from eqa_nodes.registry.answerers import answerer_of
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.diagnostics import Health
 from eqa_nodes.ros.node import EqaNode

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from eqa_nodes import messages
-from eqa_nodes.core.geometry import pose2_of
+from eqa_nodes.core.mapping.storeys import choose
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.storeys import choose
 from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.geometry import pose2_of
 from eqa_nodes.core.types.questions import Limits, Question, Situation
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode

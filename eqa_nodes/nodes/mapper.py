@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eqa_nodes.core.storeys import Storeys
+from eqa_nodes.config.nodes import KEEP
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
-from eqa_nodes.settings import KEEP
 
 
 class MapperNode(ObserverNode):

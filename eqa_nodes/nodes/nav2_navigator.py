@@ -8,14 +8,13 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from eqa_nodes import messages
 from eqa_nodes.core.driving.driver import Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
-from eqa_nodes.graph import ACTIONS
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import Allowances
+from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace

@@ -6,14 +6,13 @@ import threading
 import traceback
 from typing import Any
 
-from eqa_nodes import messages
+from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import EqaError, NavigationError
-from eqa_nodes.core.geometry import Pose2, pose2_of
-from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
 from eqa_nodes.core.types.floor import Action, Allowance, GridMap, NavCode, NavResult, Travelled
-from eqa_nodes.graph import ACTIONS
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import Allowances
+from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.newest import Newest
 from eqa_nodes.ros.node import EqaNode

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.tracking import Perceived
+from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.ros import convert

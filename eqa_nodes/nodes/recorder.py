@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes import messages
-from eqa_nodes.bags.cdr import IMAGE
-from eqa_nodes.bags.recording import Recording
-from eqa_nodes.bags.writer import BagTopic, free_name
+from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.jumps import ClockWatch
-from eqa_nodes.core.names import file_name
-from eqa_nodes.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
+from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.recordings.cdr import IMAGE
+from eqa_nodes.recordings.recording import Recording
+from eqa_nodes.recordings.writer import BagTopic, free_name
+from eqa_nodes.ros import messages
 from eqa_nodes.ros.camera import Camera
 from eqa_nodes.ros.diagnostics import Report
+from eqa_nodes.ros.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node

@@ -17,12 +17,11 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from eqa_nodes import messages
-from eqa_nodes.bags.episode_history import EpisodeHistory
-from eqa_nodes.bags.histories import open_history
 from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.ros import convert
+from eqa_nodes.recordings.episode_history import EpisodeHistory
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations, offset_after

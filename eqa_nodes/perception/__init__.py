@@ -1,12 +1,12 @@
-"""Detectors behind eqa_nodes.core.detection.Detector; an absent library is named when its detector is asked for."""
+"""Detectors (core/perception/detection.py). A missing library is reported when a detector that needs it is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from eqa_nodes.core.detection import Detector
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.tracking import Perceiver, PerceiverConfig
+from eqa_nodes.core.perception.detection import Detector
+from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
 from eqa_nodes.perception.config import DetectorConfig
 
 

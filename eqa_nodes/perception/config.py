@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eqa_nodes.core.perception_noise import NoiseConfig
+from eqa_nodes.core.perception.noise import NoiseConfig
 from eqa_nodes.core.ranges import Counted, Share
 
 PRIVILEGED = ("labels",)  # detectors that read the simulator's labels

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
-from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Label
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 
 
 class DetectedHistory(FramesAlone):

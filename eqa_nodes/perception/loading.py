@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.accelerator import device_of, dtype_of
 from eqa_nodes.core.errors import ConfigError, MissingExtra
+from eqa_nodes.models.accelerator import device_of, dtype_of
 from eqa_nodes.perception.config import DetectorConfig
 
 

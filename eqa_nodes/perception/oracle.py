@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from eqa_nodes.core.detection import Detection
-from eqa_nodes.core.perception import PerceptionConfig, sightings
-from eqa_nodes.core.perception_noise import NoiseConfig
+from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
+from eqa_nodes.core.perception.noise import NoiseConfig
 from eqa_nodes.core.types.views import Frame, Label
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.types.views import Frame, Label
 
 

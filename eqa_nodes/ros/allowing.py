@@ -12,9 +12,9 @@ from typing import Any
 
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from eqa_nodes.core.area import check_area
+from eqa_nodes.core.agent.spending import BOTTOMLESS, Purse, left
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.spending import BOTTOMLESS, Purse, left
+from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.floor import FREE, Allowance
 from eqa_nodes.ros.node import EqaNode
 

@@ -13,14 +13,13 @@ from rclpy.action import CancelResponse, GoalResponse
 from rclpy.clock import Clock
 from rclpy.serialization import serialize_message
 
-from eqa_nodes import messages
-from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.agent.queue import Asked, Queue, internal
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.queue import Asked, Queue, internal
 from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.graph import ACTIONS
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.actions import SureServer
+from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 

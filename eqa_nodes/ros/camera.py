@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes import messages
-from eqa_nodes.bags import images
-from eqa_nodes.core.camera_config import PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.core.camera.config import PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.core.camera.matching import Matcher
+from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.core.camera.registration import register
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.matching import Matcher
-from eqa_nodes.core.rectify import Distortion, Rectifier, distortion_of
-from eqa_nodes.core.registration import register
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.recordings import images
+from eqa_nodes.ros import messages
 
 _APART_M = 0.01  # frames nearer to each other than this are one
 Parts = Mapping[str, Any]

@@ -16,13 +16,12 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes import messages
+from eqa_nodes.core.agent.limits import check_limits
 from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
-from eqa_nodes.core.geometry import Pose2, pose2_of
-from eqa_nodes.core.limits import check_limits
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS, absolute
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS, absolute
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin

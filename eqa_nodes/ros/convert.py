@@ -1,4 +1,4 @@
-"""Core values -> messages (the way back is eqa_nodes/messages.py), frame names, and errors in responses."""
+"""Core values -> messages (the way back is eqa_nodes/ros/messages.py), frame names, and errors in responses."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from vision_msgs.msg import (
     ObjectHypothesisWithPose,
 )
 
-from eqa_nodes.core.detection import Detection
 from eqa_nodes.core.errors import EqaError, ErrorCode
-from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.text import stored
-from eqa_nodes.core.tracking import Perceived
+from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.tracking import Perceived
+from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import floor, questions, views
-from eqa_nodes.messages import DETECTED
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.ros.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,

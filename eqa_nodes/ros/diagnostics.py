@@ -18,10 +18,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import EqaError, LimitReached
 from eqa_nodes.core.memory.times import WALL_NS
-from eqa_nodes.graph import TOPICS, Topic
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TOPICS, Topic
 from eqa_nodes.ros.hearing import INFORMS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, Summary, Verdict, judged

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, StaleData, UnknownScene
-from eqa_nodes.messages import stamp_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.diagnostics import Report
 from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.messages import stamp_of
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 from eqa_nodes.ros.rates import OK, WARN, Verdict

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes import messages
-from eqa_nodes.core.camera_config import CameraConfig, TfConfig
+from eqa_nodes.core.camera.config import CameraConfig, TfConfig
 from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
-from eqa_nodes.core.geometry import Transform, compose, inverse
+from eqa_nodes.core.types.geometry import Transform, compose, inverse
 from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.ros import messages
 from eqa_nodes.ros.camera import Camera
 from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 

@@ -21,7 +21,7 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 
-from eqa_nodes.graph import KINDS, Offer, Qos, Topic
+from eqa_nodes.ros.graph import KINDS, Offer, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import taking_back
 

@@ -10,7 +10,7 @@ from typing import Any
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import KINDS
+from eqa_nodes.ros.graph import KINDS
 
 
 @cache

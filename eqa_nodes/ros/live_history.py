@@ -21,14 +21,14 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes import messages
-from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
-from eqa_nodes.core.camera_config import TfConfig
+from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
-from eqa_nodes.core.frames import check_frame, clean_depth
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import SELDOM, TOPICS, TRANSFORMS
+from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.ros import messages
 from eqa_nodes.ros.frames import FrameAssembler
+from eqa_nodes.ros.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.ros.hearing import Hearing, message_alone
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer

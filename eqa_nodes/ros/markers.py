@@ -11,10 +11,10 @@ from nav_msgs.msg import OccupancyGrid
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.display import Colour, Region, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
-from eqa_nodes.display import Colour, Region, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.ros import convert
 
 SHOWN = 40  # candidates, the strongest: a graph of places grows with the way, a message must not

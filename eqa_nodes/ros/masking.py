@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eqa_nodes.bags.cdr import decoded, without
-from eqa_nodes.core.camera_config import TfConfig
+from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.core.camera.frames import check_frame
+from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_in
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.frames import check_frame
-from eqa_nodes.core.privacy import PrivacyConfig, hidden_in
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.recordings.cdr import decoded, without
 from eqa_nodes.ros.frames import FrameAssembler
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 IMAGES = ("color", "depth")

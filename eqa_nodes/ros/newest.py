@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import StaleData
+from eqa_nodes.ros import messages
 
 
 class Newest:

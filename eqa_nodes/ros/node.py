@@ -20,13 +20,13 @@ from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
+from eqa_nodes.core.camera.jumps import FutureWatch
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
-from eqa_nodes.core.jumps import FutureWatch
-from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import Ear
+from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.hearing import Hearing, Take, message_alone
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos

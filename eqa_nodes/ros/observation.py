@@ -12,11 +12,10 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 

@@ -10,15 +10,14 @@ from typing import Any
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
-from eqa_nodes import messages
-from eqa_nodes.core.camera_config import CameraConfig
+from eqa_nodes.core.camera.config import CameraConfig
+from eqa_nodes.core.camera.jumps import ClockWatch, PlaceWatch
+from eqa_nodes.core.camera.ordering import InOrder
 from eqa_nodes.core.errors import BadFrame, EqaError
-from eqa_nodes.core.jumps import ClockWatch, PlaceWatch
-from eqa_nodes.core.ordering import InOrder
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import LABELS, SECOND, TOPICS
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.frames import PENDING, FrameAssembler
+from eqa_nodes.ros.graph import LABELS, SECOND, TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer

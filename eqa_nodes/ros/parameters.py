@@ -12,10 +12,10 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
+from eqa_nodes.config.live import live
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.live import live
-from eqa_nodes.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
-from eqa_nodes.settings import SETTINGS
 
 
 def declare(node: Any) -> Any:

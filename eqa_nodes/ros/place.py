@@ -8,11 +8,11 @@ import time
 from functools import partial
 from typing import Any
 
-from eqa_nodes import messages
+from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import BadFrame, EqaError, StaleData
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.jumps import ClockWatch
-from eqa_nodes.graph import TRANSFORMS
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TRANSFORMS
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
 

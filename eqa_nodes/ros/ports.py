@@ -10,15 +10,14 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
-from eqa_nodes import messages
-from eqa_nodes.core.agent import Ports
+from eqa_nodes.core.agent.agent import Ports
 from eqa_nodes.core.errors import ErrorCode, LimitReached
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import told_of_drive, told_of_spending
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry

@@ -15,11 +15,11 @@ from std_msgs.msg import Header
 from unique_identifier_msgs.msg import UUID
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
-from eqa_nodes.messages import ns_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureClient, service_qos
+from eqa_nodes.ros.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.messages import ns_of
 from eqa_nodes.ros.run import row_of
 
 POLL_S = 0.1

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import KINDS, Qos, Topic
+from eqa_nodes.ros.graph import KINDS, Qos, Topic
 from eqa_nodes.ros.hearing import Hearing, offer_of
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import Gaps

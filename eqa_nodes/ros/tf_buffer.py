@@ -7,9 +7,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
+from eqa_nodes.core.camera.jumps import FutureWatch, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.geometry import Transform, compose
-from eqa_nodes.core.jumps import FutureWatch, angle_between
+from eqa_nodes.core.types.geometry import Transform, compose
 
 _SURE = 3  # samples in a row that are far behind, until time is taken to have been set back
 KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.scene import House, Opening
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, extents, floor_of, stands_in_way

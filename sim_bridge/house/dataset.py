@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
 from sim_bridge.house.simulator import SEEDS, world

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.arrange import furnish_room
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.finishes import finish

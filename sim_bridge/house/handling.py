@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface

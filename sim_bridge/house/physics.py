@@ -16,7 +16,7 @@ from scipy import ndimage, sparse
 from scipy.sparse import csgraph
 
 from eqa_nodes.core.errors import NavigationError
-from eqa_nodes.core.geometry import wrap
+from eqa_nodes.core.types.geometry import wrap
 from sim_bridge.house.scene import House, Opening, Part, Thing
 from sim_bridge.simulator import Robot
 from sim_bridge.walker import SUBSTEP_M, At, advance

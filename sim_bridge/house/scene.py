@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 
 # A Part's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
 SHAPES = (

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of

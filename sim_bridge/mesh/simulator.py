@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, Floor
 from sim_bridge.mesh.load import TriangleScene, load_mesh

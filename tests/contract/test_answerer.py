@@ -24,7 +24,7 @@ from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe, Place
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import HOME
 
 VIEWS = tuple(Keyframe(v.id, v.stamp_ns, v.map_from_base, b"\xff\xd8jpeg", region=v.region) for v in HOME)  # no labels

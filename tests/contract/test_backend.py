@@ -13,10 +13,10 @@ import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.model import Backend, Choice, Message, Usage, ask_json, generate_many
-from eqa_nodes.vlm import open_model
-from eqa_nodes.vlm.cassette import Cassette
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models import open_model
+from eqa_nodes.models.cassette import Cassette
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.unit.tiny_models import jpeg, save_tiny
 from tests.vlm_server import VlmServer, completion, stream
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types.floor import Action
-from sim_bridge.habitat import HabitatSimulator
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_tape
@@ -49,7 +49,7 @@ def test_it_shows_what_the_house_itself_shows(source: str, robot: Robot, pose: P
 
 def test_labels_that_are_promised_and_missing_are_none(source: str) -> None:
     sim = habitat_tape.open_habitat(labelled_scans())
-    with logged("sim_bridge.habitat") as heard:
+    with logged("sim_bridge.habitat.simulator") as heard:
         frame = sim.reset(Episode("habitat:hm3d/00002-Bare", start=START, robot=SMALL)).frame
     assert frame.labels is None and sim.labels() == {}
     assert "00002-Bare" in heard.text and "semantic files" in heard.text

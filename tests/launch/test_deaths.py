@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.runner import RESTARTS
+from eqa_nodes.ros.runner import RESTARTS
 from tests.launch.launched import Launched, launched
 from tests.waiting import gone, until
 

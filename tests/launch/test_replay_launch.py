@@ -23,13 +23,13 @@ from launch_testing import post_shutdown_test
 from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
 
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.commands.replay import Watch
+from eqa_nodes.cli.replay import Watch
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.graph import nodes_of
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
+from eqa_nodes.ros.graph import nodes_of
 from tests.unit.history_fixture import walk
 
 LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "replay.launch.py"

@@ -31,12 +31,12 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.chain import parameters_of
+from eqa_nodes.cli.chain import parameters_of
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.graph import TOPICS, nodes_of
-from eqa_nodes.in_process import InProcessRunner
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
+from eqa_nodes.ros.graph import TOPICS, nodes_of
+from eqa_nodes.runners.in_process import InProcessRunner
 
 LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "sim.launch.py"
 OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    taken_deadline_s: 29.0\n"

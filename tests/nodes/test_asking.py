@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from rclpy.action import CancelResponse
 
-from eqa_nodes.core.agent import AgentConfig
+from eqa_nodes.core.agent.agent import AgentConfig
+from eqa_nodes.core.agent.queue import LINE, Queue
 from eqa_nodes.core.errors import ErrorCode, NodeLost
-from eqa_nodes.core.queue import LINE, Queue
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.ros.asking import AskServer
 from eqa_nodes.ros.client import GraphClient

@@ -16,11 +16,10 @@ from eqa_interfaces.srv import Act
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import TOPICS
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from sim_bridge.bridge_node import BridgeNode

@@ -25,11 +25,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, LaserScan
 from tf2_msgs.msg import TFMessage
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import ConfigError, ErrorCode
-from eqa_nodes.core.geometry import Pose2, pose2_of
-from eqa_nodes.graph import TOPICS
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.tf_buffer import TfBuffer

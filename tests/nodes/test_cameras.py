@@ -16,16 +16,15 @@ import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode
 
-from eqa_nodes import messages
-from eqa_nodes.core.camera_config import CameraConfig
-from eqa_nodes.core.geometry import compose
-from eqa_nodes.core.storeys import Storeys
+from eqa_nodes.core.camera.config import CameraConfig
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import compose
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.nodes.memory import MemoryNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.camera_robot import BEGIN_NS, STEP_NS, CameraRobot, Ways, expected

@@ -14,10 +14,10 @@ import pytest
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.console.robot import RosRobot
-from eqa_nodes.core.camera_config import TfConfig
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 
 WAIT_S = 60.0

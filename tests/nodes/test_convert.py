@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame, ErrorCode
-from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types import floor, questions, views
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.ros import convert, messages
 
 number = st.floats(-1e6, 1e6)
 stamp = st.integers(0, 2**31 * 10**9 - 1)

@@ -15,10 +15,10 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.answerer import AnswererNode
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert, diagnostics
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import REASONS
 from eqa_nodes.ros.remote import Remotes

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.commands.doctor import node_of
-from eqa_nodes.core.camera_config import CameraConfig
+from eqa_nodes.cli.doctor import node_of
+from eqa_nodes.core.camera.config import CameraConfig
+from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
-from eqa_nodes.findings import Finding
 from tests.camera_robot import CameraRobot, Ways
 from tests.unit.house_views import WAY
 

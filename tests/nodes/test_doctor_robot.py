@@ -26,10 +26,10 @@ from std_msgs.msg import Header
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
-from eqa_nodes.findings import Finding
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.ros.environment import free_domain, ros_environment
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from sim_bridge.bridge_node import BridgeNode

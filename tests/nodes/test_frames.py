@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from eqa_nodes.core.camera_config import CameraConfig, TfConfig
+from eqa_nodes.core.camera.config import CameraConfig, TfConfig
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.storeys import Storeys
+from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.frames import PENDING, FrameAssembler

@@ -18,7 +18,6 @@ import pytest
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 
-from eqa_nodes.graph import CAMERA_TOPICS, FOREIGN, TOPICS
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.nodes.explorer import ExplorerNode
 from eqa_nodes.nodes.mapper import MapperNode
@@ -26,6 +25,7 @@ from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.nodes.recorder import RecorderNode
+from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS
 from eqa_nodes.ros.hearing import Offer
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.config.nodes import NodeSettings
 from eqa_nodes.ros.injection import Injection
-from eqa_nodes.settings import NodeSettings
 
 
 class _Node:

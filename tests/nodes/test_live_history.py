@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.histories import open_history
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes.replay import ReplayNode
+from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.ros.live_history import LiveHistory
 from eqa_nodes.ros.observation import Observations
 from tests.unit.frame_fixture import LABELS

@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode
 
-from eqa_nodes import messages
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.storeys import Storeys
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.floor import Join
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.mapper import MapperNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.unit.frame_fixture import frame

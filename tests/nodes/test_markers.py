@@ -16,13 +16,12 @@ import pytest
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
-from eqa_nodes import messages
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.explorer import ExplorerNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.markers import SHOWN, decision_markers, semantic_map
 from eqa_nodes.ros.remote import Remotes

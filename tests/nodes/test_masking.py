@@ -13,10 +13,10 @@ import pytest
 from rclpy.serialization import serialize_message
 from tf2_msgs.msg import TFMessage
 
-from eqa_nodes.bags import cdr
-from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.privacy import PrivacyConfig
+from eqa_nodes.core.camera.privacy import PrivacyConfig
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.recordings import cdr
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.frames import PENDING
 from eqa_nodes.ros.masking import Masking

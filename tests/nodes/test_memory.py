@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 from eqa_interfaces.msg import Episode
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.replay import ReplayNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.observation import Observations
 from eqa_nodes.ros.remote import Remotes

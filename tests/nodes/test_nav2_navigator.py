@@ -28,18 +28,18 @@ from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import NavCode, NavResult
-from eqa_nodes.graph import MANAGED, SERVICES
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.environment import free_domain
+from eqa_nodes.ros.graph import MANAGED, SERVICES
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.nav2.wire import WireTask, end_of
 from eqa_nodes.ros.node import executor_of
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin
-from eqa_nodes.sros2 import policy
+from eqa_nodes.ros.sros2 import policy
 
 pytest.importorskip("lifecycle_msgs", reason="lifecycle_msgs is absent: pip install ros-lifecycle-msgs")
 pytest.importorskip("nav2_msgs.srv", reason="nav2_msgs has no services: make setup builds them")

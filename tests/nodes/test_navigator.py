@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import NavigationError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface

@@ -17,11 +17,11 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.errors import ConfigError, NodeLost, StaleData
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.nav2.place import RobotPlace
 from tests.waiting import holds

@@ -22,13 +22,13 @@ from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 
+from eqa_nodes.config.live import DRILLS, LIVE, live
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import parameters_of
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.floor import FREE
-from eqa_nodes.live import DRILLS, LIVE, live
 from eqa_nodes.nodes.agent import AgentNode
-from eqa_nodes.parameters import parameters_of
-from eqa_nodes.runner import node_class
-from eqa_nodes.settings import SETTINGS
+from eqa_nodes.ros.runner import node_class
 
 WAIT_S = 60.0
 
@@ -166,7 +166,7 @@ def explorer(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 
 def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("navigator."):
-        patch.setattr("eqa_nodes.core.navigation._Drive", catch)
+        patch.setattr("eqa_nodes.core.driving.atomic._Drive", catch)
         node._last = Bag(pose=Episode().start, stamp=Episode().header.stamp, steps=0, metres=0.0)
         return at(caught(lambda: node._look_around(None, FREE))[0][2], name.removeprefix("navigator."))
     goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))

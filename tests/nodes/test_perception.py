@@ -16,17 +16,16 @@ import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode
 
-from eqa_nodes import messages
-from eqa_nodes.core.detection import Detection
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.tracking import Perceiver
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes import perception
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.perception import PerceptionNode
 from eqa_nodes.perception.scripted import ScriptedDetector
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.unit.frame_fixture import frame

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from nav_msgs.msg import Odometry
 
-from eqa_nodes.core.camera_config import CameraConfig
+from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching.ready import Needs, Roll, await_robot
 from eqa_nodes.nodes.agent import AgentNode

@@ -17,15 +17,14 @@ from eqa_interfaces.msg import Episode
 from mcap.exceptions import McapError
 from mcap.reader import NonSeekingReader
 
-from eqa_nodes import messages
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.recording import Recording
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
-from eqa_nodes.ros import convert
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.recording import Recording
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 

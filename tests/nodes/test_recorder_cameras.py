@@ -15,11 +15,11 @@ import numpy as np
 from eqa_interfaces.msg import Episode
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes import messages
-from eqa_nodes.bags.history import BagOptions, read_history
-from eqa_nodes.core.camera_config import CameraConfig
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.nodes.recorder import RecorderNode
+from eqa_nodes.recordings.history import BagOptions, read_history
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from tests.camera_robot import BEGIN_NS, CameraRobot, Ways

@@ -20,9 +20,9 @@ from eqa_interfaces.msg import Episode
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
 from eqa_nodes.ros import convert
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import WARN
 from eqa_nodes.ros.remote import Remotes

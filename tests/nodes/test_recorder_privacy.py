@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes import messages
-from eqa_nodes.bags import cdr
-from eqa_nodes.bags.history import read_history
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.graph import LABELS, TOPICS
-from eqa_nodes.ros import convert
+from eqa_nodes.recordings import cdr
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import LABELS, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from tests.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk, no_room_once
 
@@ -134,7 +133,7 @@ def test_without_privacy_no_image_is_decoded(ros: Any, tmp_path: Path, monkeypat
         raise AssertionError("an image was decoded")
 
     monkeypatch.setattr(cdr, "decoded", decode)
-    monkeypatch.setattr("eqa_nodes.bags.compress.decoded", decode)
+    monkeypatch.setattr("eqa_nodes.recordings.compress.decoded", decode)
     monkeypatch.setattr("eqa_nodes.ros.masking.decoded", decode)
     camera = Camera(ros, tmp_path)
     raw = [s for s in camera.recorder.subscriptions if s.topic_name in ("/camera/color/image_raw",

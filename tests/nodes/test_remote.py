@@ -16,7 +16,7 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.graph import ACTIONS
+from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 

@@ -21,14 +21,14 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
-from eqa_nodes import messages
-from eqa_nodes.bags.episode_history import RecordedHistory
-from eqa_nodes.bags.export import write_bag
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.graph import TOPICS
 from eqa_nodes.nodes import replay
 from eqa_nodes.nodes.replay import Reel, ReplayNode
+from eqa_nodes.recordings.episode_history import RecordedHistory
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from tests.unit.history_fixture import walk

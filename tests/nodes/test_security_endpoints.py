@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.graph import CAMERA_TOPICS, TOPICS
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.sros2 import policy
+from eqa_nodes.ros.graph import CAMERA_TOPICS, TOPICS
+from eqa_nodes.ros.sros2 import policy
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.policy_rules import Wires, allowed
 from tests.system.test_lockstep import parameters
 

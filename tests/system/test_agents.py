@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.agents import chain_parameters
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.registry.agents import chain_parameters
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from tests.system.test_lockstep import course, parameters
 from tests.system.test_model_explores import explored
 from tests.talkative import ANSWER

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
+from eqa_nodes.recordings.history import read_history
 
 SMALL = ["--image", "160x120", "--max-steps", "30"]
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.runner import Graph
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.ros.runner import Graph
 from tests.browser import ARGUMENTS, SCREEN, chromium, overflow
 from tests.system.test_lockstep import parameters
 

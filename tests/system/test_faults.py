@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bags.recover import recover
-from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode, NodeLost
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.runner import Child
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.ros.runner import Child
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.system.test_lockstep import SAMPLES, course, parameters
 from tests.vlm_server import Reply, VlmServer, completion
 

@@ -17,13 +17,13 @@ import pytest
 
 from benchmarks.habitat_echo import frame_seconds
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, UnknownScene
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
-from sim_bridge import habitat_session
-from sim_bridge.habitat import HabitatSimulator
-from sim_bridge.habitat_devices import GPU, PYTHON, Device, device_for
-from sim_bridge.habitat_session import Process
+from sim_bridge.habitat import session as habitat_session
+from sim_bridge.habitat.devices import GPU, PYTHON, Device, device_for
+from sim_bridge.habitat.session import Process
+from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.simulator import Camera, Driving, Episode, Robot
 from tests import habitat_scans, habitat_tape
 from tests.logs import logged
@@ -145,7 +145,7 @@ def test_what_the_worker_refuses_is_no_loss(scripted: Callable[..., HabitatSimul
 def test_a_gpu_that_was_only_found_is_left_for_the_cpu(scripted: Callable[..., HabitatSimulator], scene: str) -> None:
     sim = scripted(at={"open": "gpu"}, starts=100)
     sim._device = Device(0, chosen=False)
-    with logged("sim_bridge.habitat") as heard:
+    with logged("sim_bridge.habitat.simulator") as heard:
         run(sim, scene)
     assert "GPU 0" in heard.text
     sim = scripted(at={"open": "gpu"}, starts=100)
@@ -216,8 +216,8 @@ def test_the_worker_ends_with_a_parent_that_is_killed(tmp_path: Path, scene: str
     script = json.dumps({"file": str(tmp_path / "starts"), "at": {"walk": "hang"}})
     code = f"""
 from functools import partial
-from sim_bridge.habitat import HabitatSimulator
-from sim_bridge.habitat_session import Process
+from sim_bridge.habitat.simulator import HabitatSimulator
+from sim_bridge.habitat.session import Process
 from sim_bridge.simulator import Episode
 from eqa_nodes.core.types.floor import Action
 sim = HabitatSimulator(start=partial(Process, command=({sys.executable!r}, {str(SCRIPTED)!r}, {script!r})))

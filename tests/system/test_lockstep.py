@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import pytest
 from rclpy.parameter import Parameter
 
-from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import Parameters, merged
-from eqa_nodes.core.area import is_inside
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.in_process import InProcessRunner
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=40)

@@ -19,7 +19,7 @@ KILLS = int(os.environ.get("EQA_KILLS", "8"))
 _WRITER = """
 import sys
 from pathlib import Path
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from tests.unit.frame_fixture import LABELS, frame
 store = MemoryStore(Path(sys.argv[1]), MemoryConfig(embedder="none"))  # its model takes a second to load

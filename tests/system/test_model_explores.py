@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from tests.system.test_lockstep import course, parameters
 from tests.vlm_server import Reply, VlmServer, completion
 

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bags.trace import trace_of
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.configuration import Parameters, driven_by
+from eqa_nodes.config.graph import Parameters, driven_by
+from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.graph import nodes_of
-from eqa_nodes.in_graph import GraphRunner
+from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.convert import RemoteError
-from eqa_nodes.runner import Graph
-from eqa_nodes.settings import NAV2
+from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.ros.runner import Graph
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.nav2 import StandIn
 from tests.system.test_lockstep import parameters
 

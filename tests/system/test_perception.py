@@ -10,14 +10,14 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import Parameters, merged
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.simulator import Robot
 from tests.unit.tiny_detectors import need_transformers, save_tiny
 

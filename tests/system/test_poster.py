@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.configuration import Parameters, merged
+from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
-from eqa_nodes.core.planning import cell_at
-from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types.questions import Answer, Limits
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Episode, Robot
 from tests.poster import LINES, MODELS, SCENE, hung
@@ -148,12 +148,12 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
     from rclpy.context import Context
     from rclpy.parameter import Parameter
 
-    from eqa_nodes.bags.trace import trace_of
-    from eqa_nodes.graph import nodes_of
+    from eqa_nodes.recordings.trace import trace_of
     from eqa_nodes.ros.client import GraphClient
+    from eqa_nodes.ros.graph import nodes_of
     from eqa_nodes.ros.node import executor_of
+    from eqa_nodes.ros.runner import Graph
     from eqa_nodes.ros.spinning import spin
-    from eqa_nodes.runner import Graph
     from sim_bridge.bridge_node import BridgeNode
 
     own = merged(None, parameters(tmp_path), {"agent": {"node.call_deadline_s": 20.0}})

@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bags.reader import open_bag
-from eqa_nodes.bags.trace import trace_of
-from eqa_nodes.commands.chain import STOPPING
-from eqa_nodes.core.area import is_inside
+from eqa_nodes.cli.chain import STOPPING
 from eqa_nodes.core.errors import ErrorCode, NodeLost
-from eqa_nodes.core.geometry import wrap
+from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.floor import Area
+from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.in_graph import GraphRunner
+from eqa_nodes.recordings.reader import open_bag
+from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.system.test_lockstep import parameters
 
 pytestmark = pytest.mark.timeout(900)

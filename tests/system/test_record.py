@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.bags.cdr import IMAGE
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.writer import BagTopic
-from eqa_nodes.cli import main
-from eqa_nodes.commands import record
+from eqa_nodes.cli import main, record
 from eqa_nodes.core.errors import BadFrame, ConfigError
+from eqa_nodes.recordings.cdr import IMAGE
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.writer import BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface

@@ -12,21 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes import messages
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.trace import trace_of
-from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
-from eqa_nodes.commands.replay import Watch, replay_parameters
-from eqa_nodes.configuration import settings
+from eqa_nodes.cli.replay import Watch, replay_parameters
+from eqa_nodes.config.graph import settings
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.storeys import Storeys
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.graph import nodes_of
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.writer import BagWriter
+from eqa_nodes.ros import messages
 from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.runner import Graph
+from eqa_nodes.ros.runner import Graph
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of
 from tests.unit.frame_fixture import frame

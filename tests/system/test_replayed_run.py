@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.judges import open_judge
-from eqa_nodes.bench.predictions import PREDICTIONS, read_predictions
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import score_run
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from tests.system.test_lockstep import parameters
 from tests.system.test_model_explores import EXTRA, model
 from tests.vlm_server import Reply, VlmServer, completion

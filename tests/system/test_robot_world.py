@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes import messages
-from eqa_nodes.configuration import driven_by, merged, of_world
+from eqa_nodes.config.graph import driven_by, merged, of_world
+from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.graph import TOPICS, nodes_of
+from eqa_nodes.ros import messages
 from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.runner import Graph
-from eqa_nodes.settings import NAV2
+from eqa_nodes.ros.runner import Graph
 from tests.nav2 import StandIn
 from tests.system.test_lockstep import parameters
 

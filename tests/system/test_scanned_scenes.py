@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.metrics.scores import read_scores
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.bench.scores import read_scores
-from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ErrorCode
 from sim_bridge.registry import SIMULATORS

@@ -13,7 +13,7 @@ import pytest
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_graph import GraphRunner
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.key_search import KEY, SERVERS, leaks, shows
 from tests.system.test_lockstep import parameters
 from tests.vlm_server import VlmServer

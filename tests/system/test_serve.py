@@ -19,13 +19,13 @@ from typing import NamedTuple
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.serve import NEEDED
+from eqa_nodes.cli.serve import NEEDED
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.in_graph import GraphRunner
-from eqa_nodes.vlm import open_model
-from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.runners.in_graph import GraphRunner
 from tests.system.test_lockstep import parameters
 from tests.unit.tiny_models import jpeg, save_tiny
 

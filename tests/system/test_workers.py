@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
 from tests.ros import need_ros
 from tests.unit.test_bench_workers import files_of

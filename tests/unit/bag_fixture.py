@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from eqa_nodes.bags.definitions import definition
-from eqa_nodes.bags.writer import BagTopic, BagWriter
-from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.recordings.definitions import definition
+from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from tests.unit.frame_fixture import MOUNT, frame
 
 SECOND = 10**9

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.vlm import make_backend
+from eqa_nodes.models import make_backend
 from tests.unit.foreign_fixture import Scene, StandardCdr
 
 

@@ -19,7 +19,7 @@ from eqa_nodes.console.live import Live
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.console.server import ConsoleServer, rules_for
-from eqa_nodes.core.agent import Progress
+from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt

@@ -14,9 +14,9 @@ from PIL import Image
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from eqa_nodes.bags.history import BagOptions, read_history
-from eqa_nodes.core.geometry import Pose2, Transform
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.history import BagOptions, read_history
 from tests.unit.bag_fixture import Cdr
 from tests.unit.frame_fixture import MOUNT, F, H, W
 

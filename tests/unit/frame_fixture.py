@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 
 W, H, F = 64, 48, 32.0

@@ -13,7 +13,7 @@ from eqa_nodes.core.model import Message
 from eqa_nodes.generate.pipeline import Cast, Job
 from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
 from eqa_nodes.generate.values import BENCHMARKS, Benchmark
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from sim_bridge.simulator import Camera
 
 SCENE = "toy:flat"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.scene import House, Opening, Part, Room, Thing
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.simulator import Camera
 from tests.unit.house_fixture import two_rooms

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.rays import Image as View

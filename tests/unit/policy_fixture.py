@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.unit.grid_fixture import grid_of
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import Row, read_scores
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import Row, read_scores
-from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 RESOLUTION_M = 0.1

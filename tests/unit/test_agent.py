@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ErrorCode, ModelError
-from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe

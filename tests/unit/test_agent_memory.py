@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe

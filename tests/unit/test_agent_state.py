@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.agent_state import AgentState, SensorPose, read_agent_state
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.recordings.agent_state import AgentState, SensorPose, read_agent_state
 from tests.unit.habitat_fixture import HALF, Slots, stand_ins, state_value
 
 

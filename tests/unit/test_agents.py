@@ -9,23 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes import answerers
-from eqa_nodes.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli import main, parsed
-from eqa_nodes.commands import ready
-from eqa_nodes.commands.chain import parameters_of, robot_parameters
-from eqa_nodes.configuration import merged, settings
-from eqa_nodes.core.agent import AgentConfig
+from eqa_nodes.cli import main, parsed, ready
+from eqa_nodes.cli.chain import parameters_of, robot_parameters
+from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.from_history import HistoryRunner, file_source
-from eqa_nodes.history_views import POLICIES, Selection
-from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.settings import AnswererSettings
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.views import POLICIES, Selection
+from eqa_nodes.registry import answerers
+from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
+from eqa_nodes.runners.history import HistoryRunner, file_source
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.simulator import Camera, Robot
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.talkative import prompts, talkative
@@ -139,7 +138,7 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
         raise AssertionError("a blind agent has no use for frames")
 
     monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
-    monkeypatch.setattr("eqa_nodes.history_views._Along", refuse)
+    monkeypatch.setattr("eqa_nodes.recordings.views._Along", refuse)
     agent = AGENTS[name]
     runner = HistoryRunner(lambda sample: file_source(tour), AnswererSettings(answerer=agent.answerer),
                            Selection(agent.frames, agent.k), tmp_path)
@@ -148,7 +147,7 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
 
 
 def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.commands.replay import replay_parameters
+    from eqa_nodes.cli.replay import replay_parameters
 
     arguments = parsed(["replay", "BAG", "--agent", "socratic-voxel"])
     parameters = replay_parameters(arguments, tmp_path, labels=True)

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eqa_nodes import cli
-from eqa_nodes.bench import agreement as agreements
-from eqa_nodes.bench.agreement import (
+from eqa_nodes.bench.judges import Judge, JudgeOptions, OfflineJudge, open_judge
+from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
+from eqa_nodes.bench.judges.llm_match import LlmMatch
+from eqa_nodes.bench.judges.marking import mark_run
+from eqa_nodes.bench.metrics import agreement as agreements
+from eqa_nodes.bench.metrics.agreement import (
     agreement,
     human_marks,
     marks_of,
@@ -22,17 +26,13 @@ from eqa_nodes.bench.agreement import (
     read_pairs,
     spearman,
 )
-from eqa_nodes.bench.judges import Judge, JudgeOptions, OfflineJudge, open_judge
-from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-from eqa_nodes.bench.judges.llm_match import LlmMatch
-from eqa_nodes.bench.judges.marking import mark_run
-from eqa_nodes.bench.robustness import ROBUSTNESS, sweep, variants
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.core.codec import read_json
+from eqa_nodes.bench.metrics.robustness import ROBUSTNESS, sweep, variants
+from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Message
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.unit.synthetic_run import make_run
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.csv"

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes import answerers
 from eqa_nodes.api import Action, Environment, HistoryArrays, LimitReached, active_agent, arrays_of, em_agent
-from eqa_nodes.arrays import ArraysHistory
-from eqa_nodes.bags.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.manifest import read_manifest
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
-from eqa_nodes.bench.scores import score_run
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.from_history import tour_source
-from eqa_nodes.functions import ActiveFunctionRunner, EmFunctionRunner, load_function
+from eqa_nodes.recordings.arrays import ArraysHistory
+from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.registry import answerers
+from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
+from eqa_nodes.runners.history import tour_source
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour

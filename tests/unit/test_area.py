@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eqa_nodes.commands.chain import area_of
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.area import check_area, fenced, inside, is_inside
+from eqa_nodes.cli.chain import area_of
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import BadQuestion, ConfigError, EqaError, ErrorCode
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping.area import check_area, fenced, inside, is_inside
 from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from tests.unit.test_agent import World, view

@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.axes import camera_to_habitat, position_from_habitat, position_to_habitat, rotation_to_habitat
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose
+from eqa_nodes.bench.metrics.axes import (
+    camera_to_habitat,
+    position_from_habitat,
+    position_to_habitat,
+    rotation_to_habitat,
+)
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 
 metres = st.floats(-50, 50)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.check import USES, BagReport, Finding, check_bag
-from eqa_nodes.bags.history import BagOptions
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.recordings.check import USES, BagReport, Finding, check_bag
+from eqa_nodes.recordings.history import BagOptions
 from tests.unit.foreign_fixture import (
     BEGIN,
     DEPTH,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.check import USES, check_bag
-from eqa_nodes.bags.streams import compared
+from eqa_nodes.recordings.check import USES, check_bag
+from eqa_nodes.recordings.streams import compared
 from tests.unit.foreign_fixture import INFO, Row, Scene, StandardCdr
 
 MS = 1_000_000

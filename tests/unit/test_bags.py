@@ -19,12 +19,12 @@ from mcap.exceptions import McapError
 from mcap.reader import NonSeekingReader, make_reader
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.bags.definitions import definition, type_hash
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.recover import recover
-from eqa_nodes.bags.trace import trace_of
-from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
 from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.recordings.definitions import definition, type_hash
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.writer import BagTopic, BagWriter, Qos
 from tests.unit.bag_fixture import SECOND, TYPES, Cdr, needs_messages, noise_of, topics_of
 
 pytestmark = needs_messages
@@ -122,7 +122,7 @@ def test_rclpy_bytes_are_recorded_as_they_are(tmp_path: Path) -> None:
 _KILLED = """
 import sys, time
 from pathlib import Path
-from eqa_nodes.bags.writer import BagWriter
+from eqa_nodes.recordings.writer import BagWriter
 from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, record_frames, topics_of
 writer = BagWriter(Path(sys.argv[1]), topics_of(*FRAME_TOPICS))
 record_frames(Cdr(), writer, 10)
@@ -198,7 +198,7 @@ def test_recording_ends_cleanly_when_the_disk_runs_low(cdr: Cdr, tmp_path: Path,
     usage = namedtuple("usage", "total used free")
     free = [900_000_000]
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(0, 0, free[0]))
-    monkeypatch.setattr("eqa_nodes.bags.writer._CHECK_BYTES", 1)
+    monkeypatch.setattr("eqa_nodes.recordings.writer._CHECK_BYTES", 1)
     writer = BagWriter(tmp_path / "bag", topics_of("/question"))
     writer.write("/question", 1, cdr.text("first"))
     free[0] = 400_000_000

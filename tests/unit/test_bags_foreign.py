@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes import messages
-from eqa_nodes.bags import images
-from eqa_nodes.bags.history import BagOptions, read_history
-from eqa_nodes.bags.roles import guess
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.recordings import images
+from eqa_nodes.recordings.history import BagOptions, read_history
+from eqa_nodes.recordings.roles import guess
+from eqa_nodes.ros import messages
 from tests.unit.foreign_fixture import (
     BEGIN,
     BENT,

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.reader import open_bag
-from eqa_nodes.bags.recover import recover
-from eqa_nodes.bags.trace import trace_of
-from eqa_nodes.bags.writer import BagTopic, BagWriter
-from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ErrorCode, StorageError
-from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.keyframes import jpeg_of_pixels
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.floor import Candidate, Frontier
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.reader import open_bag
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import LABELS, frame
 
@@ -184,7 +184,7 @@ def test_a_foreign_decision_is_named(cdr: Cdr, tmp_path: Path) -> None:
 
 def test_reading_needs_no_ros() -> None:
     code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "import eqa_nodes.bags.history, eqa_nodes.bags.trace, eqa_nodes.bags.recover, eqa_nodes.bags.rgbd_folder")
+            "from eqa_nodes.recordings import history, recover, rgbd_folder, trace")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 

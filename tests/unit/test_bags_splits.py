@@ -10,13 +10,13 @@ import yaml
 from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.bags.check import check_bag
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.options import RecordingConfig
-from eqa_nodes.bags.recover import recover
-from eqa_nodes.bags.writer import BagTopic, BagWriter, Qos
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.recordings.check import check_bag
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.options import RecordingConfig
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.writer import BagTopic, BagWriter, Qos
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, TYPES, Cdr, needs_messages, noise_of, record_frames, topics_of
 
 pytestmark = needs_messages

@@ -11,11 +11,11 @@ import pytest
 
 from eqa_nodes.bench.perception import KindScore, Tally, measure, scores_of
 from eqa_nodes.cli import main
-from eqa_nodes.core.codec import read_json
-from eqa_nodes.core.detection import Detection, DetectionConfig
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.perception import PerceptionConfig
-from eqa_nodes.core.tracking import Perceiver, PerceiverConfig
+from eqa_nodes.core.perception.detection import Detection, DetectionConfig
+from eqa_nodes.core.perception.instances import PerceptionConfig
+from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
+from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.scripted import ScriptedDetector
 from tests.unit.frame_fixture import frame

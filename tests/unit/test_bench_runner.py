@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench import manifest
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.manifest import read_manifest
-from eqa_nodes.bench.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
-from eqa_nodes.bench.progress import HOPELESS, Progress
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.running import manifest
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
+from eqa_nodes.bench.running.progress import HOPELESS, Progress
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
-from eqa_nodes.core.codec import decode, dumps
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.storage.codec import decode, dumps
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from tests.unit.synthetic_run import make_run, overall, plain, samples, scripted
 
@@ -74,7 +74,7 @@ def test_survives_kill(tmp_path: Path) -> None:
 import os, signal
 from pathlib import Path
 from tests.unit.synthetic_run import plain
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 asked, runner = plain(4)
 play = runner.run
 def run(sample):

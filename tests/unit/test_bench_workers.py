@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.crew import CrewEngine
-from eqa_nodes.bench.manifest import read_manifest
-from eqa_nodes.bench.predictions import PREDICTIONS, read_predictions
-from eqa_nodes.bench.progress import Progress
-from eqa_nodes.bench.runner import Engine, InLine, run_with
-from eqa_nodes.bench.workers import process_engine
+from eqa_nodes.bench.running.crew import CrewEngine
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
+from eqa_nodes.bench.running.progress import Progress
+from eqa_nodes.bench.running.runner import Engine, InLine, run_with
+from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from tests.unit.worker_fixture import NotingRunner, noted, noting, open_dying, open_refusing, pids, questions, times
 from tests.waiting import gone, until
@@ -76,8 +76,8 @@ def test_killed_parent_takes_its_workers_along_and_nothing_answered_is_asked_aga
     ids = [f"cup-{n}" for n in range(40)]
     script = f"""
 from pathlib import Path
-from eqa_nodes.bench.runner import run_with
-from eqa_nodes.bench.workers import process_engine
+from eqa_nodes.bench.running.runner import run_with
+from eqa_nodes.bench.running.workers import process_engine
 from tests.unit.worker_fixture import noting, questions
 if __name__ == "__main__":
     here = Path({str(tmp_path)!r})
@@ -140,7 +140,7 @@ def test_failed_questions_asked_again_leave_one_line_each(tmp_path: Path) -> Non
 @pytest.mark.timeout(300)
 def test_a_cluster_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray", reason="ray is absent: pip install 'eqa-nodes[ray]'")
-    from eqa_nodes.bench.ray_engine import ray_engine
+    from eqa_nodes.bench.running.ray_engine import ray_engine
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     ids = [*IDS, "kills-once-1", "kills-1"]

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area
 from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.unit.grid_fixture import grid_of
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.calibrate import (
+from eqa_nodes.bench.metrics.calibrate import (
     LINES,
     Scored,
     calibrate,
@@ -21,13 +21,13 @@ from eqa_nodes.bench.calibrate import (
     reliability,
     risk_curve,
 )
-from eqa_nodes.bench.question_score import QuestionScore
-from eqa_nodes.bench.reliability import reliability_svg, reliability_table, risk_table
-from eqa_nodes.bench.trials import TRIALS, Judged, Trial, noise_of, read_trials, run_trials
+from eqa_nodes.bench.metrics.question_score import QuestionScore
+from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
+from eqa_nodes.bench.running.trials import TRIALS, Judged, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
-from eqa_nodes.core.codec import dumps
+from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.stopping import Calibration, Support, load_calibration
+from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.questions import Limits
 
 

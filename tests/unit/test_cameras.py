@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eqa_nodes.bags.cameras import LOST_POSE, base_below, mount, onto_color, pinhole, rigid
-from eqa_nodes.bags.files import MAX_PIXELS, decode_image, read_bounded, read_matrix, rgb_pixels
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.recordings.cameras import LOST_POSE, base_below, mount, onto_color, pinhole, rigid
+from eqa_nodes.recordings.files import MAX_PIXELS, decode_image, read_bounded, read_matrix, rgb_pixels
 from tests.unit.history_fixture import looking
 
 SIZES, FOCAL = st.integers(1, 12), st.floats(2.0, 30.0)

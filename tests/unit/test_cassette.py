@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.cassette import Call, Cassette
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import Scripted, ScriptedBackend
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.cassette import Call, Cassette
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import Scripted, ScriptedBackend
 from tests.vlm_server import Reply, VlmServer, completion
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes import cli_paths
-from eqa_nodes.bench.progress import HOPELESS
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.running.progress import HOPELESS
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
-from eqa_nodes.cli_failures import in_one_line
+from eqa_nodes.cli import paths as cli_paths
+from eqa_nodes.cli.failures import in_one_line
 from eqa_nodes.core.errors import EqaError, ModelError
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.reach import check_reachable
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.reach import check_reachable
 from tests.unit.synthetic_run import make_run, plain
 from tests.vlm_server import Reply, VlmServer, completion
 

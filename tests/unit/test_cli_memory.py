@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.geometry import Pose2
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9
@@ -22,8 +22,8 @@ VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you 
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqa_nodes.commands.memory.console.width", 200)
-    monkeypatch.setattr("eqa_nodes.commands.memory.time.time_ns", lambda: NOON + 9 * DAY)
+    monkeypatch.setattr("eqa_nodes.cli.memory.console.width", 200)
+    monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOON + 9 * DAY)
 
 
 @pytest.fixture

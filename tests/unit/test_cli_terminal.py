@@ -95,7 +95,7 @@ def test_an_interrupt_is_one_line_while_modules_load_and_while_a_verb_runs(
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    from eqa_nodes.commands import graph
+    from eqa_nodes.cli import graph
 
     monkeypatch.setattr(graph, "graph", interrupted)
     assert main(["graph"]) == 130

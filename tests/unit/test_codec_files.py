@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from eqa_nodes.core.codec import write_bytes
+from eqa_nodes.core.storage.codec import write_bytes
 
 
 def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:

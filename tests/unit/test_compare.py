@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from eqa_nodes.bench.compare import compare
-from eqa_nodes.bench.compare_tables import ComparisonTable, markdown
 from eqa_nodes.bench.judges import Mark
-from eqa_nodes.bench.resampling import holm, sign_flip_p
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.compare import compare
+from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report.compare_tables import ComparisonTable, markdown
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.types.questions import Answer, Receipt

@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image
 from rosbags.typesys import Stores, get_typestore
 
-from eqa_nodes.bags import images
-from eqa_nodes.bags.compress import COMPRESSED, ImageEncoder, millimetres, png_file
-from eqa_nodes.bags.options import RecordingConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError
+from eqa_nodes.recordings import images
+from eqa_nodes.recordings.compress import COMPRESSED, ImageEncoder, millimetres, png_file
+from eqa_nodes.recordings.options import RecordingConfig
 from tests.unit.bag_fixture import SECOND, Cdr, needs_messages
 
 pytestmark = needs_messages

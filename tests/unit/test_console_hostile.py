@@ -23,7 +23,7 @@ import pytest
 from eqa_nodes.console import app, gate
 from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import rules_for
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from tests.unit.console_fixture import ANSWER, DESK, WAIT_S, ended, serving, until
 from tests.unit.test_console_web import JSON, Browser, events

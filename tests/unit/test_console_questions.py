@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.live import DECISIONS, POSES, Live, thinned
@@ -22,7 +22,7 @@ from eqa_nodes.console.questions import KEPT, LINE
 from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import Refused
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from tests.unit.console_fixture import ANSWER, STORY, WAIT_S, ended, serving, until
 

@@ -21,9 +21,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eqa_nodes.bench.predictions import PREDICTIONS
-from eqa_nodes.bench.runner import SAMPLES
-from eqa_nodes.bench.traces import load_trace, save_trace
+from eqa_nodes.bench.report.traces import load_trace, save_trace
+from eqa_nodes.bench.running.predictions import PREDICTIONS
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.console.feed import READERS
 from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import ConsoleServer, rules_for

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.metrics.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
-from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.data import shared_data
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.episode_history import RecordedHistory
 from eqa_nodes.cli import main, parsed
-from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.configuration import settings
-from eqa_nodes.core.detection import Detection
-from eqa_nodes.core.tracking import Perceiver
+from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.config.graph import settings
+from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.history_views import Selection, check_labels
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.recordings.episode_history import RecordedHistory
+from eqa_nodes.recordings.views import Selection, check_labels
 from tests.unit.frame_fixture import frame
 
 CUP = Detection("cup", 0.9, (20, 10, 30, 20))

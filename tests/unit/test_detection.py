@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.detection import Detection, DetectionConfig, painted, sound
 from eqa_nodes.core.errors import ConfigError, ModelError
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.perception import PerceptionConfig, sightings
-from eqa_nodes.core.perception_noise import NoiseConfig
-from eqa_nodes.core.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
+from eqa_nodes.core.perception.detection import Detection, DetectionConfig, painted, sound
+from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
+from eqa_nodes.core.perception.noise import NoiseConfig
+from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector
 from eqa_nodes.perception.scripted import ScriptedDetector

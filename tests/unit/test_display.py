@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes.core.display import DISC_M, VALUE, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.types.floor import Candidate, GridMap
-from eqa_nodes.display import DISC_M, VALUE, colour_of, regions_of, strengths, value_layer
 
 WEIGHTS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20)
 PLACES = st.tuples(st.floats(-9.0, 9.0), st.floats(-9.0, 9.0), st.floats(0.0, 1.0))

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
-from eqa_nodes.core.geometry import Transform, camera_mount
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Transform, camera_mount
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.writer import BagWriter
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Camera, Episode, Robot
 from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.bags.measure import DepthView
-from eqa_nodes.core.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
+from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.floor import judge_floor, seen, told
-from eqa_nodes.findings import Finding
+from eqa_nodes.recordings.measure import DepthView
 
 STRIDE = 4
 K = Intrinsics(384, 288, 192.0, 192.0, 192.0, 144.0)

@@ -14,12 +14,12 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.model import Message
 from eqa_nodes.doctor import machine
+from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.model import _picture, judge_model
-from eqa_nodes.findings import Finding
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.openai_wire import wire
-from sim_bridge import habitat_devices
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.openai_wire import wire
+from sim_bridge.habitat import devices as habitat_devices
 from tests.vlm_server import Reply, VlmServer, completion
 
 KEY = "sk-nobody-may-read-this"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.doctor.qos import Endpoint, Ends, judge_qos
-from eqa_nodes.graph import Offer
+from eqa_nodes.ros.graph import Offer
 
 FULL, PLAIN, LATCHED, LEAST = Offer(True, True), Offer(True, False), Offer(False, True), Offer()
 

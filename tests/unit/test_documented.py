@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from eqa_nodes.cli import main, parser
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS
-from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import SETTINGS
 from tests import documented
 from tests.documented import NEEDS, ROOT, RUNS, SHELLS, SMALL, Line, lines, mentions
 

@@ -12,8 +12,8 @@ from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
 from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
 
 ROOM = costmap(["." * 24] * 12)  # 6 m by 3 m

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from eqa_nodes.core.driving.config import RecoveryConfig
+from eqa_nodes.core.driving.planning import cell_at, centre_of
 from eqa_nodes.core.driving.viewpoints import TARGET_M, viewpoints
 from eqa_nodes.core.driving.zones import clearance, covered, parsed
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import cell_at, centre_of
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.driving import costmap
 
 SIZE, RES = 24, 0.2

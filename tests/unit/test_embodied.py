@@ -15,12 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
-from eqa_nodes.bench.embodied.graph import NavigationGraph
-from eqa_nodes.bench.embodied.loop import Outcome, run_task
-from eqa_nodes.bench.embodied.predicates import Happened, holds
-from eqa_nodes.bench.embodied.runner import TaskRunner
-from eqa_nodes.bench.embodied.tasks import (
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.running.runner import run_benchmark
+from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by
+from eqa_nodes.cli import main
+from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
+from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
+from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
+from eqa_nodes.embodied.graph import NavigationGraph
+from eqa_nodes.embodied.loop import Outcome, run_task
+from eqa_nodes.embodied.predicates import Happened, holds
+from eqa_nodes.embodied.runner import TaskRunner
+from eqa_nodes.embodied.tasks import (
     DOWN,
     FORWARD,
     LEFT,
@@ -38,16 +46,8 @@ from eqa_nodes.bench.embodied.tasks import (
     task_in,
     write_tasks,
 )
-from eqa_nodes.bench.embodied.world import Done, SimulatedWorld
-from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.runner import run_benchmark
-from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.cli import main
-from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
-from eqa_nodes.core.geometry import Pose2, Transform, wrap
-from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.embodied.world import Done, SimulatedWorld
+from eqa_nodes.models.scripted import ScriptedBackend
 from sim_bridge.simulator import Camera
 from tests.unit.test_readers import FUZZ, JUNK, refusal
 

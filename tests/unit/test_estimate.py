@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.estimate import (
+from eqa_nodes.bench.running.estimate import (
     PER_POLICY,
     Meter,
     estimate_documented,
@@ -14,14 +14,14 @@ from eqa_nodes.bench.estimate import (
     in_short,
     in_words,
 )
-from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.preflight import history_problems, refuse_if_hopeless, scene_problems, setting_problems
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.predictions import Prediction
+from eqa_nodes.bench.running.preflight import history_problems, refuse_if_hopeless, scene_problems, setting_problems
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import ACTIVE, EM, Sample
-from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
-from eqa_nodes.commands.bench_run import share_of
-from eqa_nodes.commands.run_bar import outlook_text
+from eqa_nodes.cli.bench_run import share_of
+from eqa_nodes.cli.run_bar import outlook_text
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.policies import policy_names
 from eqa_nodes.core.types.questions import Answer, Receipt

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from eqa_nodes.bench.explore import COLUMNS, PAIRED, arm_rows, pairs, ratio_of_means, tables
-from eqa_nodes.bench.question_score import QuestionScore
-from eqa_nodes.bench.trials import Trial
-from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.bench.metrics.question_score import QuestionScore
+from eqa_nodes.bench.running.explore import COLUMNS, PAIRED, arm_rows, pairs, ratio_of_means, tables
+from eqa_nodes.bench.running.trials import Trial
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.simulator import world
 from sim_bridge.truth import Truth
 

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.judges.prompts import from_file
-from eqa_nodes.core import json_lines
-from eqa_nodes.core.codec import decode, encode, loads, read_json, write_json
+from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
-from eqa_nodes.core.json_lines import read_lines
 from eqa_nodes.core.model import Choice, Completion, Message, Usage
-from eqa_nodes.core.stopping import Calibration, Support, load_calibration
-from eqa_nodes.core.text import storable
-from eqa_nodes.vlm.cassette import Call, Cassette, Recording
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import ScriptedBackend, read_script
+from eqa_nodes.core.storage import json_lines
+from eqa_nodes.core.storage.codec import decode, encode, loads, read_json, write_json
+from eqa_nodes.core.storage.json_lines import read_lines
+from eqa_nodes.core.storage.text import storable
+from eqa_nodes.models.cassette import Call, Cassette, Recording
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import ScriptedBackend, read_script
 
 ASK = (Message("user", ("What color?",)),)
 DEEP = "[" * 100_000

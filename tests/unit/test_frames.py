@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.frames import check_frame, clean_depth
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics
 
 K = Intrinsics(8, 6, 4.0, 4.0, 4.0, 3.0)

@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bags.episode_history import EpisodeHistory
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.openeqa_folder import write_openeqa
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.manifest import read_manifest
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import EM, Sample
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
-from eqa_nodes.bench.traces import load_trace
 from eqa_nodes.cli import main
+from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.from_history import HistoryRunner, Source, file_source, tour_source
-from eqa_nodes.history_views import Selection
-from eqa_nodes.settings import AnswererSettings
+from eqa_nodes.recordings.episode_history import EpisodeHistory
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.views import Selection
+from eqa_nodes.runners.history import HistoryRunner, Source, file_source, tour_source
 from sim_bridge.simulator import Camera
 from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.unit.bag_fixture import needs_messages
@@ -99,8 +99,8 @@ def test_nothing_recalled_is_no_answer_unless_a_guess_is_wanted(bag: Path, tmp_p
 
 
 def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eqa_nodes import answerers
-    from eqa_nodes.vlm.scripted import ScriptedBackend
+    from eqa_nodes.models.scripted import ScriptedBackend
+    from eqa_nodes.registry import answerers
 
     reply = {"answer": "a table", "confidence": 0.8, "images": [20], "abstain": False}
     backend = ScriptedBackend([json.dumps(reply)])
@@ -299,7 +299,7 @@ def test_a_run_is_of_one_task(tmp_path: Path) -> None:
 
 def test_a_report_keeps_some_of_many_views_and_all_evidence(tour: TourHistory, tmp_path: Path,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqa_nodes.from_history._SHOWN", 3)
+    monkeypatch.setattr("eqa_nodes.runners.history._SHOWN", 3)
     runner = HistoryRunner(lambda sample: tour_source(tour.tour), AnswererSettings(),
                            Selection("uniform", 12, labels=True), tmp_path)
     result = runner.run(Sample("q", f"Is there a {seen_on(tour)}?", "yes"))

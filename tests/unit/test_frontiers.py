@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eqa_nodes.core.frontiers import MIN_LENGTH_M, find_frontiers
+from eqa_nodes.core.mapping.frontiers import MIN_LENGTH_M, find_frontiers
 from eqa_nodes.core.types.floor import GridMap
 
 ROOM = ("##########", "#....     ", "#....     ", "#....     ", "#....     ", "##########")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, UnknownScene
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.generate.formats import READERS
 from eqa_nodes.generate.pipeline import RECORDS, STEPS, Summary, generate, read_records, read_way
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest

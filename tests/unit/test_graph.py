@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eqa_nodes.configuration import detecting, driven_by, merged, navigator_of, of_world, settings
+from eqa_nodes.config.graph import detecting, driven_by, merged, navigator_of, of_world, settings
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS
+from eqa_nodes.config.parameters import read_file
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import (
+from eqa_nodes.launching import PROGRAMS
+from eqa_nodes.ros.graph import (
     ACTIONS,
     NAV2_SERVES,
     NODES,
@@ -25,9 +28,6 @@ from eqa_nodes.graph import (
     TRANSFORMS,
     nodes_of,
 )
-from eqa_nodes.launching import PROGRAMS
-from eqa_nodes.parameters import read_file
-from eqa_nodes.settings import ATOMIC, NAV2, SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 # the base classes', ROS's own, Nav2's, or a robot's

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
-from eqa_nodes.runner import CLOSED, READY, Child, Graph
+from eqa_nodes.ros.runner import CLOSED, READY, Child, Graph
 from tests.waiting import gone, until
 
 CHILD = f"""

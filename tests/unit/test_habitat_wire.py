@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_bridge import habitat_wire as wire
-from sim_bridge.habitat_devices import environment, remedy
+from sim_bridge.habitat import wire
+from sim_bridge.habitat.devices import environment, remedy
 
 FOLDER = Path(wire.__file__).parent
 ALLOWED = {"contextlib", "fcntl", "importlib", "json", "math", "mmap", "numpy", "os", "platform", "select", "signal",
@@ -119,8 +119,8 @@ def test_images_are_seen_on_the_other_side_also_when_they_grow() -> None:
 
 
 def test_a_process_ends_with_its_life_line_whatever_it_does() -> None:
-    code = (f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import ctypes, habitat_wire\n"
-            "habitat_wire.end_with(int(sys.argv[1])); print('ready', flush=True)\n"
+    code = (f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import ctypes, wire\n"
+            "wire.end_with(int(sys.argv[1])); print('ready', flush=True)\n"
             "ctypes.PyDLL(None).sleep(600)")  # holds Python's lock, as a call into a simulator does
     reading, writing = os.pipe()
     child = subprocess.Popen([sys.executable, "-c", code, str(reading)], pass_fds=[reading], stdout=subprocess.PIPE)
@@ -135,7 +135,7 @@ def test_a_process_ends_with_its_life_line_whatever_it_does() -> None:
     child.stdout.close()
 
 
-@pytest.mark.parametrize("name", ["habitat_wire.py", "habitat_worker.py"])
+@pytest.mark.parametrize("name", ["wire.py", "worker.py"])
 def test_a_worker_wants_nothing_but_habitat(name: str) -> None:
     tree = ast.parse((FOLDER / name).read_text(), feature_version=(3, 9))
     names = [a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names]

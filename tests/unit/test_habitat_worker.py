@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim_bridge.habitat_worker import Worker, wire
+from sim_bridge.habitat.worker import Worker, wire
 from tests import habitat_like
 
 BODY = {"radius_m": 0.1, "height_m": 1.5, "climb_m": 0.2, "slope_deg": 45.0}

@@ -13,18 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.definitions import definition, type_hash
-from eqa_nodes.bags.episode_history import RecordedHistory, survey
-from eqa_nodes.bags.export import _Messages, write_bag
-from eqa_nodes.bags.histories import FORMATS, open_history
-from eqa_nodes.bags.history import BagOptions
-from eqa_nodes.bags.openeqa_folder import write_openeqa
-from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.cli import main
+from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
-from eqa_nodes.core.frames import check_frame
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.definitions import definition, type_hash
+from eqa_nodes.recordings.episode_history import RecordedHistory, survey
+from eqa_nodes.recordings.export import _Messages, write_bag
+from eqa_nodes.recordings.histories import FORMATS, open_history
+from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.writer import BagWriter
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import LABELS, frame
@@ -297,6 +297,6 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_histories_need_no_ros() -> None:
     code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "import eqa_nodes.bags.histories, eqa_nodes.bags.openeqa_folder, eqa_nodes.bags.scannet, "
-            "eqa_nodes.bags.agent_state, eqa_nodes.bags.export, eqa_nodes.commands.history")
+            "import eqa_nodes.recordings.histories, eqa_nodes.recordings.openeqa_folder, eqa_nodes.recordings.scannet, "
+            "eqa_nodes.recordings.agent_state, eqa_nodes.recordings.export, eqa_nodes.cli.history")
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], check=True, timeout=60)

@@ -22,12 +22,12 @@ from mcap.writer import CompressionType
 from mcap.writer import Writer as McapWriter
 from rosbags.rosbag2 import Reader
 
-from eqa_nodes.bags.agent_state import read_agent_state
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.openeqa_folder import write_openeqa
-from eqa_nodes.bags.recover import recover
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.recordings.agent_state import read_agent_state
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.recover import recover
 from tests.unit.foreign_fixture import DEPTH, Scene, StandardCdr, inverse_depth_png
 from tests.unit.habitat_fixture import stand_ins, state_value
 from tests.unit.history_fixture import LOST, looking, sens_bytes, walk, write_redwood, write_scannet

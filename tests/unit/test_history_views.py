@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bags.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.keyframes import KeyframeConfig, even_in_time
 from eqa_nodes.core.memory import MemoryConfig
-from eqa_nodes.core.privacy import PrivacyConfig
+from eqa_nodes.core.memory.keyframes import KeyframeConfig, even_in_time
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.history_views import POLICIES, Selection, Spot, Views, open_views
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.recordings.views import POLICIES, Selection, Spot, Views, open_views
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9

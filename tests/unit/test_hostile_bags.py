@@ -19,12 +19,12 @@ from mcap.writer import CompressionType, Writer
 from PIL import Image
 from rosbags.rosbag2 import storage_mcap
 
-from eqa_nodes.bags import bounded, images
-from eqa_nodes.bags.bounded import MAX_BYTES, check_storage, unpack_lz4, unpack_message, unpack_zstd
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.recover import recover
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.recordings import bounded, images
+from eqa_nodes.recordings.bounded import MAX_BYTES, check_storage, unpack_lz4, unpack_message, unpack_zstd
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.recover import recover
 from tests.unit.foreign_fixture import Scene, StandardCdr
 from tests.unit.history_fixture import walk
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
 from sim_bridge.simulator import Camera, Episode, Handled, Handling, Robot
-from sim_bridge.toy import GridWorld
+from sim_bridge.toy.simulator import GridWorld
 
 SEEDS = range(8)  # of the train houses
 ROBOT = Robot(camera=Camera(160, 120, color=False))

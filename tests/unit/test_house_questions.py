@@ -15,8 +15,8 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.language import plural
+from eqa_nodes.core.language.english import plural
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from sim_bridge.house import render
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of

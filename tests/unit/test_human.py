@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.progress import RunSummary
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.progress import RunSummary
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
-from eqa_nodes.bench.traces import load_trace
+from eqa_nodes.console.human.desk import Desk, PageError, Request
+from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
+from eqa_nodes.console.human.runner import PersonRunner, read_answer
+from eqa_nodes.console.human.server import PageServer
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.from_history import tour_source
-from eqa_nodes.history_views import Selection, open_views
-from eqa_nodes.human.desk import Desk, PageError, Request
-from eqa_nodes.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
-from eqa_nodes.human.runner import PersonRunner, read_answer
-from eqa_nodes.human.server import PageServer
+from eqa_nodes.recordings.views import Selection, open_views
+from eqa_nodes.runners.history import tour_source
 from sim_bridge.simulator import Camera, Robot
 from sim_bridge.tours import RECIPES, plan_tour
-from sim_bridge.toy import GridWorld
+from sim_bridge.toy.simulator import GridWorld
 
 ROBOT = Robot(camera=Camera(160, 120))
 SAMPLES = [Sample("a", "What is on the desk?", "a kettle", scene="toy:room"),

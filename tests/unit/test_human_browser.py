@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.generate.page import PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED

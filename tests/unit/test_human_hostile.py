@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.human import server
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.console.human import server
 from tests.unit.test_human import ANSWER, SAMPLES, Page, driven, sitting
 
 WAIT_S = 60.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.storeys import Storeys
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.in_process import Body
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.runners.in_process import Body
 from sim_bridge.simulator import Episode, Step
 from tests.unit.frame_fixture import frame
 

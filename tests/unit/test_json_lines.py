@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.json_lines import LineWriter, read_lines
+from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 
 
 class Note(NamedTuple):

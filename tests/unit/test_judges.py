@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges import Mark, OfflineJudge, drop_after_last_full_stop, open_judge
-from eqa_nodes.bench.question_score import mark_answer
+from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.geometry import Pose2, compose, inverse
-from eqa_nodes.core.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between
+from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between
+from eqa_nodes.core.types.geometry import Pose2, compose, inverse
 
 S = 1_000_000_000
 

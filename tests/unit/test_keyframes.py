@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.keyframes import KeyframeConfig, Look, Novelty, jpeg_of
-from eqa_nodes.core.perception import instances, sightings
+from eqa_nodes.core.memory.keyframes import KeyframeConfig, Look, Novelty, jpeg_of
+from eqa_nodes.core.perception.instances import instances, sightings
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from tests.unit.frame_fixture import LABELS, frame
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core import language
+from eqa_nodes.core.language import english as language
 
 
 @pytest.mark.parametrize(("text", "expected"), [

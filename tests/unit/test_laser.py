@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.core.config import ScanConfig
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose
-from eqa_nodes.core.laser import base_from_scan, scan_of
+from eqa_nodes.core.mapping.config import ScanConfig
+from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 from eqa_nodes.core.types.views import Frame, Intrinsics, Scan
 from sim_bridge.simulator import Camera, Episode, Robot
-from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 BAND = ScanConfig().of(1.3, 10.0)
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 import yaml
 
-from eqa_nodes.bags.export import write_bag
+from eqa_nodes.config.nodes import SETTINGS, BridgeSettings
+from eqa_nodes.config.parameters import defaults_of, read_file
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
-from eqa_nodes.graph import TOPICS, nodes_of
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.launching.plans import Plan, planned
-from eqa_nodes.parameters import defaults_of, read_file
+from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.ros import environment
+from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.run import LAUNCH, RUN
-from eqa_nodes.runner import RESTARTS
-from eqa_nodes.settings import SETTINGS, BridgeSettings
+from eqa_nodes.ros.runner import RESTARTS
 from sim_bridge.nav2 import fitted
 from tests.unit.history_fixture import walk
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eqa_nodes.graph import KINDS, TOPICS
+from eqa_nodes.ros.graph import KINDS, TOPICS
 
 LAUNCH = Path(__file__).resolve().parents[2] / "launch"
 LATCHED = {topic.name for topic in TOPICS.values() if KINDS[topic.qos].durability == "transient_local"}

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from eqa_nodes.core.account import Account
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.legs import Legs
+from eqa_nodes.core.agent.cost import Account
+from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Receipt
 
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))

@@ -15,7 +15,7 @@ from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.readers.hm_eqa import read_hm_eqa
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import match_choice
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.data import shared_data
 
 ROOMS = ("the bathroom", "the kitchen", "the bedroom", "the hallway")

@@ -13,27 +13,27 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import parsed
-from eqa_nodes.cli_limits import measure_or_none, whole, whole_or_none
-from eqa_nodes.configuration import merged
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports
+from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
+from eqa_nodes.config.graph import merged
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
+from eqa_nodes.core.agent.spending import Purse, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.area import is_inside
+from eqa_nodes.core.driving.leash import Ended, Leash
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.leash import Ended, Leash
-from eqa_nodes.core.limits import check_limits, limit_in, with_limit
+from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
-from eqa_nodes.core.spending import Purse, spending
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
-from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import ScriptedBackend
+from eqa_nodes.runners.in_process import InProcessRunner
 from tests.rooms import view
 from tests.unit.test_agent import QUESTION, World
 from tests.unit.test_vlm_answerer import _jpeg

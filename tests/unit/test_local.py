@@ -15,8 +15,8 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, letter_menu
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.local_processor import letter_tokens, tensors
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.local_processor import letter_tokens, tensors
 from tests.unit.tiny_models import KINDS, jpeg, need_transformers, save_tiny
 
 need_transformers()

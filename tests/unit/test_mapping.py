@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from sim_bridge.simulator import Camera, Episode, Robot
-from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
 ORIGIN = Pose2(0.0, 0.0, 0.0)

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 from eqa_nodes import cli
-from eqa_nodes.bench.agreement import human_marks
-from eqa_nodes.bench.marking import PAGE, write_marking_page
-from eqa_nodes.bench.predictions import read_predictions
+from eqa_nodes.bench.metrics.agreement import human_marks
+from eqa_nodes.bench.report.marking import PAGE, write_marking_page
+from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.core.errors import ConfigError, StorageError
 from tests.browser import PHONE, open_page, overflow
 from tests.unit.synthetic_run import make_run

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.matching import Matcher
-from eqa_nodes.core.ordering import InOrder
+from eqa_nodes.core.camera.matching import Matcher
+from eqa_nodes.core.camera.ordering import InOrder
 from eqa_nodes.core.types.views import Frame
 from tests.unit.frame_fixture import frame
 

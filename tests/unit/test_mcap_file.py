@@ -8,7 +8,7 @@ from pathlib import Path
 from mcap.reader import make_reader
 from mcap.records import ChunkIndex
 
-from eqa_nodes.bags.mcap_file import McapFile
+from eqa_nodes.recordings.mcap_file import McapFile
 
 
 def test_the_index_waits_on_the_disk_and_is_whole(tmp_path: Path) -> None:

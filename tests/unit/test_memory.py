@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
 from tests.unit.frame_fixture import LABELS, frame
@@ -205,7 +205,7 @@ def test_reopening_goes_on_where_it_stopped(store: MemoryStore) -> None:
 _KILLED = """
 import sys
 from pathlib import Path
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.memory import MemoryStore
 from tests.unit.frame_fixture import LABELS, frame
 store = MemoryStore(Path(sys.argv[1]))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import EqaError, StorageError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
 

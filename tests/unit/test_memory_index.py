@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.keyframes import View
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import Selection
 from eqa_nodes.core.memory.index import row_of
+from eqa_nodes.core.memory.keyframes import View
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 
 CONFIG = MemoryConfig(embedder="none")

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError
-from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.keyframes import KeyframeConfig
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import Selection, within
-from eqa_nodes.core.privacy import PrivacyConfig, masked
+from eqa_nodes.core.memory.keyframes import KeyframeConfig
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Label
 from tests.unit.frame_fixture import LABELS, frame

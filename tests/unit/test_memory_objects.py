@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.core.geometry import Pose2, Transform
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Label
 from tests.unit.frame_fixture import LABELS, frame

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import Selection
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label
 from tests.unit.frame_fixture import H, W, frame

@@ -9,9 +9,9 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.times import FOR_EVER, window_of
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
 
@@ -112,8 +112,8 @@ def test_no_limit_is_no_limit(tmp_path: Path) -> None:
 def test_the_commands_say_it_and_let_go_of_it(store: MemoryStore, monkeypatch: pytest.MonkeyPatch,
                                               capsys: pytest.CaptureFixture[str]) -> None:
     store.close()
-    monkeypatch.setattr("eqa_nodes.commands.memory.time.time_ns", lambda: NOW)
-    monkeypatch.setattr("eqa_nodes.commands.memory.console.width", 200)
+    monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOW)
+    monkeypatch.setattr("eqa_nodes.cli.memory.console.width", 200)
     for verb in (["info"], ["objects"], ["recall"], ["ask"]):
         words = {"recall": ["kettle"], "ask": ["When did you last see the kettle?"]}.get(verb[0], [])
         assert main(["memory", *verb, str(store.path), *words]) == 0

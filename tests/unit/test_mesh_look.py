@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.large_mesh import write_large_mesh
-from eqa_nodes.core.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from sim_bridge import rays
 from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.mesh.look import MeshRenderer, sheets

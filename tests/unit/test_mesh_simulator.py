@@ -14,8 +14,8 @@ import pytest
 import trimesh
 
 from eqa_nodes.core.errors import BadPose, NoFloor, UnknownScene
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.mesh.simulator import MeshSimulator, world
 from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Usage
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.meter import Meter, RateLimit, counted
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.meter import Meter, RateLimit, counted
 
 Spends = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 10**6)), max_size=9)
 

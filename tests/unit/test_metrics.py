@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.bench import metrics
+from eqa_nodes.bench.metrics import formulas as metrics
 
 MARKS = st.floats(1, 5)
 LENGTHS = st.floats(0, 1e4)

@@ -22,14 +22,14 @@ from eqa_nodes.bench.judges.llm_match import LlmMatch
 from eqa_nodes.bench.judges.marking import mark_run
 from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES, Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import read_both, read_mark
-from eqa_nodes.bench.question_score import mark_answer
+from eqa_nodes.bench.metrics.question_score import mark_answer
+from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import read_scores, score_run
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.vlm.config import ModelConfig
-from eqa_nodes.vlm.scripted import Scripted, ScriptedBackend
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.scripted import Scripted, ScriptedBackend
 from tests.unit.synthetic_run import make_run
 from tests.vlm_server import Reply, VlmServer, completion
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.cli import main, parsed
-from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.commands.model import model_of, model_options
-from eqa_nodes.configuration import settings
+from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.cli.model import model_of, model_options
+from eqa_nodes.config.graph import settings
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
-from eqa_nodes.vlm import open_model
-from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
 
 SAID = {"--backend": "transformers", "--model": "m", "--base-url": "http://x", "--temperature": "0.5",
         "--sample-seed": "7", "--rate-calls": "3", "--rate-tokens": "4", "--price-in": "1.5", "--price-out": "2",

@@ -11,7 +11,7 @@ from eqa_nodes.core.answerers.vlm_replies import read_answer
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import ask_json, fraction, json_object
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 
 GOOD = {"answer": "red", "confidence": 0.9}
 

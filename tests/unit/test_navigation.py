@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from eqa_nodes.core.config import NavigatorConfig
+from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.mapping import Mapper
-from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
+from eqa_nodes.core.mapping.config import NavigatorConfig
+from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.simulator import Camera, Episode, Robot, Step
-from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 _ROW = "#..............#"
 OPEN = ("################", _ROW, _ROW, _ROW, "#......>.......#", _ROW, _ROW, _ROW, "################")

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.house_navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
 from eqa_nodes.bench.judges import Mark, OfflineJudge
-from eqa_nodes.bench.navqa import WITHIN_M as PAPER_M
-from eqa_nodes.bench.navqa import WITHIN_S as PAPER_S
-from eqa_nodes.bench.navqa import Errors, correct, errors_of, mark, position_in, seconds_in
-from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.question_score import question_score
+from eqa_nodes.bench.metrics.navqa import WITHIN_M as PAPER_M
+from eqa_nodes.bench.metrics.navqa import WITHIN_S as PAPER_S
+from eqa_nodes.bench.metrics.navqa import Errors, correct, errors_of, mark, position_in, seconds_in
+from eqa_nodes.bench.metrics.question_score import question_score
+from eqa_nodes.bench.metrics.values import value_of
+from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample, check_samples
-from eqa_nodes.bench.values import value_of
+from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.from_history import tour_source
-from eqa_nodes.history_views import Selection
-from eqa_nodes.navqa import NavqaRunner
-from eqa_nodes.settings import AnswererSettings
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
+from eqa_nodes.recordings.views import Selection
+from eqa_nodes.runners.history import tour_source
+from eqa_nodes.runners.navqa import NavqaRunner
 from sim_bridge.house.simulator import world
 from sim_bridge.tours import house_tour, pixels_by_frame
 
@@ -213,7 +213,7 @@ def test_memory_answers_with_places_and_times(tmp_path: Path) -> None:
 def test_a_model_is_told_times_and_the_form_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = '{"answer": "7.5 s after the start", "confidence": 0.8, "images": [1], "abstain": false}'
     backend = ScriptedBackend([said, said])
-    monkeypatch.setattr("eqa_nodes.answerers.open_model", lambda config: backend)
+    monkeypatch.setattr("eqa_nodes.registry.answerers.open_model", lambda config: backend)
     run = runner(tmp_path, "vlm")
     result = run.run(Sample("a", "When did you first see the rug?", "then", metadata={
         "expects": "time", "truth": 8.0, "end_s": 20.0, "episode_history": "h"}))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.geometry import Transform
+from eqa_nodes.core.answerers.object_graph import things_in
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.objects import Known, Objects, ObjectsConfig
-from eqa_nodes.core.scene_graph import things_in
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 from tests.unit.frame_fixture import INTRINSICS, frame
 

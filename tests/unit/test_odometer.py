@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.odometer import Odometer
 
 SECOND = 10**9
 NOWHERE = ((math.nan, 0.0, 0.0), (0.0, math.inf, 0.0), (0.0, 0.0, -math.inf))

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.core.agent.spending import Limited, Purse, spending
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, Usage
-from eqa_nodes.core.spending import Limited, Purse, spending
-from eqa_nodes.vlm import make_backend
+from eqa_nodes.models import make_backend
 from tests.vlm_server import Reply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")

@@ -11,7 +11,7 @@ import pytest
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.text import storable
+from eqa_nodes.core.storage.text import storable
 from tests.vlm_server import Reply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")

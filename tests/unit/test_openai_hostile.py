@@ -15,7 +15,7 @@ import pytest
 
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import MOST_TOKENS, Message, Usage
-from eqa_nodes.vlm.guarded import BODY_BYTES, ERROR_BYTES, unpacker
+from eqa_nodes.models.guarded import BODY_BYTES, ERROR_BYTES, unpacker
 from tests.vlm_server import Reply, VlmServer, completion, stream
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")

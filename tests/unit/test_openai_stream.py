@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.model import Message, Usage, ask_json
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.openai_wire import content_of, first_choice, joined, letter_weights
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.openai_wire import content_of, first_choice, joined, letter_weights
 from tests.vlm_server import Reply, VlmServer, completion, stream
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")

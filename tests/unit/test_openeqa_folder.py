@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.openeqa_folder import _square_pixels, write_openeqa
-from eqa_nodes.bags.rgbd_folder import RgbdFolder
-from eqa_nodes.bench.axes import pose_from_habitat
+from eqa_nodes.bench.metrics.axes import pose_from_habitat
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.openeqa_folder import _square_pixels, write_openeqa
+from eqa_nodes.recordings.rgbd_folder import RgbdFolder
 from tests.data import shared_data
 from tests.unit.frame_fixture import frame
 from tests.unit.history_fixture import COLOR_K, DEPTH_K, looking, png, room, walk

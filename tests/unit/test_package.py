@@ -18,8 +18,8 @@ from xml.etree import ElementTree
 import pytest
 
 import eqa_nodes
-from eqa_nodes.graph import NODES
 from eqa_nodes.launching import PROGRAMS
+from eqa_nodes.ros.graph import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 INTERFACES = ROOT / "ros2_ws" / "src" / "eqa_interfaces"
@@ -87,7 +87,7 @@ def test_package_xml_names_what_is_imported_and_its_licence() -> None:
 
 
 def test_interfaces_of_the_graph_are_declared_in_both_worlds(setup_cfg: configparser.ConfigParser) -> None:
-    from eqa_nodes.graph import ACTIONS, SERVICES, TOPICS
+    from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
 
     packages = {port.type.split("/")[0] for table in (TOPICS, SERVICES, ACTIONS) for port in table.values()}
     assert packages <= depends(ROOT / "package.xml")
@@ -179,7 +179,7 @@ def forbidden(names: set[str]) -> set[str]:
 
 
 def test_core_knows_no_ros_no_simulator_no_network() -> None:
-    others = {"rclpy.node", "sim_bridge.simulator", "urllib.request", "eqa_nodes.vlm"}
+    others = {"rclpy.node", "sim_bridge.simulator", "urllib.request", "eqa_nodes.models"}
     assert forbidden(others | {"math", "numpy.linalg", "eqa_nodes.core.types.views"}) == others
     assert forbidden(imports_of((ROOT / "eqa_nodes" / "core").rglob("*.py"))) == set()
 

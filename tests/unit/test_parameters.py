@@ -10,12 +10,12 @@ from typing import Annotated
 import pytest
 
 from eqa_nodes.cli import main
+from eqa_nodes.config.descriptions import descriptions
+from eqa_nodes.config.live import LIVE, live
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import Parameter, build, parameters_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Part, Positive, Range, Share
-from eqa_nodes.descriptions import descriptions
-from eqa_nodes.live import LIVE, live
-from eqa_nodes.parameters import Parameter, build, parameters_of
-from eqa_nodes.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = [(node, parameter) for node, config in SETTINGS.items() for parameter in parameters_of(config)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.perception import PerceptionConfig, caption_of, region_of, sightings
+from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, region_of, sightings
+from eqa_nodes.core.types.geometry import Pose2
 from tests.unit.frame_fixture import LABELS, F, H, W, frame
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eqa_nodes.core.answerers.places import PlacesConfig, places_of
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2, camera_mount
-from eqa_nodes.core.perception_noise import NoiseConfig, disturbed
-from eqa_nodes.core.places import PlacesConfig, places_of
+from eqa_nodes.core.perception.noise import NoiseConfig, disturbed
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, Sighting
 
 K = Intrinsics(160, 120, 80.0, 80.0, 80.0, 60.0)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from eqa_nodes.core.driving.planning import Point, along, distance_field, index_of, plan, snap
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import Point, along, distance_field, index_of, plan, snap
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from tests.unit.grid_fixture import grid_of
 
 RADIUS = 0.18

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
+from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.mapping import Mapper
-from eqa_nodes.core.navigation import ActOutcome, AtomicNavigator
-from eqa_nodes.core.planning import distance_field, index_of
+from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from sim_bridge.simulator import Camera, Episode, Robot
-from sim_bridge.toy import CELL_M, SCENES, GridWorld
+from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 from tests.unit.grid_fixture import grid_of
 
 QUESTION = Question("where is the plant?")

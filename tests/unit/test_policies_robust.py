@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.commands.trials import label_chain
-from eqa_nodes.configuration import merged
+from eqa_nodes.cli.trials import label_chain
+from eqa_nodes.config.graph import merged
+from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import cell_at, centre_of, distance_field, plan
+from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.types.floor import Action, Candidate, GridMap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.simulator import Episode, Simulator, Step
-from sim_bridge.toy import GridWorld
+from sim_bridge.toy.simulator import GridWorld
 from tests.unit.grid_fixture import grid_of
 
 RADIUS = 0.18

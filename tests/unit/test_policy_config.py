@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from eqa_nodes.core.answerers.places import PlacesConfig
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
-from eqa_nodes.core.frontiers import SPACING_M
-from eqa_nodes.core.places import PlacesConfig
+from eqa_nodes.core.mapping.frontiers import SPACING_M
 from eqa_nodes.core.policies import policy_names
 from eqa_nodes.core.policies.config import FrontierConfig, PolicyConfig, SemanticConfig
 

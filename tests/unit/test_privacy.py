@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes import messages
 from eqa_nodes.cli import main
-from eqa_nodes.configuration import merged
+from eqa_nodes.config.graph import merged
+from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares, masked
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.privacy import PrivacyConfig, hidden_shares, masked
+from eqa_nodes.ros import messages
 from tests.unit.frame_fixture import LABELS, frame
 
 KINDS = PrivacyConfig(kinds=("kettle",))

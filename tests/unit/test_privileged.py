@@ -14,7 +14,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled, Recollection
 from eqa_nodes.core.types.views import Keyframe, Label
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 1_000_000_000

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
-from eqa_nodes.core.language import normalise
-from eqa_nodes.core.spelling import spelled
-from eqa_nodes.core.stopping import make_stop
+from eqa_nodes.core.language.english import normalise
+from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports, Progress
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
+from eqa_nodes.core.agent.queue import Asked, Queue
 from eqa_nodes.core.errors import ErrorCode, ModelError, QueueFull, StaleData
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.queue import Asked, Queue
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe

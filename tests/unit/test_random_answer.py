@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.answerers.random_answer import RandomAnswerer, usual_answers
-from eqa_nodes.core.text import storable
+from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import Question
 
 QUESTIONS = st.text(min_size=1).filter(lambda text: any(map(str.isalnum, text)) and storable(text))

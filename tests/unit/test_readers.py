@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.question_score import question_score
+from eqa_nodes.bench.metrics.question_score import question_score
+from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.readers.explora import explora_file, read_explora, write_explora
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.readers.hm_eqa import allowed_steps
 from eqa_nodes.bench.readers.openeqa import read_openeqa
+from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash
-from eqa_nodes.bench.values import value_of
 from eqa_nodes.core.errors import ConfigError, EqaError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.data import shared_data
 

@@ -12,12 +12,12 @@ from mcap.exceptions import McapError
 from mcap.reader import NonSeekingReader, make_reader
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.bags import recording as recording_module
-from eqa_nodes.bags.history import read_history
-from eqa_nodes.bags.options import RecordingConfig
-from eqa_nodes.bags.recording import Listener, Recording
-from eqa_nodes.bags.writer import BagWriter
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.recordings import recording as recording_module
+from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.options import RecordingConfig
+from eqa_nodes.recordings.recording import Listener, Recording
+from eqa_nodes.recordings.writer import BagWriter
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.waiting import WAIT_S, holds
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.rectify import Distortion, Rectifier, distortion_of
 from tests.unit.house_views import BENT, CAMERA, bent, shots, unbend
 
 W, H = 48, 36

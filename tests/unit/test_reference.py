@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.manifest import Manifest
-from eqa_nodes.bench.metrics import Summary
+from eqa_nodes.bench.metrics.formulas import Summary
+from eqa_nodes.bench.metrics.scores import Row, Scores
+from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.reference import PUBLISHED, beside, published_table, sentences
-from eqa_nodes.bench.scores import Row, Scores
-from eqa_nodes.bench.values import METRICS
+from eqa_nodes.bench.running.manifest import Manifest
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 

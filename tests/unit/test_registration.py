@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqa_nodes.core.camera.registration import register
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.registration import register
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
 from tests.unit.house_views import BESIDE, CAMERA, DEPTH_K, shots
 

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench import report
-from eqa_nodes.bench.drawing import grid_png, map_svg, path_colour
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.traces import last_view, load_trace, save_trace
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report import page as report
+from eqa_nodes.bench.report.drawing import grid_png, map_svg, path_colour
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.trace import EpisodeTrace
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.unit.synthetic_run import answers, make_run, path, trace
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench import report
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.scores import score_run
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report import page as report
+from eqa_nodes.bench.report.page import write_report
 from tests import browser as chromium
 from tests.unit.synthetic_run import make_run
 

@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eqa_nodes.bench.drawing import palette_png
-from eqa_nodes.bench.drawing_why import SHOWN, Why, why_of
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
-from eqa_nodes.bench.scripted import ScriptedRunner
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.bench.report.drawing import palette_png
+from eqa_nodes.bench.report.drawing_why import SHOWN, Why, why_of
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.unit.synthetic_run import path, samples, trace
 
 ANSWER = Answer("here", receipt=Receipt(steps=40))

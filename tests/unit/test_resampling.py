@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.metrics import summary
-from eqa_nodes.bench.resampling import resampled_means
+from eqa_nodes.bench.metrics.formulas import summary
+from eqa_nodes.bench.metrics.resampling import resampled_means
 
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15

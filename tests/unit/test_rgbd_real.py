@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bags import images
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.files import read_raw_depth
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.openeqa_folder import write_openeqa
-from eqa_nodes.bags.rgbd_folder import DEPTH_FORMATS, RgbdFolder, read_depth, read_trajectory
-from eqa_nodes.core.config import MapperConfig
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings import images
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.files import read_raw_depth
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, RgbdFolder, read_depth, read_trajectory
 from tests.data import shared_data
 from tests.unit.foreign_fixture import depth_png, inverse_depth_png
 

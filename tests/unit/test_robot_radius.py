@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.commands.chain import robot_parameters
-from eqa_nodes.configuration import merged, settings
-from eqa_nodes.core.frontiers import find_frontiers
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from sim_bridge.simulator import Robot
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.cli import parsed
-from eqa_nodes.commands.chain import parameters_of, robot_parameters
-from eqa_nodes.configuration import merged, settings
+from eqa_nodes.cli.chain import parameters_of, robot_parameters
+from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.core.errors import ConfigError
 from sim_bridge.robots import ROBOTS, map_settings, robot_of, seen_from_m
 from sim_bridge.simulator import Camera, Robot

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.cameras import LOST_POSE
-from eqa_nodes.bags.histories import open_history
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.cameras import LOST_POSE
+from eqa_nodes.recordings.histories import open_history
 from tests.unit.history_fixture import (
     COLOR_SIZE,
     DEPTH_SIZE,

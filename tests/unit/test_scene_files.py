@@ -10,18 +10,19 @@ import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scene_files import ScenePreflight
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample, opened_by
-from eqa_nodes.bench.scene_files import ScenePreflight
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, SimulatorError, UnknownScene
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
-from sim_bridge import habitat_devices, registry
-from sim_bridge.habitat_devices import check_python
+from sim_bridge import registry
+from sim_bridge.habitat import devices as habitat_devices
+from sim_bridge.habitat.devices import check_python
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 from tests.data import shared_data

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from eqa_nodes.core.answerers.object_graph import Thing, likest, relations, snapshots, things_in, told
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.scene_graph import Thing, likest, relations, snapshots, things_in, told
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 from tests.rooms import HOME, KITCHEN, thing, view
 

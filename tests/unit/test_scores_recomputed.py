@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.judges import Mark
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
+from eqa_nodes.bench.metrics.values import METRICS
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import RESAMPLES, Scores, score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
-from eqa_nodes.bench.values import METRICS
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.unit.test_resampling import looped_means
 

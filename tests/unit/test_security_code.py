@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bags.definitions import definition
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.recordings.definitions import definition
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*(ROOT / "eqa_nodes").rglob("*.py"), *(ROOT / "sim_bridge").rglob("*.py"),
@@ -31,19 +31,19 @@ WANTED = ((("np", "load"), "allow_pickle"), (("from_pretrained",), "trust_remote
 
 # file -> calls that are allowed there
 ALLOWED = Counter({
-    ("eqa_nodes/cli.py", "import_module"): 1,  # the verb's function, which the parser names
-    ("eqa_nodes/runner.py", "import_module"): 1,  # a node's class, which graph.py names
-    ("eqa_nodes/runner.py", "subprocess.Popen"): 1,  # this Python, names of nodes, a parameter file
+    ("eqa_nodes/cli/__init__.py", "import_module"): 1,  # the verb's function, which the parser names
+    ("eqa_nodes/ros/runner.py", "import_module"): 1,  # a node's class, which graph.py names
+    ("eqa_nodes/ros/runner.py", "subprocess.Popen"): 1,  # this Python, names of nodes, a parameter file
     ("eqa_nodes/ros/nav2/__init__.py", "import_module"): 1,  # one of two commanders, which a table names
     ("eqa_nodes/core/policies/__init__.py", "import_module"): 1,  # of a dict in that file
-    ("eqa_nodes/functions.py", "import_module"): 1,  # --agent module:function, which the user types
+    ("eqa_nodes/runners/function.py", "import_module"): 1,  # --agent module:function, which the user types
     ("eqa_nodes/ros/interfaces.py", "import_module"): 1,  # package.msg of an installed interface; the form is checked
-    ("eqa_nodes/commands/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
-    ("eqa_nodes/commands/serve_child.py", "run_module"): 1,  # a constant
-    ("eqa_nodes/bench/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
-    ("sim_bridge/habitat_devices.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
-    ("sim_bridge/habitat_session.py", "subprocess.Popen"): 1,  # the same, a script of this package
-    ("sim_bridge/habitat_worker.py", "exec_module"): 1,  # a file of this package, where the package is not installed
+    ("eqa_nodes/cli/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
+    ("eqa_nodes/cli/serve_child.py", "run_module"): 1,  # a constant
+    ("eqa_nodes/bench/running/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
+    ("sim_bridge/habitat/devices.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
+    ("sim_bridge/habitat/session.py", "subprocess.Popen"): 1,  # the same, a script of this package
+    ("sim_bridge/habitat/worker.py", "exec_module"): 1,  # a file of this package, where the package is not installed
     ("eqa_nodes/bench/readers/hm_eqa.py", "literal_eval"): 1,  # values only, of a text of bounded length
 })
 

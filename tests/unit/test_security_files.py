@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.traces import load_trace, save_trace
-from eqa_nodes.core.codec import decode
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.storage.codec import decode
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.unit.synthetic_run import make_run, trace
 
 

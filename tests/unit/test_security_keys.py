@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.runner import run_benchmark
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
-from eqa_nodes.configuration import merged
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.in_process import InProcessRunner
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.keys import hidden
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.keys import hidden
+from eqa_nodes.runners.in_process import InProcessRunner
 from tests.key_search import KEY, SERVERS, leaks, shows, telling
 from tests.vlm_server import VlmServer
 
@@ -92,9 +92,9 @@ def test_a_base_url_with_a_password_is_refused_without_showing_it(url: str) -> N
 
 
 def test_no_parameter_takes_a_key() -> None:
-    from eqa_nodes.configuration import settings
-    from eqa_nodes.parameters import leaves
-    from eqa_nodes.settings import SETTINGS
+    from eqa_nodes.config.graph import settings
+    from eqa_nodes.config.nodes import SETTINGS
+    from eqa_nodes.config.parameters import leaves
 
     names = [name for node in SETTINGS for name, _ in leaves(settings(node, {}))]
     assert "model.base_url" in names

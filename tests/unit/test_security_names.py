@@ -11,21 +11,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bags.export import write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bench.predictions import PREDICTIONS
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.runner import EPISODES, EpisodeResult, run_benchmark
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.running.predictions import PREDICTIONS
+from eqa_nodes.bench.running.runner import EPISODES, EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import EM, Sample, check_samples
-from eqa_nodes.bench.scripted import ScriptedRunner
-from eqa_nodes.commands.em import source_finder
-from eqa_nodes.configuration import merged
+from eqa_nodes.cli.em import source_finder
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
-from eqa_nodes.core.names import file_name, inside
-from eqa_nodes.core.trace import EpisodeTrace
+from eqa_nodes.core.storage.names import file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
-from eqa_nodes.history_views import Selection
-from eqa_nodes.in_process import InProcessRunner
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.views import Selection
+from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Robot
 from tests.unit.history_fixture import walk

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench import report
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.marking import write_marking_page
-from eqa_nodes.bench.report import write_report
-from eqa_nodes.bench.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report import page as report
+from eqa_nodes.bench.report.marking import write_marking_page
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.bench.scores import score_run
-from eqa_nodes.bench.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.generate.page import PAGE

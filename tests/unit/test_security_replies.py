@@ -15,14 +15,14 @@ from eqa_nodes.core.answerers.captions import MAX_CHARS, Captioner
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import json_object
 from eqa_nodes.core.policies import make_policy, policy_names
-from eqa_nodes.core.text import printable
+from eqa_nodes.core.storage.text import printable
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe, Place
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import view
 from tests.unit.test_policies_robust import RADIUS, check_goal, world
 from tests.unit.test_vlm_views import jpeg

@@ -10,8 +10,8 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.graph import ACTIONS, CAMERA_TOPICS, NAV2_SERVES, NODES, SERVICES, TOPICS, TRANSFORMS
-from eqa_nodes.sros2 import CLIENTS, NODE_SERVICES, policy
+from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, NAV2_SERVES, NODES, SERVICES, TOPICS, TRANSFORMS
+from eqa_nodes.ros.sros2 import CLIENTS, NODE_SERVICES, policy
 from tests.policy_rules import GOAL, Wires, allowed, check_schema
 
 ROOT = Path(__file__).resolve().parents[2]

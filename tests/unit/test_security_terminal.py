@@ -8,15 +8,15 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.progress import Progress
+from eqa_nodes.bench.running.predictions import Prediction
+from eqa_nodes.bench.running.progress import Progress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
-from eqa_nodes.commands.ask import print_answer
-from eqa_nodes.commands.printing import shown
-from eqa_nodes.commands.run_bar import RunBar
+from eqa_nodes.cli.ask import print_answer
+from eqa_nodes.cli.printing import shown
+from eqa_nodes.cli.run_bar import RunBar
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence
 
 HOSTILE = ["[/bold] red", "[link=file:///etc/passwd]red[/link]", "\x1b[2Jred\x1b]0;owned\x07", "[red", "\\[/x] red",

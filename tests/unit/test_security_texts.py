@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.predictions import Prediction, PredictionWriter, read_predictions
+from eqa_nodes.bench.report.traces import load_trace, save_trace
+from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.samples import Sample, check_samples
-from eqa_nodes.bench.traces import load_trace, save_trace
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.names import shown_name
+from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
+from eqa_nodes.core.storage.names import shown_name
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.doctor import machine
-from eqa_nodes.from_history import _fingerprint
+from eqa_nodes.runners.history import _fingerprint
 from sim_bridge.scans import SCENES_VARIABLE
 from tests.unit.synthetic_run import trace
 

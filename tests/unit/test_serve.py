@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli import main
-from eqa_nodes.commands import serve
+from eqa_nodes.cli import main, serve
 
 SERVER = """
     import http.server, os, signal, sys, threading, time
@@ -93,12 +92,12 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, caps
 
 def test_the_command_line_of_the_program() -> None:
     words = serve.command("a/b", "http://127.0.0.1:81", "", "bfloat16")
-    assert words[1:4] == ["-m", "eqa_nodes.commands.serve_child", "serve"]
+    assert words[1:4] == ["-m", "eqa_nodes.cli.serve_child", "serve"]
     assert words[4:] == ["a/b", "--host", "127.0.0.1", "--port", "81", "--device", "auto", "--dtype", "bfloat16"]
 
 
 def test_the_program_gets_its_arguments_and_ends_with_its_parent() -> None:
-    code = "from eqa_nodes.commands.serve_child import run; run('http.server')"
+    code = "from eqa_nodes.cli.serve_child import run; run('http.server')"
     child = subprocess.Popen([sys.executable, "-u", "-c", code, "0", "--bind", "127.0.0.1"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True)
     assert child.stdin is not None and child.stdout is not None

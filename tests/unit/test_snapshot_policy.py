@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.snapshot_policy import SnapshotPolicy
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment
 from tests.unit.policy_fixture import HERE, drive, goal_of, hall, situation, spot, view
 

@@ -16,12 +16,12 @@ from eqa_nodes.core.answerers.scene_graph import GRAPH, VOXEL, SceneGraphAnswere
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer, SnapshotsConfig
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Message
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import LIVING_ROOM, view
 
 QUESTION = Question("What is on the coffee table?")

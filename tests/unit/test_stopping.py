@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.commands.chain import parameters_of
-from eqa_nodes.configuration import settings
-from eqa_nodes.core.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.errors import ConfigError, ErrorCode
-from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.stopping import (
+from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.config.graph import settings
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.stopping import (
     FEATURES,
     Calibration,
     Stop,
@@ -27,7 +25,9 @@ from eqa_nodes.core.stopping import (
     make_stop,
     support_of,
 )
+from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe

@@ -14,26 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges import OfflineJudge
-from eqa_nodes.bench.predictions import Prediction
-from eqa_nodes.bench.question_score import question_score
+from eqa_nodes.bench.metrics.question_score import question_score
+from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.agent import Agent, Ports
+from eqa_nodes.core.agent.agent import Agent, Ports
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.config import MapperConfig
+from eqa_nodes.core.driving.atomic import AtomicNavigator
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
-from eqa_nodes.core.geometry import Pose2, Transform
-from eqa_nodes.core.mapping import Mapper
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.navigation import AtomicNavigator
 from eqa_nodes.core.policies import make_policy
-from eqa_nodes.core.storeys import Storeys, choose
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Join
+from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.in_process import Body, InProcessRunner, LocalExplorer
+from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.simulator import Camera, Episode, Robot
-from sim_bridge.toy import GridWorld
-from sim_bridge.toy_plan import RISE_M
+from sim_bridge.toy.plan import RISE_M
+from sim_bridge.toy.simulator import GridWorld
 from sim_bridge.truth import Truth
 from tests.unit.frame_fixture import frame
 

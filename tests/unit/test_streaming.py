@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes import messages
-from eqa_nodes.bags.export import _Messages, write_bag
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.reader import Bag
-from eqa_nodes.bags.writer import BagTopic, BagWriter
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.recordings.export import _Messages, write_bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.reader import Bag
+from eqa_nodes.recordings.writer import BagTopic, BagWriter
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TOPICS
 from tests.unit.frame_fixture import frame
 from tests.unit.history_fixture import walk
 
@@ -30,8 +30,8 @@ MARK_NS = 1_234_567_890_123_456_789  # a stamp that stands nowhere else in a mes
 READER = """
 import resource, sys
 from pathlib import Path
-from eqa_nodes.bags.histories import open_history
-from eqa_nodes.bags.reader import Bag
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.reader import Bag
 history = open_history(Path(sys.argv[1]))
 next(iter(history))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

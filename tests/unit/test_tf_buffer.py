@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.geometry import Pose2, Transform, camera_mount, compose, inverse, pose2_of
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, inverse, pose2_of
 from eqa_nodes.ros.tf_buffer import KEEP_NS, TfBuffer, interpolate
 
 SECOND = 1_000_000_000

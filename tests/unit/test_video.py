@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bags.video import Inset, drawn, write_video
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import MissingExtra, StorageError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.recordings.video import Inset, drawn, write_video
 from tests.unit.frame_fixture import frame
 
 W, H = 320, 240
@@ -137,7 +137,7 @@ def test_without_pyav_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_command_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.bags.openeqa_folder import write_openeqa
+    from eqa_nodes.recordings.openeqa_folder import write_openeqa
 
     write_openeqa(_frames(4), tmp_path / "tour")
     assert main(["history", "video", str(tmp_path / "tour"), str(tmp_path / "tour.mp4")]) == 0

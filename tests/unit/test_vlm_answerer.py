@@ -14,13 +14,13 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.errors import BadFrame, ModelError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
-from eqa_nodes.core.text import plain
+from eqa_nodes.core.storage.text import plain
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.vlm import make_backend
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import LIVING_ROOM, view
 from tests.vlm_server import Reply, VlmServer, completion
 

@@ -15,12 +15,12 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import REGIONS, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import lettered, picture
 from eqa_nodes.core.errors import BadQuestion, ModelError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Place
-from eqa_nodes.vlm.scripted import ScriptedBackend
+from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import view
 from tests.unit.test_vlm_views import SPOTS, jpeg
 

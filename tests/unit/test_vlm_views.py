@@ -11,7 +11,7 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe, Place
 from tests.rooms import view
 

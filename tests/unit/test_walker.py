@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.rays import Image
 from sim_bridge.simulator import Camera, Episode, Robot
 from sim_bridge.walker import At, Walker, advance

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.core.detection import Detection, DetectionConfig
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.core.tracking import PerceiverConfig
+from eqa_nodes.core.perception.detection import Detection, DetectionConfig
+from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
 from eqa_nodes.perception.config import DetectorConfig

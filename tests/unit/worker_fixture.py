@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from eqa_nodes.bench.crew import Opening
-from eqa_nodes.bench.runner import EpisodeResult
+from eqa_nodes.bench.running.crew import Opening
+from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.unit.synthetic_run import trace
 

@@ -12,8 +12,8 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.model import Backend
-from eqa_nodes.vlm import open_model
-from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
 
 __all__ = ["JUDGES", "MODEL_JUDGES", "Judge", "JudgeOptions", "Mark", "OfflineJudge", "drop_after_last_full_stop",
            "open_judge"]

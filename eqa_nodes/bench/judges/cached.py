@@ -11,7 +11,7 @@ from types import TracebackType
 from eqa_nodes.bench.judges.base import Judge, Mark
 from eqa_nodes.bench.samples import Sample, dataset_hash
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.json_lines import LineWriter, read_lines
+from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 
 MARKS = "marks.jsonl"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core import language
 from eqa_nodes.core.answerers import common, letters
+from eqa_nodes.core.language import english as language
 
 
 def mark_choice(sample: Sample, text: str) -> Mark:

@@ -14,9 +14,9 @@ from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import MARK_FORM, clipped, read_mark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import says_nothing
-from eqa_nodes.core.codec import dumps
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
+from eqa_nodes.core.storage.codec import dumps
 
 T = TypeVar("T")
 

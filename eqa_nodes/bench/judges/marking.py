@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from eqa_nodes.bench.judges.base import Judge
-from eqa_nodes.bench.predictions import read_predictions
-from eqa_nodes.bench.question_score import QuestionScore, question_score
-from eqa_nodes.bench.runner import SAMPLES
+from eqa_nodes.bench.metrics.question_score import QuestionScore, question_score
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import ModelError
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eqa_nodes.bench import wording
 from eqa_nodes.bench.judges import choices
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.metrics import wording
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core import language
 from eqa_nodes.core.answerers import common, letters
+from eqa_nodes.core.language import english as language
 
 
 @dataclass(frozen=True)

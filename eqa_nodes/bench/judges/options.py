@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eqa_nodes.vlm.config import ModelConfig
+from eqa_nodes.models.config import ModelConfig
 
 
 @dataclass(frozen=True)

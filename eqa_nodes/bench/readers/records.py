@@ -10,9 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from eqa_nodes.bench.axes import pose_from_habitat, position_from_habitat
+from eqa_nodes.bench.metrics.axes import pose_from_habitat, position_from_habitat
 from eqa_nodes.core.errors import BadPose, ConfigError
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 
 
 def scan(dataset: str, scene: str) -> str:

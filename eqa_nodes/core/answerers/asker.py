@@ -8,11 +8,11 @@ from functools import cache, partial
 from importlib import resources
 from typing import TypeVar
 
+from eqa_nodes.core.agent.spending import Limited
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, REGIONS, Reply, read_answer
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Message, Usage, ask_json
-from eqa_nodes.core.spending import Limited
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.views import Keyframe
 

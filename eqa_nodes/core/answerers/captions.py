@@ -8,12 +8,12 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+from eqa_nodes.core.agent.spending import Limited
 from eqa_nodes.core.answerers.asker import prompt_text
+from eqa_nodes.core.answerers.object_graph import Crop
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
-from eqa_nodes.core.scene_graph import Crop
-from eqa_nodes.core.spending import Limited
-from eqa_nodes.core.text import printable
+from eqa_nodes.core.storage.text import printable
 
 MAX_TOKENS = 256
 MAX_CHARS = 4000  # of a caption, whatever a server sends

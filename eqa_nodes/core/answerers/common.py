@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.language import canonical
-from eqa_nodes.core.text import storable
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Keyframe

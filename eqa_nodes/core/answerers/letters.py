@@ -12,7 +12,7 @@ import string
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language.english import canonical
 
 _PLAIN: dict[int, int | str] = {**{0xFF01 + i: 0x21 + i for i in range(94)}, ord("’"): "'"}  # full-width forms
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.I)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import Asker
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.object_graph import MAX_THINGS, Thing, likest, relations, things_in, told
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
-from eqa_nodes.core.scene_graph import MAX_THINGS, Thing, likest, relations, things_in, told
-from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import Asker
 from eqa_nodes.core.answerers.common import Unobjecting
+from eqa_nodes.core.answerers.object_graph import Snapshot, snapshots, things_in
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
-from eqa_nodes.core.scene_graph import Snapshot, snapshots, things_in
-from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from functools import partial
 
+from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import Asker
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
-from eqa_nodes.core.spending import affordable
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import GridMap, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 
 
 class TaskState(Enum):

@@ -6,17 +6,17 @@ import math
 import time
 from collections.abc import Callable
 
-from eqa_nodes.core.area import is_inside, outside
 from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, Robot, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.gates import Gates
+from eqa_nodes.core.driving.leash import Ended, Leash
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.leash import Ended, Leash
+from eqa_nodes.core.mapping.area import is_inside, outside
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2
 
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
 _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun

@@ -9,10 +9,10 @@ import numba
 import numpy as np
 
 from eqa_nodes.core.driving.config import RecoveryConfig
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import cell_at, index_of, line_cost, with_escape
-from eqa_nodes.core.shortest import Field
+from eqa_nodes.core.driving.planning import cell_at, index_of, line_cost, with_escape
+from eqa_nodes.core.driving.shortest import Field
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 
 TARGET_M = 0.35  # what stands so near to the goal is what is looked at, and hides nothing
 _DEAREST = 24.0  # added to the cost of a metre where the robot just fits

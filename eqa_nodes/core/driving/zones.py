@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 
 _LEAVE_M = 0.1  # a robot that begins in a zone may leave it, and go deeper by no more than this
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.types.remembered import MemoryObject

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.geometry import Transform
-from eqa_nodes.core.keyframes import cell_of, item_of
-from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory import maps, rows
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
+from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import window_of
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Keyframe, Place
 
 _SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget

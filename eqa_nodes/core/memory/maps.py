@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.geometry import Transform, compose, inverse
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.types.geometry import Transform, compose, inverse
 from eqa_nodes.core.types.views import Keyframe, Place, Sighting
 
 _SAME = Transform.identity()

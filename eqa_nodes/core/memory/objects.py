@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.boxes import Point, box_of, covered, least, most, overlap
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges

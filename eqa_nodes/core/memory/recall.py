@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.language import canonical, content_words, normalise
+from eqa_nodes.core.language.english import canonical, content_words, normalise
+from eqa_nodes.core.language.naming import kept_in, members
+from eqa_nodes.core.language.politeness import direct
+from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
@@ -24,9 +27,6 @@ from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
 from eqa_nodes.core.memory.times import FOR_EVER, Window, window_of
-from eqa_nodes.core.naming import kept_in, members
-from eqa_nodes.core.politeness import direct
-from eqa_nodes.core.spelling import spelled
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE
-from eqa_nodes.core.language import COLOURS, canonical, content_words, normalise
+from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
+from eqa_nodes.core.language.naming import in_group
+from eqa_nodes.core.language.politeness import direct
+from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
 from eqa_nodes.core.memory.times import WALL_NS, told, window_of
-from eqa_nodes.core.naming import in_group
-from eqa_nodes.core.politeness import direct
-from eqa_nodes.core.spelling import spelled
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.core.keyframes import Cell, View, cell_of
-from eqa_nodes.core.language import canonical
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.boxes import Point
 from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.keyframes import Cell, View, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import Known, Looked
 from eqa_nodes.core.types.remembered import MemoryObject

@@ -11,25 +11,25 @@ from pathlib import Path
 
 import numpy as np
 
+from eqa_nodes.core.answerers.places import PlacesConfig, places_of
+from eqa_nodes.core.camera.frames import check_frame
+from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.frames import check_frame
-from eqa_nodes.core.geometry import Transform, compose
-from eqa_nodes.core.keyframes import Cell, KeyframeConfig, Look, Novelty, View, jpeg_of
 from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
+from eqa_nodes.core.memory.keyframes import Cell, KeyframeConfig, Look, Novelty, View, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.trust import Trust
-from eqa_nodes.core.perception import PerceptionConfig, caption_of, instances, region_of, sightings
-from eqa_nodes.core.places import PlacesConfig, places_of
-from eqa_nodes.core.privacy import PrivacyConfig, masked
+from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.ranges import NotNegative
+from eqa_nodes.core.types.geometry import Transform, compose
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2, wrap
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers, same
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 
 _FAN = np.radians(np.arange(-60, 61, 15))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import FineConfig
 from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none_left, weighed
@@ -13,6 +12,7 @@ from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.planning import cell_at
 from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
+from eqa_nodes.core.driving.planning import centre_of
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import centre_of
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import GoalConfig
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets
 from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
 
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from eqa_nodes.core.driving.planning import centre_of, distance_field
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import centre_of, distance_field
 from eqa_nodes.core.policies.config import RandomConfig
 from eqa_nodes.core.policies.steering import AnswersAtOnce
 from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
 
 

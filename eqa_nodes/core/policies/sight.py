@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.core.planning import centre_of
+from eqa_nodes.core.driving.planning import centre_of
 from eqa_nodes.core.policies.steering import Place, Reach
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment
 
 _SAMPLES = 24  # points of a line of sight, at least

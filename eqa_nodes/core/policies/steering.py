@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2, wrap
-from eqa_nodes.core.planning import SNAP_M, along, centre_of, index_of, snap, walks
+from eqa_nodes.core.driving.planning import SNAP_M, along, centre_of, index_of, snap, walks
 from eqa_nodes.core.types.floor import Decision, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation
 
 SAME_PLACE_M = 0.5  # places so near to each other, and looking the same way, are one

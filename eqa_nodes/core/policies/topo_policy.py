@@ -10,12 +10,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import TopoConfig
 from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
 from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 
 _SECTORS = 12

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 
 
 class Action(IntEnum):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
 
 
 class Limits(NamedTuple):

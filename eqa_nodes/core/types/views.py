@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 
 
 class Intrinsics(NamedTuple):

@@ -6,8 +6,8 @@ import importlib.util
 from importlib import import_module
 from typing import Any
 
+from eqa_nodes.config.nodes import COMMANDERS, Nav2NavigatorSettings
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.settings import COMMANDERS, Nav2NavigatorSettings
 
 _TARGETS = {"simple_commander": "eqa_nodes.ros.nav2.basic:SimpleCommander",
             "wire": "eqa_nodes.ros.nav2.wire:WireCommander"}

@@ -19,7 +19,7 @@ from rclpy.task import Future
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.errors import ConfigError, NodeLost
-from eqa_nodes.core.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros.nav2.tasks import GONE_S, Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id

@@ -7,13 +7,13 @@ import threading
 import time
 from typing import Any
 
-from eqa_nodes import messages
+from eqa_nodes.core.camera.jumps import ClockWatch
+from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame, StaleData
-from eqa_nodes.core.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.core.jumps import ClockWatch
-from eqa_nodes.core.odometer import Odometer
 from eqa_nodes.core.types.floor import Travelled
-from eqa_nodes.graph import TOPICS
+from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.ros import messages
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.place import Place
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 
-from eqa_nodes import messages
 from eqa_nodes.core.errors import BadFrame, NodeLost
-from eqa_nodes.core.geometry import Pose2
 from eqa_nodes.core.types.floor import GridMap
-from eqa_nodes.graph import CLEARING, MANAGED, SERVICES
-from eqa_nodes.ros import convert
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import CLEARING, MANAGED, SERVICES
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 

@@ -10,9 +10,9 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
-from eqa_nodes.core.geometry import Pose2
-from eqa_nodes.graph import ACTIONS
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros.actions import SureClient
+from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode

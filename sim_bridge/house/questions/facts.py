@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from eqa_nodes.core.language import number_word, plural
+from eqa_nodes.core.language.english import number_word, plural
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.scene import House, Thing
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from eqa_nodes.core.geometry import Pose2, wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import Candidate
 from sim_bridge.house.scene import House, Room, Thing

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import combinations, permutations
 
-from eqa_nodes.core.language import number_word
+from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, is_plural, kinds_of, say
 from sim_bridge.house.scene import Thing

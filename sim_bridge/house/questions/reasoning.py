@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eqa_nodes.core.language import number_word
+from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon, uses
 from sim_bridge.house.questions.facts import Candidate, Facts, heads, say
 from sim_bridge.house.questions.places import other_words

@@ -12,7 +12,7 @@ from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
-from eqa_nodes.core.language import canonical, content_words
+from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment

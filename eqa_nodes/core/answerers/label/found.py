@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, whole
-from eqa_nodes.core.language import join_list, number_word, plural, with_article
+from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
 
 _NEAR_M = 3.2  # from here a surface can be looked over
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
-from eqa_nodes.core.language import COLOURS, normalise, number, singular
-from eqa_nodes.core.text import printable
+from eqa_nodes.core.language.english import COLOURS, normalise, number, singular
+from eqa_nodes.core.storage.text import printable
 
 _ROOM_HEADS = frozenset((
     "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",

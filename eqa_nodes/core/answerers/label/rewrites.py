@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from eqa_nodes.core.politeness import direct
-from eqa_nodes.core.spelling import spelled
+from eqa_nodes.core.language.politeness import direct
+from eqa_nodes.core.language.spelling import spelled
 
 STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
          "drawn|locked|unlocked")

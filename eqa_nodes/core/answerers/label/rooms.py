@@ -6,8 +6,8 @@ from functools import cache
 
 from eqa_nodes.core.answerers.label.parse import Asked
 from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
-from eqa_nodes.core.language import canonical
-from eqa_nodes.core.naming import kept_in, members
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.types.questions import RankedRegion
 
 _SOMETIMES = 0.35  # as likely as that beside a room where a thing usually is

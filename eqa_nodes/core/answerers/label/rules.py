@@ -11,7 +11,7 @@ from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, told, verdict
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
-from eqa_nodes.core.language import canonical, join_list, number_word, plural
+from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
 _PLACES, _LISTED = 4, 6  # places of one name, and groups of things, that are told before the rest is counted

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from PIL import Image
 
 from eqa_nodes.core.answerers.label.parse import Ref
-from eqa_nodes.core.language import canonical, normalise
-from eqa_nodes.core.naming import by_head, in_group, members
-from eqa_nodes.core.spelling import close_to, words
+from eqa_nodes.core.language.english import canonical, normalise
+from eqa_nodes.core.language.naming import by_head, in_group, members
+from eqa_nodes.core.language.spelling import close_to, words
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from eqa_nodes.core.answerers.label.found import Found
 from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, same_room
-from eqa_nodes.core.language import canonical, join_list, number_word, plural, singular
+from eqa_nodes.core.language.english import canonical, join_list, number_word, plural, singular
 
 _LISTED = 3  # groups of things that a sentence tells apart; of more it tells the number
 _ONE_OF_TWO = 0.6  # while another room of that name may hold one, too

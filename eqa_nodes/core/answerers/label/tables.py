@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.parse import Asked
-from eqa_nodes.core.language import canonical, content_words, same, with_article
+from eqa_nodes.core.language.english import canonical, content_words, same, with_article
 
 
 class Purpose(NamedTuple):

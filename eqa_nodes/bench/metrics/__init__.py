@@ -1,0 +1,1 @@
+"""The formulas of the field and the statistics over them."""

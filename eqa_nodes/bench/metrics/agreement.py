@@ -1,0 +1,192 @@
+"""How far judges, or a judge and people, agree: Spearman's rho with a bootstrap interval, equal share, confusion."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from eqa_nodes.bench.judges import JUDGES, Judge, open_judge
+from eqa_nodes.bench.judges.cached import MARKS, Kept, read_marks
+from eqa_nodes.bench.metrics.question_score import mark_answer
+from eqa_nodes.bench.metrics.scores import SCORES, read_scores
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.samples import Sample, dataset_hash, read_samples
+from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.storage.codec import loads
+from eqa_nodes.core.types.questions import Answer
+
+Marks = Mapping[str, float]  # by question id
+RESAMPLES = 9999  # as in the supplement of OpenEQA, L
+_BLOCK = 1 << 21  # values resampled at once
+
+
+class Agreement(NamedTuple):
+    """n: questions that both marked; left_out: those that one alone marked. rho None: fewer than two different marks.
+
+    low, high: 95 % percentile interval over questions, None where all draws have the same rho. equal: share of equal
+    marks, rounded to whole ones. confusion: [mark of a - 1][mark of b - 1] -> questions.
+    """
+
+    n: int
+    left_out: int
+    rho: float | None
+    low: float | None
+    high: float | None
+    equal: float
+    mean_a: float
+    mean_b: float
+    confusion: tuple[tuple[int, ...], ...]
+
+
+def agreement(a: Marks, b: Marks, seed: int = 0, resamples: int = RESAMPLES) -> Agreement:
+    """Compare two judges on the questions that both marked. Raises ConfigError when there are none."""
+    both = sorted(a.keys() & b.keys())
+    if not both:
+        raise ConfigError("no question has both marks: do they belong to the same run?")
+    x, y = (np.array([marks[i] for i in both], np.float64) for marks in (a, b))
+    rho = _finite(float(spearman(x[None], y[None])[0]))
+    low, high = (None, None) if rho is None else _interval(x, y, seed, resamples)
+    whole = np.rint(x).astype(int).clip(1, 5), np.rint(y).astype(int).clip(1, 5)
+    table = np.zeros((5, 5), int)
+    np.add.at(table, (whole[0] - 1, whole[1] - 1), 1)
+    return Agreement(len(both), len(a.keys() ^ b.keys()), rho, low, high, float(np.trace(table)) / len(both),
+                     float(x.mean()), float(y.mean()), tuple(tuple(int(n) for n in row) for row in table))
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return (B,) Spearman's rho of the rows of two (B, n) arrays; equal values share their mean rank; NaN: constant.
+
+    Pearson's correlation of the ranks, which stays exact where values are tied.
+    """
+    rx, ry = (rankdata(values, axis=1) - (values.shape[1] + 1) / 2 for values in (x, y))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = (rx * ry).sum(axis=1) / np.sqrt((rx * rx).sum(axis=1) * (ry * ry).sum(axis=1))
+    clipped: np.ndarray = rho.clip(-1.0, 1.0)
+    return clipped
+
+
+def _interval(x: np.ndarray, y: np.ndarray, seed: int, resamples: int) -> tuple[float | None, float | None]:
+    """Draw questions with replacement; a draw without two different marks has no rho and is left out."""
+    rng = np.random.default_rng(seed)
+    rows, rhos = max(1, _BLOCK // x.size), []
+    for at in range(0, resamples, rows):
+        drawn = rng.integers(0, x.size, (min(rows, resamples - at), x.size))
+        rhos.append(spearman(x[drawn], y[drawn]))
+    found = np.concatenate(rhos)
+    found = found[np.isfinite(found)]
+    low, high = np.percentile(found, [2.5, 97.5]) if found.size else (np.nan, np.nan)
+    if low == high:  # in full agreement every draw agrees: that is no certainty about other questions
+        return None, None
+    return _finite(float(low)), _finite(float(high))
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+class Pair(NamedTuple):
+    """An answer that a person marked, whole in itself."""
+
+    sample: Sample
+    answer: str
+    mark: float
+
+
+def marks_of(name: str, run: Path) -> Marks:
+    """Return the marks of a run's answers by a judge that works at once (JUDGES), by one whose marks the run has kept
+    (the begin of its name or version), or in a file: scores.json, OpenEQA's {id: mark}, or a CSV of people.
+
+    Raises ConfigError for a judge that there are no marks of, StorageError for what cannot be read.
+    """
+    if name in JUDGES:
+        return _marks_now(open_judge(name), run)
+    if Path(name).is_file():
+        return human_marks(Path(name), run) if name.endswith(".csv") else _marks_in(Path(name))
+    kept = read_marks(run / MARKS)
+    found = {k.version: k.judge for k in kept if k.judge.startswith(name) or k.version.startswith(name)}
+    if len(found) != 1:
+        known = {k.version: k.judge for k in kept}
+        there = ", ".join(sorted(f"{judge} [{version[:12]}]" for version, judge in known.items()))
+        raise ConfigError(f"{'several judges begin' if found else 'no judge begins'} with {name!r}: "
+                          f"{run} has marks of {there or 'none'}; at once work {', '.join(JUDGES)}")
+    return _marks_kept([k for k in kept if k.version in found], run)
+
+
+def human_marks(path: Path, run: Path | None = None) -> Marks:
+    """Read a CSV with the columns id and mark, as the marking page writes it; an empty mark is none.
+
+    With a column answer the marks of answers are left out that the run does not have (any more).
+    Raises StorageError naming the line.
+    """
+    answers = {} if run is None else {i: p.answer.text for i, p in read_predictions(run).predictions.items()}
+    marks = {}
+    for number, row in _rows(path, ("id", "mark")):
+        stale = run is not None and row.get("answer") is not None and answers.get(row["id"]) != row["answer"]
+        if row["mark"].strip() and not stale:
+            marks[row["id"]] = _mark(path, number, row["mark"])
+    return marks
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read a CSV with the columns question, reference, answer and mark. Raises StorageError naming the line."""
+    return [Pair(Sample(f"{number}", row["question"], row["reference"]), row["answer"],
+                 _mark(path, number, row["mark"]))
+            for number, row in _rows(path, ("question", "reference", "answer", "mark"))]
+
+
+def marks_on_pairs(judge: Judge, pairs: Sequence[Pair]) -> Marks:
+    """Return what a judge gives the pairs; what it leaves unscored has no mark."""
+    marked = {p.sample.id: mark_answer(judge, p.sample, Answer(p.answer)).sigma for p in pairs}
+    return {i: sigma for i, sigma in marked.items() if sigma is not None}
+
+
+def _rows(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, restval="")
+            if missing := [c for c in columns if c not in (reader.fieldnames or ())]:
+                raise StorageError(f"{path} has no column {missing[0]!r}: it needs {', '.join(columns)}")
+            return [(reader.line_num, row) for row in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        raise StorageError(f"cannot read {path}: {error}") from error
+
+
+def _mark(path: Path, number: int, text: str) -> float:
+    try:
+        mark = float(text)
+    except ValueError:
+        mark = 0.0
+    if not 1 <= mark <= 5:
+        raise StorageError(f"{path}, line {number}: the mark {text!r} is no number from 1 to 5")
+    return mark
+
+
+def _marks_now(judge: Judge, run: Path) -> Marks:
+    predictions = read_predictions(run).predictions
+    samples = [s for s in read_samples(run / SAMPLES) if s.id in predictions and not predictions[s.id].failed]
+    marked = {s.id: mark_answer(judge, s, predictions[s.id].answer).sigma for s in samples}
+    return {i: sigma for i, sigma in marked.items() if sigma is not None}
+
+
+def _marks_in(path: Path) -> Marks:
+    if path.name == SCORES:
+        return {q.id: q.sigma for q in read_scores(path.parent).questions if q.sigma is not None}
+    try:
+        return {str(i): float(mark) for i, mark in loads(path.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise StorageError(f"{path} is no scores file {{question id: mark}}: {error}") from error
+
+
+def _marks_kept(kept: Sequence[Kept], run: Path) -> Marks:
+    """Return the marks of the answers that the run has; an abstention was marked as no answer."""
+    sigma = {(k.sample, k.answer): k.sigma for k in kept if k.sigma is not None}
+    predictions = read_predictions(run).predictions
+    keys = {s.id: (dataset_hash((s,)), "" if p.answer.abstained else p.answer.text)
+            for s in read_samples(run / SAMPLES) if (p := predictions.get(s.id)) is not None and not p.failed}
+    return {i: found for i, key in keys.items() if (found := sigma.get(key)) is not None}

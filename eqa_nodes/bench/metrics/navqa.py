@@ -1,0 +1,186 @@
+"""Answers that are a place, a time or a length of time: read out of words and measured.
+
+As in NaVQA, the data set of ReMEmbR (Anwar et al., 2024).
+
+A sample's metadata says what is asked for: "expects" (position | time | duration), "truth" ([x, y] or [x, y, z] in
+metres of the map; or a number: how long, or when since the history began), "end_s" (seconds from its beginning to its
+end) and what counts as right there: "within_m" or "within_s", else the thresholds of the paper. As NaVQA's files have
+it, "unit": "min" says that the truth, and a number without a unit in an answer, are minutes, and "ago": true that a
+time counts back from the end. A truth that is none of this leaves the question unscored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+from eqa_nodes.bench.judges import Mark
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.language import english as language
+from eqa_nodes.core.types.questions import Answer
+
+MEASURED = ("position", "time", "duration")  # kinds of answers that are no words
+WITHIN_M, WITHIN_S = 15.0, 120.0  # ReMEmbR: a place counts as right within 15 m, a time within 2 minutes
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?"
+_METRES = rf"(?:[xyz]\s*[=:]\s*)?({_NUMBER})\s*(?:m\b)?\s*"
+_POINT = re.compile(rf"[(\[]\s*{_METRES},\s*{_METRES}(?:,\s*{_METRES})?[)\]]")
+_NAMED_POINT = re.compile(rf"\bx\s*[=:]\s*({_NUMBER})\s*m?\s*[,;]?\s*y\s*[=:]\s*({_NUMBER})"
+                          rf"(?:\s*m?\s*[,;]?\s*z\s*[=:]\s*({_NUMBER}))?")
+_BARE_POINT = re.compile(rf"(?<![\d.])({_NUMBER})\s*,\s*({_NUMBER})(?:\s*,\s*({_NUMBER}))?(?![\d.])")
+_UNITS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "second": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0, "h": 3600.0,
+          "hr": 3600.0, "hour": 3600.0}
+_LONG_UNITS = "|".join(sorted((unit for unit in _UNITS if unit != "m"), key=len, reverse=True))
+_AGO = r"\s*(?:ago|earlier|before)\b"
+_SHORT_MINUTES = rf"m(?=\s*(?:\d+(?:\.\d+)?\s*s(?![a-z])|$)|{_AGO})"  # else they are metres
+_SPAN = re.compile(rf"(?<![\d.:])(\d+(?:\.\d+)?|\.\d+)\s*({_LONG_UNITS}|{_SHORT_MINUTES})s?(?![a-z])")
+_CLOCK = re.compile(r"(?<![\d:])(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)(?![\d:])")
+_BARE = re.compile(rf"\s*(?:about |around |at )?(\d+(?:\.\d+)?|\.\d+)\s*\.?\s*({_AGO}\W*)?")
+_IN_WORDS = re.compile(r"\b(half an?|an?|[a-z]+)(?=\s+(?:seconds?|secs?|minutes?|mins?|hours?|hrs?)\b)")
+
+
+class Errors(NamedTuple):
+    """How far an answer is off: metres, seconds; None where nothing such was asked for, or the answer names none."""
+
+    position_m: float | None = None
+    time_s: float | None = None
+
+
+def position_in(text: str) -> tuple[float, ...] | None:
+    """Return the first place "(x, y)" or "(x, y, z)" of a text in metres, also without brackets; None for none."""
+    plain = text.replace("\u2212", "-")
+    found = _POINT.search(plain) or _NAMED_POINT.search(plain) or _BARE_POINT.search(plain)
+    place = tuple(float(v) for v in found.groups() if v is not None) if found else ()
+    return place if place and all(map(math.isfinite, place)) else None
+
+
+def seconds_in(text: str, expects: str, end_s: float, unit_s: float = 1.0, ago: bool = False) -> float | None:
+    """Return the first time ("1:30", "90 s", "1 min 30 s") of a text in seconds; None for none.
+
+    expects "time": since the history began, so that "20 s ago" counts back from end_s. expects "duration": as it is;
+    where a text names a moment and how long ago it was, the latter. unit_s, ago: what a number without a unit means.
+    """
+    seconds = _seconds_in(_in_digits(text.lower()), expects, end_s, unit_s, ago)
+    return seconds if seconds is not None and math.isfinite(seconds) else None
+
+
+def _seconds_in(lowered: str, expects: str, end_s: float, unit_s: float, ago: bool) -> float | None:
+    spans = [(m.start(), m.end(), float(m[1]) * _UNITS[m[2]]) for m in _SPAN.finditer(lowered)]
+    spans += [(m.start(), m.end(), 3600.0 * int(m[1] or 0) + 60.0 * int(m[2]) + int(m[3]))
+              for m in _CLOCK.finditer(lowered)]
+    named = _joined(sorted(spans), lowered)
+    if not named:
+        keyed = re.search(rf"[\"']{expects}[\"']\s*:\s*[\"']?({_BARE.pattern})[\"']?\s*[,}}]", lowered)
+        bare = _BARE.fullmatch(keyed[1] if keyed else lowered)
+        if bare is None:
+            return None
+        back = expects == "time" and (ago or bare[2] is not None)
+        return end_s - unit_s * float(bare[1]) if back else unit_s * float(bare[1])
+    back_s = [seconds for end, seconds in named if re.match(_AGO, lowered[end:])]
+    if expects == "duration":
+        return back_s[0] if back_s else named[0][1]
+    moments = [seconds for end, seconds in named if not re.match(_AGO, lowered[end:])]
+    return moments[0] if moments else end_s - back_s[0]
+
+
+def _in_digits(text: str) -> str:
+    """Return a text with "two minutes" as "2 minutes", "half an hour" as "0.5 hour"."""
+    def digits(match: re.Match[str]) -> str:
+        word = match[1]
+        number = 0.5 if word.startswith("half a") else 1 if word in ("a", "an") else language.number(word)
+        return word if number is None else str(number)
+
+    return _IN_WORDS.sub(digits, text)
+
+
+def _joined(spans: list[tuple[int, int, float]], text: str) -> list[tuple[int, float]]:
+    """Return (end, seconds) of each time that is named; "1 min 30 s" and "1 minute and 30 seconds" are one."""
+    joined: list[tuple[int, float]] = []
+    for begin, end, seconds in spans:
+        if joined and re.fullmatch(r"\s*(?:,|and)?\s*", text[joined[-1][0]:begin]) and seconds < joined[-1][1]:
+            joined[-1] = (end, joined[-1][1] + seconds)
+        else:
+            joined.append((end, seconds))
+    return joined
+
+
+def errors_of(sample: Sample, answer: Answer) -> Errors:
+    """Return how far an answer is off: L2 for places, L1 for times, as NaVQA measures them.
+
+    The height counts where truth and answer both have one.
+    """
+    truth = _truth(sample)
+    if truth is None or answer.error or answer.abstained:
+        return Errors()
+    if sample.metadata["expects"] == "position":
+        place = position_in(answer.text)
+        return Errors(None if place is None else _finite(math.dist(place[:len(truth)], truth[:len(place)])))
+    expects, end_s, unit_s, ago = (str(sample.metadata["expects"]), _number(sample.metadata.get("end_s")),
+                                   _unit_s(sample), sample.metadata.get("ago") is True)
+    begin = end_s if end_s is not None else 0.0 if ago else math.nan  # counted back from: only differences matter
+    right = begin - unit_s * truth[0] if ago and expects == "time" else unit_s * truth[0]
+    seconds = seconds_in(answer.text, expects, begin, unit_s, ago)
+    return Errors(None, None if seconds is None else _finite(abs(seconds - right)))
+
+
+def expected(sample: Sample) -> str:
+    """Return the kind of answer that a sample asks for, "" where that can be neither judged nor measured."""
+    expects = str(sample.metadata.get("expects", ""))
+    return "" if expects in MEASURED and _truth(sample) is None else expects
+
+
+def _truth(sample: Sample) -> tuple[float, ...] | None:
+    """Return the truth as numbers, None where the sample has none of the kind that it asks for."""
+    expects, truth = sample.metadata.get("expects"), sample.metadata.get("truth")
+    given = list(truth) if expects == "position" and isinstance(truth, (list, tuple)) else [truth]
+    numbers = [_number(value) for value in given]
+    found = tuple(v for v in numbers if v is not None)
+    fits = len(found) in (2, 3) if expects == "position" else len(found) == 1 and expects in MEASURED
+    return found if fits and len(found) == len(given) and _unit_s(sample) else None
+
+
+def _unit_s(sample: Sample) -> float:
+    return {"s": 1.0, "min": 60.0}.get(str(sample.metadata.get("unit", "s")), 0.0)
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number, None for another value."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return _finite(float(value))
+    except OverflowError:
+        return None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def correct(expects: str, position_m: float | None, time_s: float | None) -> float | None:
+    """Return 1 or 0: right by the thresholds of the paper, 0 for an answer that names nothing such.
+
+    None where no place, time or length of time was asked for.
+    """
+    if expects not in MEASURED:
+        return None
+    off, limit = (position_m, WITHIN_M) if expects == "position" else (time_s, WITHIN_S)
+    return float(off is not None and off <= limit)
+
+
+def mark(sample: Sample, answer: Answer) -> Mark | None:
+    """Mark 5 for a place or time as near as the data set wants, else 1; None where the answer is one for a judge."""
+    expects = sample.metadata.get("expects", "text")
+    if expects not in MEASURED:
+        return None
+    if _truth(sample) is None:
+        return Mark(None, None, f"the truth of the question, {sample.metadata.get('truth')!r:.40}, is no {expects}")
+    errors = errors_of(sample, answer)
+    off, unit = (errors.position_m, "m") if expects == "position" else (errors.time_s, "s")
+    if off is None:
+        return Mark(1, None, f"the answer names no {expects}")
+    given = sample.metadata.get(f"within_{unit}", WITHIN_M if unit == "m" else WITHIN_S)
+    limit = _number(given)
+    if limit is None:
+        return Mark(None, None, f"within_{unit} of the question, {given!r:.40}, is no number")
+    return Mark(5 if off <= limit else 1, None, f"{off:.1f} {unit} off, right within {limit:g} {unit}")

@@ -1,0 +1,182 @@
+"""One question of pass 2: its marks, what it cost, and the lengths that metrics need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.bench.judges import Judge, Mark
+from eqa_nodes.bench.metrics import formulas as metrics
+from eqa_nodes.bench.metrics import navqa
+from eqa_nodes.bench.report.traces import last_view, load_trace
+from eqa_nodes.bench.running.predictions import Prediction
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer
+
+Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
+
+
+class Facts(Protocol):
+    """What only the scorer may know of a scene. Raises EqaError."""
+
+    def geodesic(self, scene: str, a: Point, b: Point) -> float:
+        """Return the shortest drivable distance in metres, inf = no way."""
+
+    def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
+        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it cannot be told."""
+
+
+@dataclass(frozen=True)
+class QuestionScore:
+    """One question: its marks (None = unscored), what it cost, and the lengths that metrics need (metres, steps).
+
+    status: answered | abstained | failed. final_m: geodesic distance from the last position to the target, None = not
+    measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured. reachable:
+    whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
+    predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
+    a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
+    normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
+    for, where the data set says it. judged: whether it asks for an answer, or is scored by predicates alone.
+    """
+
+    id: str
+    category: str
+    status: str
+    sigma: float | None
+    delta: float | None
+    note: str
+    blind_sigma: float | None
+    confidence: float
+    steps: int
+    metres: float
+    seconds: float
+    calls: int
+    tokens: int
+    reference_steps: int | None
+    reference_metres: float | None
+    final_m: float | None
+    passed: bool | None
+    multiple_choice: bool
+    privileged: tuple[str, ...]
+    error: str = ""
+    reachable: bool | None = None
+    predicates: tuple[bool, ...] = ()
+    position_error_m: float | None = None
+    time_error_s: float | None = None
+    allowed_steps: int | None = None
+    expects: str = ""
+    judged: bool = True
+    money: float = 0.0
+
+    @property
+    def unscored(self) -> bool:
+        """Whether there is an answer to mark, and the judge could not."""
+        return self.judged and self.sigma is None and self.status != "failed"
+
+
+class _Arrival(NamedTuple):
+    """The lengths of QuestionScore, and why one is missing."""
+
+    final_m: float | None
+    passed: bool | None
+    reachable: bool | None
+    note: str
+
+
+def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: Facts | None = None,
+                   out: Path | None = None) -> QuestionScore:
+    """Mark one prediction. out: the run directory that holds its trace, where it has one."""
+    answer, receipt = prediction.answer, prediction.answer.receipt
+    mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
+    blind = prediction.blind
+    blind_mark = Mark(None) if blind is None or blind.error else mark_answer(judge, sample, blind)
+    arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
+    allowed = sample.metadata.get("allowed_steps")
+    status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
+    return QuestionScore(
+        sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, None if judge.sees else facts),
+        mark.note + arrival.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres, receipt.seconds,
+        receipt.calls, receipt.tokens_in + receipt.tokens_out,
+        sample.reference_steps, sample.reference_metres, arrival.final_m,
+        arrival.passed, bool(sample.choices), receipt.privileged,
+        f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
+        prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
+        navqa.expected(sample), bool(sample.answer), receipt.money)
+
+
+def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:
+    """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored.
+
+    Places and times are measured, not judged; a task that asks for no answer has only its predicates.
+    """
+    if not sample.answer:
+        return Mark(None, None, "scored by its predicates")
+    if (measured := navqa.mark(sample, answer)) is not None:
+        return measured
+    try:
+        mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
+    except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
+        return Mark(None, None, f"the judge failed: {type(error).__name__}: {error}")
+    if mark.sigma is not None and not 1 <= mark.sigma <= 5:
+        return Mark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
+    return mark
+
+
+def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> Mark:
+    """Mark the answer beside the last view, where the judge looks at it."""
+    try:
+        view = last_view(inside(out, prediction.trace)) if judge.sees and out and prediction.trace else None
+    except EqaError as error:
+        return Mark(None, None, f"the last view is lost: {error}")
+    return mark_answer(judge, sample, prediction.answer, view)
+
+
+def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | None) -> float | None:
+    """Return the grounding mark: the judge's, else what the last view is known to show; 0 without an answer."""
+    if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
+        return mark.delta
+    targets = sample.metadata.get("targets")
+    delta = facts.grounding(sample.scene, targets, prediction.final_pose) if isinstance(targets, Sequence) else None
+    return delta if delta is None or not prediction.answer.abstained else 0.0
+
+
+def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Facts | None) -> _Arrival:
+    """Measure how near the robot ended, whether it came near on its way, and whether it could have."""
+    start, end, targets = sample.start, prediction.final_pose, _targets(sample)
+    if facts is None or not targets:
+        return _Arrival(None, None, None, "")
+
+    def away(x: float, y: float) -> float:  # the robot takes no stairs by itself: it is on the floor of its start
+        here = (x, y) if sample.start_height_m is None else (x, y, sample.start_height_m)
+        return min(facts.geodesic(sample.scene, here, target) for target in targets)
+
+    def straight(x: float, y: float) -> float:
+        return min(math.dist((x, y), target[:2]) for target in targets)
+
+    try:
+        final = None if end is None else metrics.reachable(away(end.x, end.y))
+        if final is not None and metrics.arrived(final):
+            return _Arrival(final, True, True, "")
+        begin = start or end
+        reachable = final is not None or (None if begin is None else math.isfinite(away(begin.x, begin.y)))
+        if end is None:
+            return _Arrival(None, None, reachable, "")
+        path = load_trace(inside(out, prediction.trace)).poses if out and prediction.trace else []
+        near = sorted({(p.x, p.y) for _, p in path if straight(p.x, p.y) <= metrics.SUCCESS_RADIUS_M},
+                      key=lambda xy: (straight(*xy), xy))  # no way is shorter than the straight one
+        return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
+    except EqaError as error:
+        return _Arrival(None, None, None, f"; no distance to the target: {error}")
+
+
+def _targets(sample: Sample) -> list[Point]:
+    """Return the places from which the answer shows; distances count to the nearest of them."""
+    if sample.viewpoints:
+        return list(sample.viewpoints)
+    return [] if sample.target is None else [sample.target]

@@ -1,0 +1,119 @@
+"""Pass 2: mark every prediction, apply the formulas, and write score files. Asks nothing again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqa_nodes.bench.judges import Judge
+from eqa_nodes.bench.metrics import formulas as metrics
+from eqa_nodes.bench.metrics.formulas import Summary
+from eqa_nodes.bench.metrics.question_score import Facts, QuestionScore, question_score
+from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
+from eqa_nodes.bench.running.manifest import finish_manifest
+from eqa_nodes.bench.running.predictions import Prediction, read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.codec import decode, read_json, write_json
+
+SCORES = "scores.json"
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Row:
+    """All questions, or those of a category. The counts add up: answered + abstained + failed + missing = questions.
+
+    unreachable: those whose target no way leads to; unreachable_abstained: which of them ended with "I don't know".
+    """
+
+    name: str
+    questions: int
+    answered: int
+    abstained: int
+    failed: int
+    missing: int
+    unscored: int
+    metrics: Mapping[str, Summary]
+    unreachable: int = 0
+    unreachable_abstained: int = 0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What scores.json holds. seed: of the bootstrap; metrics are means over questions."""
+
+    dataset: str
+    judge: str
+    judge_sha256: str
+    seed: int
+    privileged: tuple[str, ...]
+    rows: tuple[Row, ...]
+    questions: tuple[QuestionScore, ...]
+
+
+def score_run(out: Path, judge: Judge, facts: Facts | None = None, *, seed: int = 0) -> Scores:
+    """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
+
+    Raises StorageError when the directory holds no readable run. A judge that raises leaves its question unscored.
+    """
+    samples, predictions = read_samples(out / SAMPLES), read_predictions(out).predictions
+    known = {s.id for s in samples}
+    strangers = sorted(predictions.keys() - known)
+    if strangers:
+        raise StorageError(f"{out} has predictions of questions that it did not ask: {', '.join(strangers[:3])}")
+    asked = [s for s in samples if s.id in predictions]
+    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out) for s in sorted(asked, key=_scene)}
+    questions = [scored[s.id] for s in asked]
+    manifest = finish_manifest(out, judge=judge.name, judge_sha256=judge.version)
+    scores = Scores(manifest.dataset, judge.name, judge.version, seed, _privileged(questions),
+                    tuple(_rows(samples, questions, seed)), tuple(questions))
+    write_json(out / SCORES, scores)
+    _write_openeqa(out, predictions, questions)
+    return scores
+
+
+def _scene(sample: Sample) -> str:
+    """Questions of one scene are scored one after the other, so that each scene is opened once."""
+    return sample.scene
+
+
+def read_scores(out: Path) -> Scores:
+    """Read scores.json. Raises StorageError."""
+    return decode(Scores, read_json(out / SCORES))
+
+
+def _rows(samples: Sequence[Sample], questions: Sequence[QuestionScore], seed: int) -> list[Row]:
+    categories = sorted({s.category for s in samples if s.category})
+    rows = [_row("all", len(samples), questions, seed)]
+    for category in categories if len(categories) > 1 else []:
+        asked = sum(s.category == category for s in samples)
+        rows.append(_row(category, asked, [q for q in questions if q.category == category], seed))
+    return rows
+
+
+def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -> Row:
+    def count(status: str) -> int:
+        return sum(q.status == status for q in questions)
+
+    no_way = [q for q in questions if q.reachable is False]
+    unscored = sum(q.unscored for q in questions)
+    values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
+    means = {m: metrics.summary(v, seed, RESAMPLES, share=m in BOUNDED) for m, v in values.items()}
+    means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES,
+                                                         share=True)
+    return Row(name, asked, count("answered"), count("abstained"), count("failed"), asked - len(questions), unscored,
+               means, len(no_way), sum(q.status == "abstained" for q in no_way))
+
+
+def _privileged(questions: Sequence[QuestionScore]) -> tuple[str, ...]:
+    return tuple(sorted({component for q in questions for component in q.privileged}))
+
+
+def _write_openeqa(out: Path, predictions: Mapping[str, Prediction], questions: Sequence[QuestionScore]) -> None:
+    """Write OpenEQA's own two files: failed questions are absent from both, as its scorer expects."""
+    done = [q for q in questions if q.status != "failed"]
+    write_json(out / "predictions.json", [{"question_id": q.id, "answer": predictions[q.id].answer.text} for q in done])
+    write_json(out / "openeqa_scores.json", {q.id: q.sigma for q in done if q.sigma is not None})

@@ -1,0 +1,114 @@
+"""Every metric of scores.json as a function of one scored question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqa_nodes.bench.metrics import formulas as metrics
+from eqa_nodes.bench.metrics import navqa
+from eqa_nodes.bench.metrics.question_score import QuestionScore
+
+
+def _reference(q: QuestionScore, unit: str) -> float | None:
+    """Return l, None where there is none: no dataset has a length to where no way leads."""
+    reference = q.reference_steps if unit == "steps" else q.reference_metres
+    return None if q.reachable is False else reference
+
+
+def _ratio(q: QuestionScore, unit: str) -> float | None:
+    reference = _reference(q, unit)
+    return None if reference is None else metrics.path_ratio(reference, q.steps if unit == "steps" else q.metres)
+
+
+def _marked(of: Callable[[QuestionScore, float], float | None]) -> Callable[[QuestionScore], float | None]:
+    return lambda q: None if q.sigma is None else of(q, q.sigma)
+
+
+def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
+    reference = _reference(q, unit)
+    return None if reference is None else metrics.openeqa_e(sigma, reference, q.steps if unit == "steps" else q.metres)
+
+
+def _express_e(q: QuestionScore, sigma: float) -> float | None:
+    reference = _reference(q, "metres")
+    if q.delta is None or reference is None:
+        return None
+    return metrics.express_e_path(sigma, q.delta, reference, q.metres)
+
+
+def _spl(q: QuestionScore) -> float | None:
+    if q.final_m is None or q.reference_metres is None:
+        return None
+    return metrics.spl(metrics.arrived(q.final_m), q.reference_metres, q.metres)
+
+
+def _predicates(of: Callable[[QuestionScore], float]) -> Callable[[QuestionScore], float | None]:
+    return lambda q: of(q) if q.predicates else None
+
+
+def _task_spl(q: QuestionScore) -> float | None:
+    if not q.predicates or q.reference_steps is None:
+        return None
+    return metrics.spl(metrics.task_success(q.predicates), q.reference_steps, q.steps)
+
+
+def _forced(q: QuestionScore) -> float | None:
+    """C with force-a-guess: the blind answer stands where the agent abstained (OpenEQA, supplement)."""
+    sigma = q.blind_sigma if q.status == "abstained" else q.sigma
+    return None if sigma is None else metrics.openeqa_c(sigma)
+
+
+def _normalised_steps(q: QuestionScore) -> float | None:
+    return None if not q.allowed_steps else metrics.normalised_steps(q.steps, q.allowed_steps)
+
+
+def _wce(q: QuestionScore) -> float | None:
+    reference = _reference(q, "metres")
+    return None if reference is None else metrics.weighted_confidence(q.confidence, reference, q.metres)
+
+
+# Name in scores.json -> value of one question, or None where it cannot be had. Shares of 1, metres, seconds or counts.
+METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
+    "openeqa_c": _marked(lambda q, sigma: metrics.openeqa_c(sigma)),
+    "openeqa_e_steps": _marked(lambda q, sigma: _efficiency(q, sigma, "steps")),
+    "openeqa_e_metres": _marked(lambda q, sigma: _efficiency(q, sigma, "metres")),
+    "blind_c": lambda q: None if q.blind_sigma is None else metrics.openeqa_c(q.blind_sigma),
+    "express_c_star": _marked(lambda q, sigma: metrics.express_c_star(sigma)),
+    "express_c": _marked(lambda q, sigma: None if q.delta is None else metrics.express_c(sigma, q.delta)),
+    "express_e_path": _marked(_express_e),
+    "express_d_t": lambda q: q.final_m,
+    "ace": lambda q: q.confidence,
+    "npl": lambda q: _ratio(q, "metres"),
+    "wce": _wce,
+    "sr": lambda q: None if q.final_m is None else float(metrics.arrived(q.final_m)),
+    "osr": lambda q: None if q.passed is None else float(q.passed),
+    "spl": _spl,
+    "hm_eqa_accuracy": _marked(lambda q, sigma: metrics.choice_accuracy(sigma) if q.multiple_choice else None),
+    "hm_eqa_normalised_steps": _normalised_steps,
+    "openeqa_c_forced": _forced,
+    "succ": _predicates(lambda q: float(metrics.task_success(q.predicates))),
+    "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
+    "task_spl": _task_spl,
+    "position_error_m": lambda q: q.position_error_m,
+    "time_error_s": lambda q: q.time_error_s,
+    "navqa_correct": lambda q: navqa.correct(q.expects, q.position_error_m, q.time_error_s),
+    "steps": lambda q: float(q.steps),
+    "metres": lambda q: q.metres,
+    "seconds": lambda q: q.seconds,
+    "calls": lambda q: float(q.calls),
+    "tokens": lambda q: float(q.tokens),
+    "money": lambda q: q.money,
+}
+
+# Those that are shares of 1: tables show them as percentages.
+SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
+                               "tokens", "money"}
+# Those of them that are never above 1; of steps, an episode may take more than are allowed.
+BOUNDED = SHARES - {"hm_eqa_normalised_steps"} | {"openeqa_c_failed_lowest"}
+
+
+def value_of(q: QuestionScore, name: str) -> float | None:
+    """A failed question has no value in any mean; OpenEQA's own scorer would give it the lowest mark."""
+    if name == "openeqa_c_failed_lowest":
+        return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
+    return None if q.status == "failed" else METRICS[name](q)

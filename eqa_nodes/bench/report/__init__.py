@@ -1,0 +1,1 @@
+"""Reports of runs: HTML pages, drawings and tables."""

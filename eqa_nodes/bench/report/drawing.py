@@ -1,0 +1,195 @@
+"""Top-down picture of an episode as SVG: the robot's own map, its path, goals, frontiers, target and evidence.
+
+User units are metres; SVG's y points down, so map y is negated.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup, escape
+from PIL import Image
+
+from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Evidence
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from sim_bridge.simulator import Point
+
+UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
+PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
+_MARGIN_M = 0.5
+_CHUNKS = 64  # pieces of the path that have a colour of their own
+_CONE_M, _CONE_HALF_RAD = 1.8, math.radians(38)
+_LONGEST_FRONTIER_M = 1.6
+
+
+class Box(NamedTuple):
+    """A rectangle in the map frame, metres."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over: str = "", css: str = "") -> Markup:
+    """Return the picture as an <svg> element; "" when there is neither a map nor a path.
+
+    over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
+    """
+    poses = [pose for _, pose in trace.poses]
+    box = extent(trace.grid, poses, target)
+    if box is None:
+        return Markup("")
+    parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
+    parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
+    if target is not None:
+        parts.append(star(target))
+    if poses:
+        parts.append(robot(poses[-1], "end", path_colour(1)))
+    if start or poses:
+        parts.append(_start(start or poses[0]))
+    parts += [over, _goals(trace.decisions), _scale(box)]
+    view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
+    alone = ' xmlns="http://www.w3.org/2000/svg"' if css else ""
+    return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above"{alone}>'
+                  f'{f"<style>{css}</style>" if css else ""}{"".join(parts)}</svg>')
+
+
+def grid_png(grid: GridMap) -> bytes:
+    """Return the map as a PNG, one pixel a cell, north up."""
+    kinds = np.select([grid.cells > 0, (grid.cells == 0) & grid.explored, grid.cells == 0], [3, 2, 1], 0)
+    return palette_png(kinds, (UNKNOWN, FREE, EXPLORED, OCCUPIED))
+
+
+def palette_png(cells: np.ndarray, colours: Sequence[tuple[int, ...]]) -> bytes:
+    """Return (rows, columns) indices of at most 256 colours, RGB or RGBA, as a small PNG, north up."""
+    image = Image.frombytes("P", cells.shape[::-1], cells[::-1].astype(np.uint8).tobytes())
+    image.putpalette([c for colour in colours for c in colour[:3]])
+    opacity = bytes(colour[3] if len(colour) > 3 else 255 for colour in colours)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=True, **({"transparency": opacity} if min(opacity) < 255 else {}))
+    return buffer.getvalue()
+
+
+def path_colour(share: float) -> str:
+    """Return the colour of the path after this share (0..1) of its length in time, as #rrggbb."""
+    position = min(max(share, 0.0), 1.0) * (len(PATH_COLOURS) - 1)
+    k = min(int(position), len(PATH_COLOURS) - 2)
+    mixed = (round(a + (b - a) * (position - k)) for a, b in zip(PATH_COLOURS[k], PATH_COLOURS[k + 1], strict=True))
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -> Box | None:
+    """Return what to show: everything known, the path and the target, with a margin; None for nothing."""
+    points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
+    if grid is not None and (grid.cells >= 0).any():
+        rows, columns = np.nonzero(grid.cells >= 0)
+        for row, column in ((rows.min(), columns.min()), (rows.max() + 1, columns.max() + 1)):
+            points.append((grid.origin[0] + float(column) * grid.resolution_m,
+                           grid.origin[1] + float(row) * grid.resolution_m))
+    if not points:
+        return None
+    xs, ys = [p[0] for p in points], [p[1] for p in points]
+    return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
+
+
+def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
+    """Return an <image> with a pixel for each cell of the map, where the map lies."""
+    rows, columns = grid.cells.shape
+    width, height = columns * grid.resolution_m, rows * grid.resolution_m
+    return (f'<image x="{grid.origin[0]:.3f}" y="{-(grid.origin[1] + height):.3f}" width="{width:.3f}" '
+            f'height="{height:.3f}" preserveAspectRatio="none" style="{style}" '
+            f'href="data:image/png;base64,{base64.b64encode(png).decode()}"/>')
+
+
+def _path(poses: Sequence[Pose2]) -> str:
+    """Draw the path over a white casing, coloured from its start to its end."""
+    points = [(p.x, -p.y) for i, p in enumerate(poses) if i == 0 or p[:2] != poses[i - 1][:2]]
+    if len(points) < 2:
+        return ""
+    step = max(1, math.ceil((len(points) - 1) / _CHUNKS))
+    casing = f'<polyline points="{points_of(points)}" class="casing"/>'
+    pieces = [f'<polyline points="{points_of(points[k:k + step + 1])}" class="path" '
+              f'stroke="{path_colour(k / max(1, len(points) - 1 - step))}"/>'
+              for k in range(0, len(points) - 1, step)]
+    return casing + "".join(pieces)
+
+
+def _frontiers(decisions: Sequence[TraceDecision]) -> str:
+    """Draw the last frontiers as lines, and where earlier ones were as dots."""
+    known = [d.frontiers for d in decisions if d.frontiers]
+    if not known:
+        return ""
+    earlier = sorted({(round(f.x, 2), round(f.y, 2)) for fs in known[:-1] for f in fs})
+    dots = "".join(f'<circle cx="{x:.2f}" cy="{-y:.2f}" r=".06" class="old-frontier"/>' for x, y in earlier)
+    return dots + "".join(frontier_line(f) for f in known[-1])
+
+
+def frontier_line(f: Frontier) -> str:
+    """Draw a frontier across its heading."""
+    half = min(f.length_m, _LONGEST_FRONTIER_M) / 2
+    dx, dy = -math.sin(f.heading) * half, math.cos(f.heading) * half
+    return (f'<line x1="{f.x - dx:.2f}" y1="{-(f.y - dy):.2f}" x2="{f.x + dx:.2f}" y2="{-(f.y + dy):.2f}" '
+            f'class="frontier"><title>frontier, {f.length_m:.1f} m</title></line>')
+
+
+def _goals(decisions: Sequence[TraceDecision]) -> str:
+    """Number the goals; a later goal at the same place is drawn over the earlier one."""
+    return "".join(f'<g class="goal"><title>{n}: {escape(d.reason)}</title><circle cx="{d.goal.x:.2f}" '
+                   f'cy="{-d.goal.y:.2f}" r=".18"/><text x="{d.goal.x:.2f}" y="{-d.goal.y + 0.08:.2f}">{n}</text></g>'
+                   for n, d in enumerate(decisions, 1) if d.goal is not None)
+
+
+def _cones(evidence: Sequence[Evidence]) -> str:
+    return "".join(_cone(e.pose) for e in evidence[:3])
+
+
+def _cone(pose: Pose2) -> str:
+    left, right = (ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
+    x, y = pose.x, -pose.y
+    return (f'<g class="cone"><title>the evidence was seen from here</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
+            f'{left[1]:.2f}A{_CONE_M} {_CONE_M} 0 0 1 {right[0]:.2f} {right[1]:.2f}Z" fill="#f59e0b"/>'
+            f'<circle cx="{x:.2f}" cy="{y:.2f}" r=".1"/></g>')
+
+
+def star(at: Point, size: float = 1.0) -> str:
+    """Mark from where the answer can be seen."""
+    x, y = at[0], at[1]
+    spikes = [(x + size * r * math.sin(k * math.pi / 5), -y - size * r * math.cos(k * math.pi / 5))
+              for k, r in zip(range(10), (0.3, 0.13) * 5, strict=True)]
+    return f'<polygon points="{points_of(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'
+
+
+def _start(pose: Pose2) -> str:
+    return (f'<circle cx="{pose.x:.2f}" cy="{-pose.y:.2f}" r=".17" class="start" fill="{path_colour(0)}">'
+            '<title>start</title></circle>')
+
+
+def robot(pose: Pose2, title: str, colour: str, size: float = 1.0) -> str:
+    """Draw an arrow head that looks where the robot looks."""
+    outline = ((0.32, 0.0), (0.22, 2.4), (0.08, math.pi), (0.22, -2.4))
+    corners = [ahead(pose, size * distance, turn) for distance, turn in outline]
+    return f'<polygon points="{points_of(corners)}" class="robot" fill="{colour}"><title>{title}</title></polygon>'
+
+
+def ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
+    """Return the SVG point at a distance from a pose, `turn` radians to the left of its heading."""
+    return pose.x + distance * math.cos(pose.yaw + turn), -(pose.y + distance * math.sin(pose.yaw + turn))
+
+
+def _scale(box: Box) -> str:
+    x, y = box.x1 - 0.2, -box.y0 - 0.16
+    return (f'<g class="scale"><line x1="{x - 1:.2f}" x2="{x:.2f}" y1="{y:.2f}" y2="{y:.2f}"/>'
+            f'<text x="{x - 0.5:.2f}" y="{y - 0.07:.2f}">1 m</text></g>')
+
+
+def points_of(points: Sequence[tuple[float, float]]) -> str:
+    """Return SVG points as a polyline has them."""
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)

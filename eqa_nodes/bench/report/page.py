@@ -1,0 +1,210 @@
+"""report.html of a run: what was asked, what was answered, on what evidence, and why the robot went where it went."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from PIL import Image
+
+from eqa_nodes.bench.metrics.question_score import QuestionScore
+from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
+from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
+from eqa_nodes.bench.report.drawing_why import Why, why_of
+from eqa_nodes.bench.report.index import Line, bars_of, costs_of, failures_of, line_of, mark_of
+from eqa_nodes.bench.report.tables import COLUMNS, footnotes
+from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.bench.running.predictions import Prediction, read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.storage.codec import write_bytes
+from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.files import decode_image
+
+REPORT = "report.html"
+PAGES = "report"  # folder of episodes' pages and their images
+EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
+STRIP = 8  # key images shown of an episode
+_EVIDENCE_PX, _THUMB_PX = 640, 260
+_OUTLINES = 6  # things outlined in an evidence image
+
+
+class Outline(NamedTuple):
+    """A thing in a picture: its name, and left, top, width and height as percentages of the picture."""
+
+    name: str
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its things outlined."""
+
+    src: str
+    caption: str
+    proves: bool
+    outlines: tuple[Outline, ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown."""
+
+    number: int
+    sample: Sample
+    prediction: Prediction
+    score: QuestionScore | None
+    trace: EpisodeTrace | None
+    map: Markup
+    evidence: Picture | None
+    strip: tuple[Picture, ...]
+    why: Why | None
+    trouble: str
+
+    @property
+    def mark(self) -> str:
+        """Return the mark as a class of the page."""
+        return mark_of(self.prediction, self.score)
+
+
+def write_report(run: Path) -> Path:
+    """Write report.html into a run directory and return its path.
+
+    Needs manifest, questions and predictions (StorageError without); scores and traces are shown where they are there.
+    Up to EMBED_UP_TO episodes stand on the page itself; more have a page each in report/, made one after the other.
+    """
+    samples, predictions = read_samples(run / SAMPLES), read_predictions(run).predictions
+    scores = read_scores(run) if (run / SCORES).exists() else None
+    marks = {q.id: q for q in scores.questions} if scores else {}
+    asked = [s for s in samples if s.id in predictions]
+    embed = len(asked) <= EMBED_UP_TO
+    images = _Images(run, embed)
+    lines = [line_of(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
+             for n, s in enumerate(asked, 1)]
+    each = (_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1))
+    templates, cards = _templates(), list(each) if embed else []
+    for card in each:
+        page = templates.get_template("episode.html.j2").render(
+            card=card, before=_page(card.number - 1) if card.number > 1 else "",
+            after=_page(card.number + 1) if card.number < len(asked) else "")
+        write_bytes(run / PAGES / _page(card.number), page.encode())
+    write_bytes(run / REPORT, _render(templates, run, lines, cards, scores, len(samples)).encode())
+    return run / REPORT
+
+
+def _page(number: int) -> str:
+    return f"episode-{number:04d}.html"
+
+
+def _templates() -> Environment:
+    environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"),
+                              autoescape=select_autoescape(["j2", "html"]), undefined=StrictUndefined,
+                              trim_blocks=True, lstrip_blocks=True)
+    stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
+    environment.globals["path_gradient"] = stops
+    return environment
+
+
+def _render(templates: Environment, run: Path, lines: Sequence[Line], cards: Sequence[Card], scores: Scores | None,
+            total: int) -> str:
+    table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
+    manifest = read_manifest(run)
+    return templates.get_template("report.html.j2").render(
+        lines=lines, cards=cards, scores=scores, manifest=manifest, total=total,
+        headings=[c.heading for c in COLUMNS], table=table, notes=footnotes(scores) if scores else [],
+        published=sentences(scores, manifest) if scores else [], bars=bars_of(scores) if scores else [],
+        costs=costs_of(lines), failures=failures_of(lines),
+        summary=dict(zip((c.heading for c in COLUMNS), table[0], strict=True)) if table else {})
+
+
+def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, run: Path,
+          images: _Images) -> Card:
+    trace, trouble = None, ""
+    if prediction.trace:
+        try:
+            trace = load_trace(inside(run, prediction.trace))
+        except StorageError as error:
+            trouble = str(error)
+    views = trace.keyframes if trace else []
+    proof = {e.keyframe_id: e.note for e in prediction.answer.evidence}
+    first = next((k for e in prediction.answer.evidence for k in views if k.id == e.keyframe_id), None)
+    begin = views[0].stamp_ns if views else 0
+    strip = tuple(images.picture(k, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
+    evidence = None
+    if first is not None:
+        evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
+        evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
+    drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
+    why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble)
+
+
+def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
+    """Return up to STRIP views: the proofs and others even in time, oldest first."""
+    proofs = [k for k in views if k.id in proof][:STRIP]
+    others = [k for k in views if k.id not in proof]
+    n = min(STRIP - len(proofs), len(others))
+    picked = [others[round(i * (len(others) - 1) / max(1, n - 1))] for i in range(n)]
+    return sorted(proofs + picked, key=lambda k: k.id)
+
+
+def _caption(view: Keyframe, begin_ns: int) -> str:
+    where = view.region or view.caption
+    return f"{(view.stamp_ns - begin_ns) / 1e9:.0f} s" + (f" · {where}" if where else "")
+
+
+def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
+    """Return where the labelled things are that the note of the evidence names, largest first."""
+    named = [part.strip() for part in note.split(",")]
+    shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))
+    with Image.open(io.BytesIO(view.jpeg)) as image:
+        wide, high = image.size
+    return tuple(Outline(s.label.kind, 100 * s.bbox[0] / wide, 100 * s.bbox[1] / high,
+                         100 * (s.bbox[2] - s.bbox[0]) / wide, 100 * (s.bbox[3] - s.bbox[1]) / high)
+                 for s in shown[:_OUTLINES])
+
+
+class _Images:
+    """Gives pages their images: inside them, or as files in report/."""
+
+    def __init__(self, run: Path, embed: bool) -> None:
+        self._run, self._embed = run, embed
+
+    def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> Picture:
+        """Return a key image, at most `width` pixels wide."""
+        try:
+            data = shrunk(view.jpeg, width)
+        except BadFrame as error:
+            return Picture("", f"{caption}: image cannot be read ({error})", proves)
+        if self._embed:
+            return Picture("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
+        name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
+        write_bytes(self._run / PAGES / name, data)
+        return Picture(name, caption, proves)
+
+
+def shrunk(jpeg: bytes, width: int) -> bytes:
+    """Return an encoded image, at most `width` pixels wide. Raises BadFrame for a damaged one, or one too large."""
+    image = decode_image(jpeg, "of a view")
+    if image.width <= width:
+        return jpeg
+    size = width, max(1, round(image.height * width / image.width))
+    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=82, optimize=True)
+    return buffer.getvalue()

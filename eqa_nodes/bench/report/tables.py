@@ -1,0 +1,121 @@
+"""The score table, described once: columns, cells and footnotes, and how a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from eqa_nodes.bench.metrics.formulas import shown
+from eqa_nodes.bench.metrics.scores import Row, Scores
+from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.running.manifest import Manifest
+
+
+class Column(NamedTuple):
+    """A heading and how to fill it from a row; None shows as a dash."""
+
+    heading: str
+    cell: Callable[[Row], str]
+
+
+def _percent(name: str, interval: bool = False) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        s = row.metrics[name]
+        return shown(s if interval else s._replace(low=None, high=None), 100, 1)
+
+    return cell
+
+
+def _mean(name: str, digits: int) -> Callable[[Row], str]:
+    return lambda row: "–" if row.metrics[name].mean is None else f"{row.metrics[name].mean:.{digits}f}"
+
+
+def _scored(row: Row) -> str:
+    return f"{row.metrics['openeqa_c'].n}/{row.questions}"
+
+
+COLUMNS = (
+    Column("questions", lambda row: row.name),
+    Column("n", _scored),
+    Column("C % [95 %]", _percent("openeqa_c", interval=True)),
+    Column("blind C %", _percent("blind_c")),
+    Column("E % steps", _percent("openeqa_e_steps")),
+    Column("E % metres", _percent("openeqa_e_metres")),
+    Column("steps", _mean("steps", 1)),
+    Column("metres", _mean("metres", 1)),
+    Column("seconds", _mean("seconds", 1)),
+    Column("calls", _mean("calls", 1)),
+    Column("abstained", lambda row: str(row.abstained)),
+    Column("unscored", lambda row: str(row.unscored)),
+    Column("failed", lambda row: str(row.failed)),
+)
+_COSTS = 6  # the first column that is no mark
+_WIDE = 120  # characters that the whole table needs
+
+
+class ScoreTable:
+    """The table for a terminal: in one piece where that fits, else marks above costs; then its footnotes."""
+
+    def __init__(self, scores: Scores, manifest: Manifest) -> None:
+        self._scores, self._manifest = scores, manifest
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        title = f"{self._scores.dataset or 'questions'}, judge {self._scores.judge}"
+        if options.max_width >= _WIDE:
+            yield self._part(COLUMNS, title)
+        else:
+            yield self._part(COLUMNS[:_COSTS], title)
+            yield self._part((COLUMNS[0], *COLUMNS[_COSTS:]), "")
+        for note in footnotes(self._scores) + sentences(self._scores, self._manifest):
+            yield Text(f" {note}", style="dim")
+
+    def _part(self, columns: Sequence[Column], title: str) -> Table:
+        table = Table(title=title or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+        for column in columns:
+            first = column is COLUMNS[0]
+            table.add_column(column.heading.replace(" ", "\n", 1), justify="left" if first else "right",
+                             no_wrap=not first, min_width=12 if first else None, vertical="bottom")
+        for row in self._scores.rows:
+            table.add_row(*(column.cell(row) for column in columns), style="bold" if row.name == "all" else "")
+        return table
+
+
+def rich_table(scores: Scores, manifest: Manifest) -> ScoreTable:
+    """Return the table for a terminal of any width, with the published numbers that stand beside it."""
+    return ScoreTable(scores, manifest)
+
+
+def footnotes(scores: Scores) -> list[str]:
+    """Return what a reader must know to read the table: who judged, what is missing, what was privileged."""
+    row = scores.rows[0]
+    notes = [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
+    gain = row.metrics["gain_over_blind"]
+    if gain.mean is not None:
+        notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same {gain.n} questions for both")
+    if row.metrics["succ"].n:
+        notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
+    if row.metrics["navqa_correct"].n:
+        notes.append(f"places and times: off by {_mean('position_error_m', 2)(row)} m and "
+                     f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
+                     "15 m or 2 minutes, as ReMEmbR counts")
+    if row.failed:
+        notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
+                     f"{_percent('openeqa_c_failed_lowest')(row)}")
+    if row.unreachable:
+        notes.append(f"unreachable: {row.unreachable} questions, of which {row.unreachable_abstained} ended with "
+                     "\"I don't know\"; they count in C, and in nothing that needs the length of a path")
+    if row.missing:
+        notes.append(f"{row.missing} questions have not been asked yet")
+    if scores.privileged:
+        notes.append(f"privileged: {', '.join(scores.privileged)} (knows what a robot in the world would not)")
+    return notes
+
+
+def _of_tasks(row: Row) -> str:
+    return (f"tasks, {row.name}: Succ. {_percent('succ', interval=True)(row)} %, GcS {_percent('gcs')(row)} %, SPL "
+            f"{_percent('task_spl')(row)} % in steps, n {row.metrics['succ'].n}")

@@ -1,0 +1,108 @@
+"""An episode's trace as one zip: trace.json, the map's arrays, and the key images as they are. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.trace import EpisodeTrace
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
+_VIEW = "view.jpg"
+_MAX_BYTES = 1 << 30  # a file that claims more when unpacked is refused
+
+
+class _GridHead(NamedTuple):
+    """A GridMap without its arrays."""
+
+    stamp_ns: int
+    resolution_m: float
+    origin: tuple[float, float]
+    z: float = 0.0
+
+
+def save_trace(path: Path, trace: EpisodeTrace) -> None:
+    """Write the trace durably; the same trace gives the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        light = replace(trace, grid=None, view=b"", keyframes=[replace(k, jpeg=b"") for k in trace.keyframes])
+        _add(archive, "trace.json", dumps(light).encode(), zipfile.ZIP_DEFLATED)
+        for index, keyframe in enumerate(trace.keyframes):
+            _add(archive, _jpeg_name(index), keyframe.jpeg, zipfile.ZIP_STORED)
+        if trace.view:
+            _add(archive, _VIEW, trace.view, zipfile.ZIP_STORED)
+        if trace.grid is not None:
+            grid = trace.grid
+            head = _GridHead(grid.stamp_ns, grid.resolution_m, grid.origin, grid.z)
+            _add(archive, "grid.json", dumps(head).encode(), zipfile.ZIP_DEFLATED)
+            _add(archive, "cells.npy", _npy(grid.cells.astype(np.int8)), zipfile.ZIP_DEFLATED)
+            _add(archive, "explored.npy", _npy(grid.explored.astype(np.bool_)), zipfile.ZIP_DEFLATED)
+    write_bytes(path, buffer.getvalue())
+
+
+def load_trace(path: Path) -> EpisodeTrace:
+    """Read what `save_trace` wrote. Raises StorageError for a file that is absent, damaged or unreasonably large."""
+    with _archive(path) as archive:
+        trace = decode(EpisodeTrace, loads(archive.read("trace.json")))
+        keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
+        grid = _read_grid(archive) if "grid.json" in archive.namelist() else None
+        return replace(trace, keyframes=keyframes, grid=grid, view=_read_view(archive))
+
+
+def last_view(path: Path) -> bytes | None:
+    """Return the JPEG of the last view alone, None where the trace has none. Raises StorageError as `load_trace`."""
+    with _archive(path) as archive:
+        return _read_view(archive) or None
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            claimed = sum(info.file_size for info in archive.infolist())
+            if claimed > _MAX_BYTES:
+                raise StorageError(f"{path} unpacks to {claimed} bytes: more than a trace can have")
+            yield archive
+    except (OSError, KeyError, ValueError, EOFError, MemoryError, OverflowError, RuntimeError,
+            zipfile.BadZipFile, zlib.error) as error:
+        raise StorageError(f"{path} is not a readable trace: {error}") from error
+
+
+def _read_view(archive: zipfile.ZipFile) -> bytes:
+    return archive.read(_VIEW) if _VIEW in archive.namelist() else b""
+
+
+def _read_grid(archive: zipfile.ZipFile) -> GridMap:
+    head = decode(_GridHead, loads(archive.read("grid.json")))
+    cells, explored = (np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                       for name in ("cells.npy", "explored.npy"))
+    if cells.ndim != 2 or cells.shape != explored.shape or cells.dtype != np.int8 or explored.dtype != np.bool_:
+        raise ValueError(f"map arrays do not fit: {cells.shape} {cells.dtype}, {explored.shape} {explored.dtype}")
+    return GridMap(head.stamp_ns, head.resolution_m, head.origin, cells, explored, head.z)
+
+
+def _jpeg_name(index: int) -> str:
+    return f"keyframes/{index:06d}.jpg"
+
+
+def _npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, compression: int) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, data, compression)

@@ -1,0 +1,109 @@
+"""What a run was: enough to know whether two runs may be compared, and to run it again."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+
+import eqa_nodes
+from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.storage.codec import decode, read_json, write_json
+
+MANIFEST = "manifest.json"
+_SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what a resumed run may not change
+
+
+@dataclass
+class Manifest:
+    """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
+
+    config: every setting of the run as plain JSON. sessions: how often the run was started (2 = resumed once);
+    earlier_commits: those that it was started from before this one.
+    """
+
+    dataset: str
+    dataset_sha256: str
+    questions: int
+    seed: int
+    model: str
+    config: Mapping[str, object]
+    version: str = ""
+    commit: str = ""
+    dirty: bool = False
+    python: str = ""
+    numpy: str = ""
+    platform: str = ""
+    command: Sequence[str] = field(default_factory=list)
+    started: str = ""
+    finished: str = ""
+    sessions: int = 1
+    earlier_commits: Sequence[str] = field(default_factory=list)
+    judge: str = ""
+    judge_sha256: str = ""
+    task: str = ACTIVE
+
+
+def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
+                   config: Mapping[str, object] | None = None, task: str = ACTIVE) -> Manifest:
+    """Write the manifest of a run that starts or goes on.
+
+    Raises ConfigError when `out` holds a run of something else: what differs is named.
+    """
+    commit, dirty = git_state()
+    now = Manifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
+                   eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
+                   platform.platform(), list(sys.argv), utc_now(), task=task)
+    if (out / MANIFEST).exists():
+        before = read_manifest(out)
+        changed = [name for name in _SAME if getattr(before, name) != getattr(now, name)]
+        if changed:
+            raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
+                              "or choose a new directory")
+        now.started, now.sessions = before.started, before.sessions + 1
+        now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != commit else [])]
+    write_json(out / MANIFEST, now)
+    return now
+
+
+def finish_manifest(out: Path, **changes: str) -> Manifest:
+    """Write the end of pass 1 (finished) or of pass 2 (judge, judge_sha256) into the manifest."""
+    manifest = read_manifest(out)
+    for name, value in changes.items():
+        setattr(manifest, name, value)
+    write_json(out / MANIFEST, manifest)
+    return manifest
+
+
+def read_manifest(out: Path) -> Manifest:
+    """Read the manifest of a run. Raises StorageError."""
+    return decode(Manifest, read_json(out / MANIFEST))
+
+
+def utc_now() -> str:
+    """Return the time as ISO 8601, UTC, whole seconds."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def git_state() -> tuple[str, bool]:
+    """Return the commit of the checkout that the package runs from and whether it has changes; ("", False) outside."""
+    folder = Path(eqa_nodes.__file__).resolve().parents[1]
+    commit = _git(folder, "rev-parse", "HEAD")
+    return commit, bool(commit and _git(folder, "status", "--porcelain", "--untracked-files=no"))
+
+
+def _git(folder: Path, *words: str) -> str:
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""  # provenance is best effort: a machine without git still runs benchmarks
+    return done.stdout.strip() if done.returncode == 0 else ""

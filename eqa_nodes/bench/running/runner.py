@@ -1,0 +1,218 @@
+"""Pass 1: ask every question once, and lose nothing of what was answered."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from eqa_nodes.bench.report.traces import save_trace
+from eqa_nodes.bench.running.clock import answer_since, begin_of, trace_since
+from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
+from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
+from eqa_nodes.bench.running.progress import Count, Progress, RunSummary
+from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
+from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
+
+SAMPLES = "samples.jsonl"
+EPISODES = "episodes"
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """What an episode gave. bag: where it was recorded, None = nowhere. predicates: as in Prediction."""
+
+    sample_id: str
+    answer: Answer
+    final_pose: Pose2 | None = None
+    trace: EpisodeTrace | None = None
+    bag: Path | None = None
+    predicates: tuple[bool, ...] = ()
+
+
+class EpisodeRunner(Protocol):
+    """Asks questions of the chain, in process or through the graph. Raises EqaError for what can go wrong."""
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode."""
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+
+    def close(self) -> None:
+        """Release everything; a second call does nothing."""
+
+
+class Task(NamedTuple):
+    """A question to ask: its place in the data set. refusal: what the preflight says of it, None = it can be asked."""
+
+    place: int
+    sample: Sample
+    refusal: Answer | None = None
+
+
+class Asking(NamedTuple):
+    """What everybody who asks must know: the run directory, and whether each question is asked blind as well.
+
+    since_begin: stamps count from the begin of each episode; of recorded histories they stay as they are.
+    """
+
+    out: Path
+    blind: bool = True
+    since_begin: bool = True
+
+
+class Engine(Protocol):
+    """Who asks: this process (InLine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
+
+    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+        """Ask every task once and yield its prediction as soon as it is there, in any order.
+
+        When the model's budget is spent (`out_of_budget`), that prediction is the last one.
+        """
+
+
+class InLine:
+    """Asks one question after the other in this process."""
+
+    def __init__(self, runner: EpisodeRunner) -> None:
+        self._runner = runner
+
+    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+        """Ask in order."""
+        for task in tasks:
+            prediction = ask(task, self._runner, asking)
+            yield prediction
+            if out_of_budget(prediction):
+                return
+
+
+def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
+                  progress: Callable[[Progress], None] = lambda progress: None, **options: Any) -> RunSummary:
+    """Ask in this process; options and errors are those of `run_with`."""
+    return run_with(InLine(runner), samples, out, progress, **options)
+
+
+def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
+             progress: Callable[[Progress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
+             model: str = "", config: Mapping[str, object] | None = None, blind: bool = True,
+             retry_failed: bool = False, task: str = ACTIVE,
+             preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
+    """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
+
+    An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
+    the run goes on either way, but ends when the model's budget is spent, or when the first HOPELESS questions all fail
+    for reasons that are not their own. retry_failed: ask failed questions again.
+    preflight: raises EqaError for a question that cannot be answered, such as one whose history is missing: it has
+    failed before any question is asked.
+    Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
+    questions, so that it does not tell who asked. Raises ConfigError for samples that cannot be run or a directory
+    that holds another run, StorageError when the directory cannot be written.
+    """
+    check_samples(samples)
+    if task == ACTIVE:
+        check_runnable(samples)
+    with PredictionWriter(out) as writer:
+        begin_manifest(out, dataset, samples, seed=seed, model=model, config=config, task=task)
+        write_samples(out / SAMPLES, samples)
+        have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
+        count = Count(len(samples), progress)
+        count.resume([have[s.id] for s in samples if s.id in have], writer.before.dropped)
+        left = [Task(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
+        checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
+        del have, left
+        checked.sort(key=lambda task: task.refusal is None)
+        count.refused = {task.sample.id for task in checked if task.refusal is not None}
+        with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
+            spent = ""
+            for prediction in predictions:
+                if out_of_budget(prediction):  # it can be asked once there is more
+                    spent = prediction.answer.message
+                    continue
+                writer.append(prediction)
+                count.add(prediction)
+                if count.hopeless and count.done < len(samples):
+                    break
+        writer.put_in_order([sample.id for sample in samples])
+    hopeless = count.hopeless if count.done < len(samples) else ""
+    if not spent and not hopeless:
+        finish_manifest(out, finished=utc_now())
+    resumed = len(samples) - len(checked)
+    return RunSummary(len(samples), count.done - resumed, resumed, count.failed, count.unexpected,
+                      writer.before.dropped, spent, hopeless, count.reason)
+
+
+def out_of_budget(prediction: Prediction) -> bool:
+    """Say whether a question has no answer because the model's budget is spent."""
+    return prediction.answer.error is ErrorCode.BUDGET
+
+
+def episode_folder(index: int, sample_id: str) -> str:
+    """Return the folder of an episode inside the run directory: unique by its number, readable by its id."""
+    return f"{EPISODES}/{index:04d}-{file_name(sample_id)}"
+
+
+def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:
+    """Run one episode and write its trace; whatever goes wrong ends in the prediction."""
+    sample = task.sample
+    try:
+        if task.refusal is not None:
+            return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
+        result = runner.run(sample)
+        guess = _blind(sample, runner) if asking.blind else None
+        prediction = _prediction(task, result, guess, asking)
+        dumps(prediction)  # what cannot be written must fail here, as this question's error
+        return prediction
+    except EqaError as error:
+        return Prediction(sample.id, failure(error), blind=_blind(sample, runner) if asking.blind else None)
+    except Exception as error:
+        return Prediction(sample.id, failure(error), traceback=traceback.format_exc())
+
+
+def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | None:
+    try:
+        preflight(sample)
+    except EqaError as error:
+        return failure(error)
+    return None
+
+
+def _prediction(task: Task, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
+    if result.sample_id != task.sample.id:
+        raise ValueError(f"asked question {task.sample.id!r}, got the answer to {result.sample_id!r}")
+    file, note, begin = "", "", begin_of(result.trace) if asking.since_begin else 0
+    if result.trace is not None:
+        trace = trace_since(result.trace, begin)
+        note = ", ".join(f"{count} frames refused by the {who}" for who, count in sorted(trace.refused.items()))
+        file = f"{episode_folder(task.place, task.sample.id)}/trace.zip"
+        save_trace(asking.out / file, trace)
+    bag = "" if result.bag is None else _relative(result.bag, asking.out)
+    return Prediction(task.sample.id, answer_since(result.answer, begin), result.final_pose, file, bag, blind=blind,
+                      note=note, predicates=result.predicates)
+
+
+def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
+    """Ask blind; its failure is its own and leaves the episode's answer alone."""
+    try:
+        return runner.blind(sample)
+    except EqaError as error:
+        return failure(error)
+
+
+def failure(error: Exception) -> Answer:
+    """Return the answer of a question that ended in an error; one that nobody raised on purpose is INTERNAL."""
+    code = error.code if isinstance(error, EqaError) else ErrorCode.INTERNAL
+    return Answer(abstained=True, error=code, message=f"{type(error).__name__}: {error}")
+
+
+def _relative(path: Path, out: Path) -> str:
+    path, out = path.resolve(), out.resolve()
+    return str(path.relative_to(out) if path.is_relative_to(out) else path)

@@ -1,0 +1,41 @@
+"""A runner that plays a script: for tests, and to try the evaluator without a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types.questions import Answer
+
+
+class ScriptedRunner:
+    """Gives each question its scripted result; a scripted exception is raised. Remembers what was asked, in order."""
+
+    def __init__(self, results: Mapping[str, EpisodeResult | Exception],
+                 blind: Mapping[str, Answer | Exception] | None = None) -> None:
+        self._results, self._blind = dict(results), dict(blind or {})
+        self.asked: list[str] = []
+        self.closed = False
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Return or raise what the script holds for this sample; ConfigError when it holds nothing."""
+        self.asked.append(sample.id)
+        if sample.id not in self._results:
+            raise ConfigError(f"the script has no result for question {sample.id!r}")
+        result = self._results[sample.id]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def blind(self, sample: Sample) -> Answer:
+        """Return or raise the scripted blind answer; without one, abstain."""
+        answer = self._blind.get(sample.id, Answer(abstained=True, message="not scripted"))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """Note that it was closed."""
+        self.closed = True

@@ -1,0 +1,119 @@
+"""`eqa graph`: the graph as a table, DOT, JSON or a policy of SROS 2; all parameters; a check of parameter files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from eqa_nodes.cli.bag import remapping
+from eqa_nodes.config.graph import merged
+from eqa_nodes.config.live import live
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import Parameter, parameters_of
+from eqa_nodes.ros.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
+from eqa_nodes.ros.sros2 import policy
+
+
+def graph(arguments: argparse.Namespace) -> int:
+    """Print the graph, or check a parameter file; a wrong file is a named error."""
+    if arguments.check:
+        values = merged(arguments.check)
+        print(f"{arguments.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
+        return 0
+    if arguments.format == "sros2":
+        print(policy(arguments.namespace, remapping(arguments.remap), arguments.world), end="")
+        return 0
+    {"table": _table, "dot": _dot, "json": _json, "parameters": _parameters}[arguments.format]()
+    return 0
+
+
+def heard(spec: NodeSpec) -> tuple[str, ...]:
+    """Return all topics that a node subscribes to, the parts of observations included."""
+    return spec.subscribes + spec.frames + (TRANSFORMS if spec.frames else ())
+
+
+def _table() -> None:
+    console = Console()
+    nodes = Table("node", "publishes", "hears", "serves", "calls", title="nodes", show_lines=True)
+    for name, spec in NODES.items():
+        nodes.add_row(name, *(", ".join(names) for names in (spec.publishes, heard(spec), spec.serves, spec.calls)))
+    wires = Table("key", "name", "type", "quality of service", title="topics, services and actions")
+    for key, topic in TOPICS.items():
+        wires.add_row(key, topic.name, topic.type, topic.qos)
+    for key, port in {**SERVICES, **ACTIONS}.items():
+        wires.add_row(key, port.name, port.type, "")
+    console.print(nodes)
+    console.print(wires)
+
+
+def _dot() -> None:
+    print("digraph eqa {\n  rankdir=LR; node [shape=box, style=rounded];")
+    for source, spec in NODES.items():
+        for target, other in NODES.items():
+            shared = [key for key in spec.publishes if key in heard(other)]
+            if shared:
+                print(f'  {source} -> {target} [label="{", ".join(shared)}"];')
+            calls = [key for key in spec.calls if key in other.serves]
+            if calls:
+                print(f'  {source} -> {target} [style=dashed, label="{", ".join(calls)}"];')
+    print("}")
+
+
+def _json() -> None:
+    print(json.dumps({"nodes": {name: spec._asdict() for name, spec in NODES.items()},
+                      "topics": {key: topic._asdict() for key, topic in TOPICS.items()},
+                      "services": {key: port._asdict() for key, port in SERVICES.items()},
+                      "actions": {key: port._asdict() for key, port in ACTIONS.items()}}, indent=2))
+
+
+_PAGE = """# Parameters
+
+This page is the output of `eqa graph --format parameters`, which reads the settings in the code. `ros2 param describe`
+tells the same of a node that runs. Set them in a file of ROS parameters (`eqa graph --check FILE` checks one), or while
+the node runs:
+
+    ros2 param set /agent agent.enough 0.8
+
+- *live* says from when on a change counts. Without it the parameter is read-only and wants a restart of the node:
+  something was built from the value, or nodes must agree on it (privacy, observers, who drives, the robot's body).
+- A change is checked as a file is, together with all other values of the node, and refused with the reason. What only
+  fits together is set by one call of the service `set_parameters_atomically`: all of it counts, or nothing.
+- A running question, drive, episode or bag goes on as it began. What changed is in the node's log and on
+  `/parameter_events`.
+- ROS takes no whole number where a parameter is a float: 1.0, not 1. In a file both will do.
+"""
+
+
+def _parameters() -> None:
+    """Print docs/parameters.md."""
+    tables = {name: list(parameters_of(config)) for name, config in SETTINGS.items()}
+    shared = [p for p in tables["mapper"] if p.name.startswith("node.")]
+    print(_PAGE)
+    print("## Every node\n")
+    _rows(shared, {p.name: ", ".join(n for n in SETTINGS if live(n, p.name)) for p in shared})
+    for node, parameters in tables.items():
+        print(f"\n## {node}\n")
+        own = [p for p in parameters if p not in shared]
+        _rows(own, {p.name: live(node, p.name) for p in own})
+
+
+def _rows(parameters: Sequence[Parameter], when: Mapping[str, str]) -> None:
+    print("| parameter | default | type | live | |\n|---|---|---|---|---|")
+    for p in parameters:
+        kind = p.type + (f", {p.range}" if p.range else "")
+        print(f"| `{p.name}` | {_default(p.default)} | {kind} | {when[p.name]} | {_escaped(p.description)} |")
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value[:3])) + (f" and {len(value) - 3} more" if len(value) > 3 else "") or "none"
+    return f"`{json.dumps(value)}`"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,80 @@
+"""What a command needs before anything starts: the scene, ROS, and a model that answers to its name."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from pathlib import Path
+
+from eqa_nodes.bench.samples import SCANNED
+from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.cli.paths import check_file
+from eqa_nodes.config.graph import settings
+from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.core.errors import MissingExtra
+from eqa_nodes.models.cassette import recorded_calls
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.reach import check_reachable
+from eqa_nodes.registry.answerers import about
+from sim_bridge.registry import open_simulator, simulator_of
+
+_LOCAL = ("torch", "transformers")
+
+
+def check_chain(arguments: argparse.Namespace) -> None:
+    """Raise EqaError for what would end an episode of these options before its first step."""
+    if arguments.through != "process":
+        from eqa_nodes.ros.environment import ensure_ros
+
+        ensure_ros()
+    check_scene(arguments.scene)
+    check_answerer(arguments)
+
+
+def check_scene(scene: str) -> None:
+    """Raise EqaError for a scene that is not there. A scan is only looked for: to load one takes long."""
+    if simulator_of(scene) in SCANNED:
+        from eqa_nodes.bench.running.scene_files import ScenePreflight
+
+        if (error := ScenePreflight().state(scene).error) is not None:
+            raise error
+        return
+    if simulator_of(scene) == "house":
+        from sim_bridge.house.simulator import seed_of
+
+        seed_of(scene)
+    open_simulator(scene).close()
+
+
+def check_answerer(arguments: argparse.Namespace) -> None:
+    """Raise EqaError where the answerer of the options cannot ask its model."""
+    check_asks(settings("answerer", parameters_of(arguments, Path())))
+
+
+def check_asks(own: AnswererSettings) -> None:
+    """Raise EqaError where the answerer of a node's settings cannot ask its model."""
+    if about(own.answerer).asks:
+        check_model(own.model)
+
+
+def check_model(config: ModelConfig) -> None:
+    """Raise EqaError for a model that could not be asked; one on this machine is not loaded for it.
+
+    A cassette that holds replies may need no model: then nobody is asked.
+    """
+    if config.cassette:
+        path = Path(config.cassette)
+        if config.cassette_mode != "replay":
+            check_file(path)
+        if config.cassette_mode == "replay" or (config.cassette_mode == "auto" and recorded_calls(path)):
+            return
+    if config.backend == "openai":
+        check_reachable(config)
+    elif config.backend == "transformers":
+        for library in _LOCAL:
+            if importlib.util.find_spec(library) is None:
+                raise MissingExtra(library, "local")
+    elif config.backend == "scripted":
+        from eqa_nodes.models import make_backend
+
+        make_backend("scripted", model=config.model).close()

@@ -1,0 +1,42 @@
+"""What the commands that run many short episodes in process share: the chain of the label answerer, and the bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
+from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.cli.chain import STOPPING, robot_parameters
+from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.core.types.questions import Limits
+from sim_bridge.simulator import Robot
+
+IMAGE = (160, 120)  # pixels; labels need no more
+
+
+def label_chain(noise: str, *overrides: Parameters) -> Parameters:
+    """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours."""
+    robot = Robot()
+    camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)
+    return merged(None, robot_parameters(replace(robot, camera=camera)), {
+        "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)},
+        "agent": dict(STOPPING["label"])}, *overrides)
+
+
+def run_with_bar(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, max_steps: int, workers: int, *,
+                 seed: int = 0, config: Mapping[str, object] | None = None) -> list[Trial]:
+    """Run what is missing, with a bar. A directory that holds trials of other settings is refused (ConfigError)."""
+    out.mkdir(parents=True, exist_ok=True)
+    limits = Limits(steps=max_steps)
+    begin_manifest(out, "house", samples, seed=seed, model="label", config={
+        "arms": {arm.name: arm.parameters for arm in arms}, "limits": limits.as_json(), **(config or {})})
+    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("episodes")) as bar:
+        task = bar.add_task("", total=len(arms) * len(samples))
+        trials = run_trials(samples, arms, out, limits, workers, lambda done: bar.update(task, completed=done))
+    finish_manifest(out, finished=utc_now())
+    return trials

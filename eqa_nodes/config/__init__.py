@@ -1,0 +1,1 @@
+"""The configuration: settings of every node, parameter files, and what may change while a node runs."""

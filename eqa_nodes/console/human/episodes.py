@@ -1,0 +1,178 @@
+"""What a person sees of an episode: the frames of a history, or what a robot's camera shows while they drive it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from eqa_nodes.bench.report.drawing import Box, extent, grid_image, grid_png, path_colour, points_of, robot
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.console.human.desk import PageError, Picture, Request
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Evidence, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.views import Selection, Views, keyframe_of
+from sim_bridge.simulator import Robot, Simulator, Step
+
+MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
+         "down": Action.LOOK_DOWN}
+_AS_SEEN = Selection("uniform")  # images alone: no labels
+
+
+class PersonEpisode(Protocol):
+    """One question's episode. views: what can be looked at and marked, oldest first."""
+
+    kind: str  # "history" or "drive"
+
+    @property
+    def views(self) -> Sequence[Keyframe]:
+        """The views so far."""
+
+    def facts(self) -> Mapping[str, object]:
+        """Return what the page shows beside the views, as plain JSON."""
+
+    def act(self, request: Request) -> None:
+        """Do what the page asks of the robot. Raises PageError where that cannot be done."""
+
+    def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
+        """Return views as evidence."""
+
+    def cost(self) -> Receipt:
+        """Return what was driven."""
+
+    def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
+        """Return what happened, with the marked views."""
+
+    def end(self) -> Pose2 | None:
+        """Return where the robot stands, None where nothing was driven."""
+
+
+class HistoryEpisode:
+    """The frames that an agent would be shown, under a slider."""
+
+    kind = "history"
+
+    def __init__(self, views: Views, sample: Sample) -> None:
+        self._views, self._sample = views, sample
+        self._kept = tuple(item.keyframe for item in views.items(sample.as_question()))
+
+    @property
+    def views(self) -> Sequence[Keyframe]:
+        """The history's frames, as many as an agent is shown."""
+        return self._kept
+
+    def facts(self) -> Mapping[str, object]:
+        """Return nothing: the views are all."""
+        return {}
+
+    def act(self, request: Request) -> None:
+        """Refuse: what was recorded does not move."""
+        raise PageError("this is a recording: nothing can be driven in it")
+
+    def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
+        """Return views with their places in the recording."""
+        spots = self._views.kept.spots
+        return tuple(Evidence(v.id, v.stamp_ns, v.pose)._replace(**spots[str(v.id)]._asdict()) for v in views)
+
+    def cost(self) -> Receipt:
+        """Return nothing driven."""
+        return Receipt()
+
+    def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
+        """Return the way of the history."""
+        kept = self._views.kept
+        return EpisodeTrace(self._sample.question, list(kept.way), keyframes=list(marked),
+                            refused={f"history: {why}": n for why, n in kept.dropped.items()})
+
+    def end(self) -> Pose2 | None:
+        """Return nowhere."""
+        return None
+
+
+class DriveEpisode:
+    """A simulated robot in a person's hands: atomic actions, counted as any agent's. Raises UnknownScene, BadPose."""
+
+    kind = "drive"
+
+    def __init__(self, simulator: Simulator, sample: Sample, robot: Robot, max_steps: int) -> None:
+        """max_steps: 0 = no limit."""
+        self._simulator, self._sample, self._max_steps = simulator, sample, max_steps
+        self._mapper = Storeys(MapperConfig(robot_radius_m=robot.radius_m))
+        self._poses: list[tuple[int, Pose2]] = []
+        self._unmapped = 0
+        self._kept: list[Keyframe] = []
+        self._take(simulator.reset(sample.episode(robot)))
+
+    @property
+    def views(self) -> Sequence[Keyframe]:
+        """What the camera saw after each step."""
+        return self._kept
+
+    def facts(self) -> Mapping[str, object]:
+        """Return steps, metres, the limit, whether something was in the way, and the map of what was seen."""
+        return {"steps": self._step.steps, "metres": round(self._step.metres, 2), "max_steps": self._max_steps,
+                "collided": self._step.collided, "map": self._map()}
+
+    def act(self, request: Request) -> None:
+        """Carry out one atomic action. A key that repeats faster than the robot moves is refused by its step."""
+        action, step = request.body.get("action"), request.body.get("step")
+        if action not in MOVES:
+            raise PageError(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
+        if step != self._step.steps:
+            raise PageError(f"the robot has taken {self._step.steps} steps, not {step!r}: look again, then drive")
+        if self._max_steps and self._step.steps >= self._max_steps:
+            raise PageError(f"all {self._max_steps} steps are used: answer from what was seen")
+        self._take(self._simulator.act(MOVES[str(action)]))
+
+    def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
+        """Return views as evidence."""
+        return tuple(Evidence(view.id, view.stamp_ns, view.pose) for view in views)
+
+    def cost(self) -> Receipt:
+        """Return what was driven."""
+        return Receipt(steps=self._step.steps, metres=self._step.metres)
+
+    def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
+        """Return path, map and marked views."""
+        refused = {"mapper": self._unmapped} if self._unmapped else {}
+        return EpisodeTrace(self._sample.question, self._poses, keyframes=list(marked), grid=self._mapper.grid(),
+                            refused=refused)
+
+    def end(self) -> Pose2 | None:
+        """Return where the robot stands."""
+        return self._step.frame.pose
+
+    def _take(self, step: Step) -> None:
+        self._step, frame = step, step.frame
+        self._poses.append((frame.stamp_ns, frame.pose))
+        self._kept.append(keyframe_of(frame, step.steps + 1, {}, _AS_SEEN))
+        try:
+            self._mapper.integrate(frame)
+        except BadFrame:
+            self._unmapped += 1  # shown with the trace, as the mapper node counts it
+
+    def _map(self) -> str:
+        """Return the map so far as an SVG image, as a data URI."""
+        grid, poses = self._mapper.grid(), [pose for _, pose in self._poses]
+        box = extent(grid, poses, None) or Box(-1.0, -1.0, 1.0, 1.0)
+        way = points_of([(p.x, -p.y) for p in poses])
+        parts = [grid_image(grid, grid_png(grid)),
+                 f'<polyline points="{way}" fill="none" stroke="{path_colour(0.5)}" stroke-width=".08"/>',
+                 robot(poses[-1], "the robot", path_colour(1), 1.4)]
+        svg = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} '
+               f'{box.y1 - box.y0:.2f}">{"".join(parts)}</svg>')
+        return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def picture(episode: PersonEpisode, number: str) -> Picture:
+    """Return the view of this number from 0, "7.jpg". Raises PageError for one that there is not."""
+    name = number.removesuffix(".jpg")
+    if not name.isdecimal() or int(name) >= len(episode.views):
+        raise PageError(f"there is no view {number!r}: there are {len(episode.views)}", 404)
+    return Picture("image/jpeg", episode.views[int(name)].jpeg)

@@ -1,0 +1,73 @@
+"""The views that were judged for one question, and which of them bear on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.protocols import Answerer, Memory
+from eqa_nodes.core.types.questions import Question, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.views import Keyframe
+
+_AT_ONCE = 100  # newest views that are judged in one call, at most
+
+
+class Judged:
+    """Judges each view once. Whoever asks for it decides whether another call may be made."""
+
+    def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig) -> None:
+        self._memory, self._answerer, self._question, self._config = memory, answerer, question, config
+        self._newest = 0
+        self._relevant: dict[int, Keyframe] = {}
+        self._by_id: dict[int, ViewAssessment] = {}
+
+    @property
+    def best(self) -> float:
+        """How much the best view promises, 0..1."""
+        return max((a.enough for a in self._by_id.values()), default=0.0)
+
+    def in_order(self) -> list[ViewAssessment]:
+        """Return what all views were judged to be, oldest view first."""
+        return [self._by_id[i] for i in sorted(self._by_id)]
+
+    def anything_new(self) -> bool:
+        """Say whether something was seen since the last look."""
+        return bool(self._memory.since(self._newest))
+
+    def unjudged(self) -> list[Keyframe]:
+        """Return what was seen since the last look; of a session of hours not what memory recalls better."""
+        return self._memory.since(self._newest)[-_AT_ONCE:]
+
+    def leave_to_recall(self) -> None:
+        """Count what was seen long ago as looked at, for memory recalls it; the last views are left to be judged."""
+        earlier = self._memory.since(0)[:-self._config.recall_limit]
+        self._newest = earlier[-1].id if earlier else 0
+
+    def judge(self, views: Sequence[Keyframe]) -> float:
+        """Judge views that came since the last look, in one call; return how much the best of them promises."""
+        self._newest = views[-1].id
+        return self._take(views)
+
+    def judge_recalled(self, items: Sequence[Recalled]) -> None:
+        """Judge in one call those that were not yet."""
+        if views := [item.keyframe for item in items if item.keyframe.id not in self._by_id]:
+            self._take(views)
+
+    def items(self) -> list[Recalled]:
+        """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
+        relevant = (self._by_id[i] for i in self._relevant)
+        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
+        items = [Recalled(self._relevant[a.keyframe_id], a.enough, "judged relevant") for a in judged]
+        recalled = self._memory.recall(RecallQuery(self._question.text, self._config.recall_limit))
+        items += [item for item in recalled if item.keyframe.id not in self._relevant]
+        return items[:self._config.recall_limit]
+
+    def _take(self, views: Sequence[Keyframe]) -> float:
+        by_id = {view.id: view for view in views}
+        assessments = self._answerer.assess(self._question, views)
+        for a in assessments:
+            self._by_id[a.keyframe_id] = a
+            if a.relevance >= self._config.relevant:
+                self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
+        return max((a.enough for a in assessments), default=0.0)

@@ -1,0 +1,190 @@
+"""Things in place of pictures: views -> object instances with boxes, best crops and relations, told in words.
+
+After the sparse voxel map of OpenEQA (supplement F) and ConceptGraphs (Gu et al. 2024). What stands in a view (mask,
+name, box) is what perception sighted there: detecting and clustering are its affair. Here sightings become instances
+by memory's own association (core/memory/objects.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, count
+from typing import NamedTuple
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.language.english import canonical, content_words
+from eqa_nodes.core.memory.crops import crop_of
+from eqa_nodes.core.memory.embedding import Embedder
+from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
+from eqa_nodes.core.types.views import Keyframe, Sighting
+
+MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
+MAX_THINGS = 75  # that a prompt holds
+_TOUCH_M = 0.1  # what ends so near above another thing stands on it
+_BESIDE_M = 0.5  # things farther apart have no relation
+_MOSTLY = 0.7  # share of a thing, of its floor for "on", of its box for "in"
+
+Point = tuple[float, float, float]
+
+
+class Crop(NamedTuple):
+    """One view of a thing. bbox: left, top, right, bottom in pixels; range_m: from the robot, along the floor."""
+
+    view: Keyframe
+    bbox: tuple[int, int, int, int]
+    pixels: int
+    range_m: float
+
+    def jpeg(self) -> bytes:
+        """Return the picture of the thing with a margin. Raises BadFrame for a view without a usable image."""
+        try:
+            return crop_of(self.view.jpeg, self.bbox)
+        except (OSError, ValueError) as error:
+            raise BadFrame(f"nothing can be cut out of the image of keyframe {self.view.id}: {error}") from error
+
+
+class Thing(NamedTuple):
+    """An object instance. low, high: corners of its box, metres, map frame; crops: the one with most pixels first."""
+
+    kind: str
+    low: Point
+    high: Point
+    crops: tuple[Crop, ...]
+
+
+class Relation(NamedTuple):
+    """Things by their place in a list; name: "on", "in" or "next to"."""
+
+    a: int
+    name: str
+    b: int
+
+
+def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m: float = MAX_RANGE_M) -> list[Thing]:
+    """Return the instances that the views sighted within range, in the order in which they were first seen."""
+    objects, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
+    for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
+        near = [(s, off) for s in view.sightings if (off := _range(view, s)) <= max_range_m]
+        looked, _ = objects.join([s for s, _ in near], view.stamp_ns)
+        looked.joined = [(s, known if known.id else replace(known, id=next(numbers))) for s, known in looked.joined]
+        objects.take(looked)
+        for (s, known), (_, off) in zip(looked.joined, near, strict=True):
+            crops.setdefault(known.id, []).append(Crop(view, s.bbox, s.pixels, off))
+        for part, whole in looked.merged.items():
+            crops[whole] += crops.pop(part)
+    return [Thing(o.kind, o.low, o.high, tuple(sorted(crops[i], key=lambda c: (-c.pixels, -c.view.id))))
+            for i, o in objects.known.items()]
+
+
+def likest(question: str, things: Sequence[Thing], embedder: Embedder | None, limit: int = MAX_THINGS) -> list[Thing]:
+    """Return the things whose names are likest to the question, the likest first; equals: what was seen first.
+
+    The score is the share of a name's words that the question has, and the cosine of both as texts where there are
+    embeddings. (OpenEQA ranks by the CLIP similarity of crop and question.)
+    """
+    words = content_words(question)
+    names = [canonical(thing.kind) for thing in things]
+    score = {name: _share(name, words) for name in names}
+    if embedder is not None and words and score:
+        about, known = embedder.embed([" ".join(words)])[0], list(score)
+        for name, vector in zip(known, embedder.embed(known), strict=True):
+            score[name] += float(vector @ about)
+    order = sorted(range(len(things)), key=lambda i: (-score[names[i]], i))
+    return [things[i] for i in order[:limit]]
+
+
+def relations(things: Sequence[Thing]) -> list[Relation]:
+    """Return how things stand to each other, along a spanning forest of the nearest pairs.
+
+    ConceptGraphs asks a model for the relation of each edge of such a forest; here the boxes tell it.
+    """
+    pairs = sorted((gap, i, j) for i, j in combinations(range(len(things)), 2)
+                   if (gap := _gap(things[i], things[j])) <= _BESIDE_M)
+    tree = list(range(len(things)))
+
+    def root(i: int) -> int:
+        while tree[i] != i:
+            i = tree[i]
+        return i
+
+    found = []
+    for _, i, j in pairs:
+        if root(i) != root(j):
+            tree[root(j)] = root(i)
+            found.append(_relation(things, i, j))
+    return sorted(found)
+
+
+def told(number: int, thing: Thing, caption: str, boxes: bool) -> str:
+    """Return a line: "3. kettle: a silver kettle; box centre (1.2, 3.4, 0.9) m, size 0.2 x 0.2 x 0.3 m"."""
+    line = f"{number}. {thing.kind}: {caption}"
+    if not boxes:
+        return line
+    x, y, z = ((a + b) / 2 for a, b in zip(thing.low, thing.high, strict=True))
+    u, v, w = (b - a for a, b in zip(thing.low, thing.high, strict=True))
+    return f"{line}; box centre ({x:.1f}, {y:.1f}, {z:.1f}) m, size {u:.1f} x {v:.1f} x {w:.1f} m"
+
+
+class Snapshot(NamedTuple):
+    """A view that stands for things seen together in it (3D-Mem)."""
+
+    view: Keyframe
+    things: tuple[Thing, ...]
+
+
+def snapshots(things: Sequence[Thing], within_m: float) -> list[Snapshot]:
+    """Return the fewest views, about, that show every thing within range, and what each stands for; oldest first.
+
+    A thing belongs to one snapshot: each is the view that shows most of the things that have none yet (of equals the
+    one in which they fill most pixels, then the older). 3D-Mem clusters them hierarchically to the same end.
+    """
+    shown: dict[int, dict[int, int]] = {}  # view -> thing -> pixels
+    views: dict[int, Keyframe] = {}
+    for i, thing in enumerate(things):
+        for crop in thing.crops:
+            if crop.range_m <= within_m:
+                views[crop.view.id] = crop.view
+                shown.setdefault(crop.view.id, {})[i] = crop.pixels
+    chosen: dict[int, tuple[int, ...]] = {}
+    while shown:
+        best = max(shown, key=lambda v: (len(shown[v]), sum(shown[v].values()), -v))
+        chosen[best] = tuple(shown.pop(best))
+        shown = {v: left for v, inside in shown.items() if (left := _without(inside, chosen[best]))}
+    return [Snapshot(views[v], tuple(things[i] for i in chosen[v])) for v in sorted(chosen)]
+
+
+def _without(inside: Mapping[int, int], taken: Sequence[int]) -> dict[int, int]:
+    return {i: pixels for i, pixels in inside.items() if i not in taken}
+
+
+def _range(view: Keyframe, s: Sighting) -> float:
+    return math.dist(view.map_from_base.xyz[:2], s.centre[:2])
+
+
+def _share(name: str, words: Sequence[str]) -> float:
+    own = name.split()
+    return sum(word in words for word in own) / max(1, len(own))
+
+
+def _gap(a: Thing, b: Thing) -> float:
+    """Return the distance between two boxes, metres; 0 where they touch."""
+    return math.hypot(*(max(0.0, a.low[k] - b.high[k], b.low[k] - a.high[k]) for k in range(3)))
+
+
+def _relation(things: Sequence[Thing], i: int, j: int) -> Relation:
+    """Return the relation of two things; the smaller one is that which is on or in the other."""
+    small, large = sorted((i, j), key=lambda k: (_volume(things[k].low, things[k].high), k))
+    a, b = things[small], things[large]
+    low, high = tuple(map(max, a.low, b.low)), tuple(map(min, a.high, b.high))
+    if _volume(low, high) >= _MOSTLY * _volume(a.low, a.high):
+        return Relation(small, "in", large)
+    floor = _volume((*low[:2], 0.0), (*high[:2], 1.0)) / _volume((*a.low[:2], 0.0), (*a.high[:2], 1.0))
+    on = floor >= _MOSTLY and abs(a.low[2] - b.high[2]) <= _TOUCH_M
+    return Relation(small, "on" if on else "next to", large)
+
+
+def _volume(low: Sequence[float], high: Sequence[float]) -> float:
+    """Return the volume of a box; a flat one is a millimetre thick."""
+    return math.prod(0.0 if v < u else max(v - u, 0.001) for u, v in zip(low, high, strict=True))

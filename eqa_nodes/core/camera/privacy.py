@@ -1,0 +1,105 @@
+"""What must not be kept: blacked out of a frame before anything is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame, ConfigError
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.types.views import Frame, Label
+
+
+@dataclass(frozen=True)
+class PrivacyConfig:
+    """What is blacked out: colour, depth and labels alike."""
+
+    kinds: tuple[str, ...] = ()  # of labelled things, such as person, monitor
+    # rectangles of the map (of aligned ones that in which the others lie), four numbers each (x_min, y_min, x_max,
+    # y_max, metres): what lies in them, and any pixel without depth, which may
+    zones: tuple[float, ...] = ()
+    # rectangles of the image, four shares of its width and height each (left, top, right, bottom, 0..1)
+    image: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("zones", "image"):
+            values = getattr(self, name)
+            rectangles = _rectangles(values)
+            if len(values) % 4 or any(a >= c or b >= d for a, b, c, d in rectangles):
+                raise ConfigError(f"privacy.{name} is {values}: it takes four numbers a rectangle, the smaller corner "
+                                  "first")
+        if any(not 0 <= share <= 1 for share in self.image):
+            raise ConfigError(f"privacy.image is {self.image}: shares of the image lie between 0 and 1")
+
+    @property
+    def active(self) -> bool:
+        """Return whether anything is blacked out."""
+        return bool(self.kinds or self.zones or self.image)
+
+
+def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> tuple[Frame, Mapping[int, Label]]:
+    """Return frame and labels without what must not be kept; as they are when nothing is to be hidden.
+
+    Raises BadFrame as `hidden_in`.
+    """
+    if not config.active:
+        return frame, labels
+    hidden = hidden_in(frame, labels, config)
+    ids = _secret(labels, config)
+    kept = {i: label for i, label in labels.items() if i not in ids}
+    return (_without(frame, hidden), kept) if hidden.any() else (frame, kept)
+
+
+def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> np.ndarray:
+    """Return (H, W) bool: which pixels must not be kept.
+
+    Raises BadFrame where kinds of things are to be hidden and nothing says where they are.
+    """
+    hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
+    if config.kinds:
+        if frame.labels is None:
+            raise BadFrame("privacy.kinds hides things, and this observation has no labels that say where they are: "
+                           "have labels published, and taken in by memory (labels: true of /**/memory), or hide by "
+                           "zones or image")
+        hidden |= np.isin(frame.labels, _secret(labels, config))
+    if config.zones:
+        hidden |= _in_zones(frame, _rectangles(config.zones))
+    return hidden
+
+
+def hidden_shares(height: int, width: int, image: tuple[float, ...]) -> np.ndarray:
+    """Return (height, width) bool: which pixels lie in the rectangles of `PrivacyConfig.image`."""
+    hidden = np.zeros((height, width), bool)
+    for left, top, right, bottom in _rectangles(image):
+        hidden[int(top * height):int(np.ceil(bottom * height)), int(left * width):int(np.ceil(right * width))] = True
+    return hidden
+
+
+def _secret(labels: Mapping[int, Label], config: PrivacyConfig) -> list[int]:
+    kinds = {canonical(kind) for kind in config.kinds}
+    return [i for i, label in labels.items() if canonical(label.kind) in kinds]
+
+
+def _without(frame: Frame, hidden: np.ndarray) -> Frame:
+    seen = ~hidden
+    return replace(frame, rgb=frame.rgb * seen[..., None].astype(np.uint8),
+                   depth_m=np.where(seen, frame.depth_m, np.float32(0)),
+                   labels=None if frame.labels is None else frame.labels * seen.astype(np.uint16))
+
+
+def _in_zones(frame: Frame, zones: list[tuple[float, float, float, float]]) -> np.ndarray:
+    """Return (H, W) bool: which pixels show a point in a zone, or nothing that tells where they look."""
+    k, m, z = frame.intrinsics, frame.map_from_camera(), frame.depth_m
+    u = (np.arange(k.width) + 0.5 - k.cx) / k.fx
+    v = ((np.arange(k.height) + 0.5 - k.cy) / k.fy)[:, None]
+    x, y = (z * (row[0] * u + row[1] * v + row[2]) + row[3] for row in m[:2])
+    hidden = ~((z > 0) & np.isfinite(z))
+    for x0, y0, x1, y1 in zones:
+        hidden |= (x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)
+    return np.asarray(hidden)
+
+
+def _rectangles(values: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
+    return [(values[i], values[i + 1], values[i + 2], values[i + 3]) for i in range(0, len(values) - 3, 4)]

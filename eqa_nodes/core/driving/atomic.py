@@ -1,0 +1,216 @@
+"""The atomic navigator: drives by single moves and turns on the agent's own map, seeing what lies on the way."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.driving import motion
+from eqa_nodes.core.driving.leash import Ended, Leash
+from eqa_nodes.core.driving.planning import Point, cell_at, centre_of, index_of, snap, weights
+from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.mapping.area import fence, is_inside
+from eqa_nodes.core.mapping.config import NavigatorConfig
+from eqa_nodes.core.types.floor import FREE, Action, Allowance, GridMap, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2, wrap
+
+_ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
+_STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
+_BUMP_M = 0.02  # a move that ends so much short of where it should met something
+
+
+class ActOutcome(NamedTuple):
+    """What one atomic action did: the pose after it, and whether something was in the way."""
+
+    pose: Pose2
+    collided: bool
+
+
+def steps_of(config: NavigatorConfig) -> motion.Steps:
+    """Return the sizes of the actions as the search wants them."""
+    return motion.Steps(config.move_m, math.radians(config.turn_deg), round(360.0 / config.turn_deg))
+
+
+class AtomicNavigator:
+    """Implements the Navigator protocol with atomic actions.
+
+    act: carries out one action and returns when the map holds its observation; what it raises passes through.
+    view: the map of the last observation. pose: the pose of the last observation.
+    now: seconds of the clock that deadlines are meant in: the observations' stamps, so that slow machines drive alike.
+    travelled: what the world has counted up to the last observation.
+    """
+
+    def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
+                 config: NavigatorConfig | None = None, *, now: Callable[[], float], pose: Callable[[], Pose2],
+                 travelled: Callable[[], Travelled]) -> None:
+        self.config = config or NavigatorConfig()
+        self._act, self._view, self._now, self._pose_now, self._travelled = act, view, now, pose, travelled
+        self._canceled = threading.Event()
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
+        """Drive to the goal (map frame), then turn to its yaw (the nearest multiple of a turn). Failures are codes."""
+        try:
+            drive = self._begin(deadline_s, allowance)
+            if not all(map(math.isfinite, goal)):
+                raise Ended(NavCode.FAILED, f"goal {goal} is not finite")
+            drive.go(goal)
+            drive.turn_to(goal.yaw)
+        except Ended as end:
+            return end.result
+        off = drive.pose.distance(goal)
+        return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
+
+    def look_around(self, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
+        """Turn once on the spot and see what is there."""
+        try:
+            drive = self._begin(deadline_s, allowance)
+            for _ in range(steps_of(self.config).headings):
+                drive.do(Action.TURN_LEFT)
+        except Ended as end:
+            return end.result
+        return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
+
+    def cancel(self) -> None:
+        """End the running drive after its present action; it returns CANCELED. Does nothing when none is running."""
+        self._canceled.set()
+
+    def _begin(self, deadline_s: float, allowance: Allowance) -> _Drive:
+        self._canceled.clear()
+        return _Drive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
+                      Leash(allowance, self._travelled))
+
+    def _check_until(self, deadline_s: float) -> Callable[[], None]:
+        """Return what each action asks first; it ends a drive that was canceled or is late."""
+        until = self._now() + deadline_s
+
+        def check() -> None:
+            if self._canceled.is_set():
+                raise Ended(NavCode.CANCELED, "canceled")
+            if self._now() >= until:
+                raise Ended(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
+
+        return check
+
+
+class _Drive:
+    """One drive: the pose, the rest of the plan, and where the robot was blocked."""
+
+    def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
+                 pose: Pose2, check: Callable[[], None], leash: Leash) -> None:
+        self._act, self._view, self._config, self._check, self._leash = act, view, config, check, leash
+        self.pose, self.used = pose, 0
+        self._limit = math.inf
+        self._bumps: list[tuple[float, float]] = []
+
+    def do(self, action: Action) -> ActOutcome:
+        """Carry out one action, unless the drive has to end."""
+        self._check()
+        ahead_m = self._config.move_m if action is Action.MOVE_FORWARD else 0.0
+        then = self.pose._replace(x=self.pose.x + ahead_m * math.cos(self.pose.yaw),
+                                  y=self.pose.y + ahead_m * math.sin(self.pose.yaw))
+        self._leash.check(self.pose, then, Travelled(1, ahead_m))
+        outcome = self._act(action)
+        self.pose, self.used = outcome.pose, self.used + 1
+        return outcome
+
+    def turn_to(self, yaw: float) -> None:
+        """Turn to the nearest reachable multiple of a turn."""
+        turns = round(wrap(yaw - self.pose.yaw) / steps_of(self._config).turn_rad)
+        for _ in range(abs(turns)):
+            self.do(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
+
+    def go(self, goal: Pose2) -> None:
+        """Drive until within the tolerance of the goal, or of the reachable place nearest to it."""
+        while True:
+            self._check()
+            place, actions, positions = self._plan(goal)
+            if math.hypot(place.x - self.pose.x, place.y - self.pose.y) <= self._config.tolerance_m:
+                return
+            if len(actions) == 0:
+                raise Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
+            self._follow(actions, positions)
+
+    def _plan(self, goal: Pose2) -> tuple[Point, np.ndarray, np.ndarray]:
+        """Return where to go, and the actions and positions towards it on the newest map."""
+        c, grid = self._config, self._map()
+        try:
+            start = index_of(grid, self.pose.x, self.pose.y)
+            cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
+        except BadPose as error:
+            raise Ended(NavCode.FAILED, str(error)) from error
+        near = Field(cost, start, grid.resolution_m).metres
+        cell = snap(grid, near, goal.x, goal.y, c.snap_m)
+        if cell is None:
+            raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
+        place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
+        field = motion.Field(cost, Field(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
+        if math.isinf(self._limit):
+            self._limit = 40 + c.patience * field.to_go[start] / c.move_m
+        here = self.pose
+        actions, positions = motion.search(field, steps_of(c), here.x, here.y, here.yaw, place.x, place.y,
+                                           c.tolerance_m)
+        return place, actions, positions
+
+    def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:
+        """Carry the plan out, until its end or until it meets something that it did not expect."""
+        for i, number in enumerate(actions.tolist()):
+            if self.used >= self._limit:
+                raise Ended(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
+            before = self.pose
+            outcome = self.do(_ACTIONS[number])
+            if outcome.collided:
+                self._feel(before)
+            strayed = math.hypot(self.pose.x - positions[i, 0], self.pose.y - positions[i, 1]) > _STRAYED_M
+            if outcome.collided or strayed or not passable(self._map(), positions[i + 1:], self._config.radius_m):
+                return
+
+    def _feel(self, before: Pose2) -> None:
+        """Remember what a blocked move touched: the missing part of the move points at it, also when the robot slid."""
+        move = self._config.move_m
+        short_x = before.x + move * math.cos(before.yaw) - self.pose.x
+        short_y = before.y + move * math.sin(before.yaw) - self.pose.y
+        short = math.hypot(short_x, short_y)
+        if short > _BUMP_M:
+            reach = self._config.radius_m + _BUMP_M
+            self._bumps.append((self.pose.x + reach * short_x / short, self.pose.y + reach * short_y / short))
+
+    def _map(self) -> GridMap:
+        """Return the newest map with what was felt and cannot be seen, and with the border of the area as a wall.
+
+        A robot that stands outside of its area has to get in first: then there is no wall.
+        """
+        grid, area = self._view(), self._leash.allowance.area
+        grid = with_obstacles(grid, self._bumps) if self._bumps else grid
+        return fence(grid, area) if area and is_inside(area, self.pose.x, self.pose.y) else grid
+
+
+def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:
+    """Return a copy of the map with the cells whose centres lie within one cell of the places (x, y) occupied."""
+    cells = grid.cells.copy()
+    rows, columns = np.ogrid[:cells.shape[0], :cells.shape[1]]
+    for x, y in places:
+        fx, fy = (x - grid.origin[0]) / grid.resolution_m - 0.5, (y - grid.origin[1]) / grid.resolution_m - 0.5
+        cells[(rows - fy) ** 2 + (columns - fx) ** 2 <= 1.0] = 100
+    return replace(grid, cells=cells)
+
+
+def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
+    """Say whether the robot's disc at each position (n, 2), metres, is free of occupied cells (their centres)."""
+    reach = math.ceil(radius_m / grid.resolution_m)
+    for x, y in positions:
+        iy, ix = index_of(grid, x, y)
+        y0, x0 = max(0, iy - reach), max(0, ix - reach)
+        rows, columns = np.nonzero(grid.cells[y0:iy + reach + 1, x0:ix + reach + 1] == 100)
+        if np.any(np.hypot(rows + y0 - iy, columns + x0 - ix) * grid.resolution_m < radius_m):
+            return False
+    return True
+
+
+def _at(pose: Pose2) -> str:
+    return f"({pose.x:.2f}, {pose.y:.2f})"

@@ -1,0 +1,1 @@
+"""English of questions and answers: rules and tables, no model."""

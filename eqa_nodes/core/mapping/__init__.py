@@ -1,0 +1,1 @@
+"""Camera frames to voxels, an occupancy grid per floor, the explored area and frontiers."""

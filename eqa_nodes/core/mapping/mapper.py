@@ -1,0 +1,206 @@
+"""The map: camera frames -> voxels -> occupancy grid, explored area and frontiers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eqa_nodes.core.camera.frames import check_frame, clean_depth
+from eqa_nodes.core.errors import BadFrame, StaleData
+from eqa_nodes.core.mapping import voxels
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.types.views import Frame, Intrinsics
+
+_GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
+_PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
+_SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
+_ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: single stray points do not
+
+
+class Mapper:
+    """Voxel map of one floor. Cost of a frame: the voxels in its own view, however large the house.
+
+    rejected: frames refused since the reset; bad_pixels: depth pixels that were NaN, inf, negative or beyond reach;
+    floor_z: height of the floor in the map frame, metres (of the base in the first frame; 0 before it).
+    """
+
+    def __init__(self, config: MapperConfig | None = None) -> None:
+        self.config = config or MapperConfig()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.rejected = 0
+        self.bad_pixels = 0
+        self.floor_z = 0.0
+        self._stamp_ns = -1
+        self._layout: voxels.Layout | None = None
+        c = self.config
+        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        layers = below + math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
+        self._voxels = np.zeros((0, 0, layers), np.int8)
+        self._clear = np.zeros((0, 0), np.bool_)
+        self._explored = np.zeros((0, 0), np.bool_)
+        self._cells = np.zeros((0, 0), np.int8)
+
+    def integrate(self, frame: Frame) -> None:
+        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
+        try:
+            self._check(frame)
+            layout = self._layout or self._first_layout(frame)
+            view = self._view(frame)
+            window = self._reserve(layout, view, frame.intrinsics)
+        except BadFrame:
+            self.rejected += 1
+            raise
+        depth_m, n_bad = clean_depth(frame.depth_m)
+        self.bad_pixels += n_bad
+        first, self._stamp_ns = self._stamp_ns < 0, frame.stamp_ns
+        if first:
+            self.floor_z = frame.map_from_base.xyz[2]
+        self._see(np.require(depth_m, np.float32, ("C", "W")), view, window)
+        self._stand(frame, first)
+
+    def set_back(self, stamp_ns: int) -> None:
+        """Take frames from this stamp on: the clock was set back. Nothing changes before the first frame."""
+        self._stamp_ns = max(0, min(self._stamp_ns, stamp_ns - 1)) if self._stamp_ns >= 0 else -1
+
+    def skip(self, frame: Frame) -> None:
+        """Let a frame pass that shows another floor: the map stays as it is, but is of this stamp. Raises as integrate.
+
+        Not for the first frame.
+        """
+        try:
+            self._check(frame)
+        except BadFrame:
+            self.rejected += 1
+            raise
+        self._stamp_ns = frame.stamp_ns
+
+    def grid(self) -> GridMap:
+        """Return a snapshot of the 2D map. Raises StaleData before the first frame."""
+        layout = self._require_layout()
+        voxel = self.config.voxel_m
+        origin = (layout.gx * voxel, layout.gy * voxel)
+        return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy(), self.floor_z)
+
+    def frontiers(self) -> list[Frontier]:
+        """Return the frontiers of the present map. Raises StaleData before the first frame."""
+        return find_frontiers(self.grid())
+
+    def explored_share(self) -> float:
+        """Return which part (0..1) of the known free floor is explored; 0 before the first frame."""
+        free = self._cells == 0
+        return float(np.count_nonzero(self._explored & free)) / max(1, int(np.count_nonzero(free)))
+
+    def points(self) -> np.ndarray:
+        """Return the centres of the occupied voxels, (n, 3) float32, map frame, metres. Cost grows with the map."""
+        layout = self._require_layout()
+        index = np.argwhere(self._voxels > 0)
+        corner = np.array([layout.gx, layout.gy, 0.0])
+        centres = (index[:, [1, 0, 2]] + corner + 0.5) * self.config.voxel_m
+        centres[:, 2] += layout.z0
+        return centres.astype(np.float32)
+
+    def _check(self, frame: Frame) -> None:
+        check_frame(frame)
+        if frame.stamp_ns <= self._stamp_ns:
+            raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames come in order")
+
+    def _require_layout(self) -> voxels.Layout:
+        if self._layout is None or self._stamp_ns < 0:
+            raise StaleData("there is no map yet: no frame has been integrated since the reset")
+        return self._layout
+
+    def _first_layout(self, frame: Frame) -> voxels.Layout:
+        """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
+        c, (x, y, floor) = self.config, frame.map_from_base.xyz
+        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        z0 = floor + c.obstacle_min_m - below * c.voxel_m
+        return voxels.Layout(
+            gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
+            floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
+            band0=below, band1=math.ceil((floor + c.robot_height_m - z0) / c.voxel_m - 1e-9))
+
+    def _view(self, frame: Frame) -> voxels.View:
+        m, k = frame.map_from_camera(), frame.intrinsics
+        return voxels.View(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
+                           float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
+
+    def _reserve(self, layout: voxels.Layout, view: voxels.View, k: Intrinsics) -> voxels.Window:
+        """Grow the volume until it holds the view; return the window of indices that the view may change."""
+        reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
+        if not np.all(np.abs(reach) < 1e9):
+            raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
+        x0, y0, x1, y1 = (math.floor(edge) + pad for edge, pad in zip(reach, (-1, -1, 2, 2), strict=True))
+        rows, columns = self._cells.shape
+        before_x, before_y = _blocks(layout.gx - x0), _blocks(layout.gy - y0)
+        after_x, after_y = _blocks(x1 - layout.gx - columns), _blocks(y1 - layout.gy - rows)
+        extent = max(rows + before_y + after_y, columns + before_x + after_x) * self.config.voxel_m
+        if extent > self.config.max_extent_m:
+            raise BadFrame(f"pose {view.position[:2].tolist()} would stretch the map to {extent:.0f} m, the limit is "
+                           f"{self.config.max_extent_m:.0f} m: has localisation jumped?")
+        if before_x or before_y or after_x or after_y:
+            pad = ((before_y, after_y), (before_x, after_x))
+            self._voxels = np.pad(self._voxels, (*pad, (0, 0)))
+            self._clear, self._explored = np.pad(self._clear, pad), np.pad(self._explored, pad)
+            self._cells = np.pad(self._cells, pad, constant_values=-1)
+        self._layout = layout._replace(gx=layout.gx - before_x, gy=layout.gy - before_y)
+        return voxels.Window(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
+
+    def _see(self, depth_m: np.ndarray, view: voxels.View, window: voxels.Window) -> None:
+        """Carry the depth image into the volume."""
+        c, layout = self.config, self._require_layout()
+        hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.uint8)
+        pixels = min(view.fx, view.fy) * c.voxel_m / c.range_m  # width of the farthest voxels
+        stride = max(1, int(pixels / _SAMPLES))
+        enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
+        voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
+        rules = voxels.Rules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
+                             c.explored_width)
+        voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
+
+    def _stand(self, frame: Frame, first: bool) -> None:
+        """Where the robot stands nothing else does; nor, by assumption, round its start."""
+        c, layout, pose = self.config, self._require_layout(), frame.pose
+        reach = c.clearance_m if first else c.robot_radius_m
+        span = math.ceil(reach / c.voxel_m) + 1
+        ix0, iy0 = math.floor(pose.x / c.voxel_m) - span, math.floor(pose.y / c.voxel_m) - span
+        for gy in range(iy0, iy0 + 2 * span + 1):
+            for gx in range(ix0, ix0 + 2 * span + 1):
+                distance = math.hypot((gx + 0.5) * c.voxel_m - pose.x, (gy + 0.5) * c.voxel_m - pose.y)
+                iy, ix = gy - layout.gy, gx - layout.gx
+                if distance > reach:
+                    continue
+                self._clear[iy, ix] = self._explored[iy, ix] = True
+                if distance + c.voxel_m * math.sqrt(0.5) <= c.robot_radius_m:  # wholly under it, not the wall beside it
+                    column = self._voxels[iy, ix, layout.band0:layout.band1]
+                    np.minimum(column, 0, out=column)
+                self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)
+
+
+def view_box(view: voxels.View, k: Intrinsics, margin_m: float) -> np.ndarray:
+    """Return the box (x0, y0, x1, y1), map frame, metres, of what a view can reach and `margin_m` round the camera."""
+    corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
+    axis = view.rotation[:2, 2]
+    rays = corners @ view.rotation[:2].T
+    ahead, aside = rays @ axis, rays @ np.array([-axis[1], axis[0]])
+    if ahead.min() > 1e-6:
+        bearing, half = math.atan2(axis[1], axis[0]), float(np.arctan2(np.abs(aside), ahead).max())
+    else:  # looks steeply up or down: anything round it can be in view
+        bearing, half = 0.0, math.pi
+    steps = 16
+    angles = bearing + np.linspace(-half, half, steps + 1)
+    reach = view.range_m / math.cos(half / steps)  # the polygon's corners lie outside the circle
+    x, y = view.position[0], view.position[1]
+    xs = np.concatenate([x + reach * np.cos(angles), [x - margin_m, x + margin_m]])
+    ys = np.concatenate([y + reach * np.sin(angles), [y - margin_m, y + margin_m]])
+    return np.array([xs.min(), ys.min(), xs.max(), ys.max()])
+
+
+def _blocks(cells: int) -> int:
+    """Round a missing number of cells up to whole blocks; nothing missing gives 0."""
+    return max(0, math.ceil(cells / _GROWTH)) * _GROWTH

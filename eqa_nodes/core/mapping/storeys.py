@@ -1,0 +1,160 @@
+"""Many floors: one map each, joined where the robot went from one to the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.mapping.area import fenced
+from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.views import Frame
+
+_LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
+_LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
+_SAME_STAIRS_M = 1.5  # joins of two floors whose ends lie so near to each other are one
+_THIS_FLOOR_M = 1.0  # a view was taken on this floor when the base was so near to its height
+
+
+class _Ground(NamedTuple):
+    """Where the robot came onto level ground (map frame, metres), where it is, and the way between."""
+
+    since: tuple[float, float, float]
+    x: float
+    y: float
+    driven_m: float = 0.0
+
+
+class Storeys:
+    """A mapper for each floor behind the face of one; with one floor the maps are a Mapper's, bit by bit.
+
+    The robot is on a floor while its base is within storey_band_m of that floor's height; level ground more than
+    storey_gap_m from every known floor is a new one. On the way between floors frames go into no map and are counted in
+    `between`; the map is then that of the floor last left, of the newest stamp. So is ground at a height between band
+    and gap (a split level): it is not mapped. joins: the stairs that were taken; rejected: frames refused.
+    """
+
+    def __init__(self, config: MapperConfig | None = None) -> None:
+        self.config = config or MapperConfig()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.rejected = self.between = 0
+        self.joins: tuple[Join, ...] = ()
+        self._here = Mapper(self.config)
+        self._floors = [self._here]
+        self._began = False
+        self._left = (0.0, 0.0, 0.0)  # last point within the band of the floor
+        self._ground = _Ground(self._left, 0.0, 0.0)
+
+    def set_back(self, stamp_ns: int) -> None:
+        """Take frames from this stamp on, which is earlier than the last one: the clock was set back. Maps stay."""
+        for floor in self._floors:
+            floor.set_back(stamp_ns)
+
+    @property
+    def bad_pixels(self) -> int:
+        """Depth pixels of all floors that were NaN, inf, negative or beyond reach."""
+        return sum(floor.bad_pixels for floor in self._floors)
+
+    def integrate(self, frame: Frame) -> None:
+        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
+        try:
+            if self._began and abs(frame.map_from_base.xyz[2] - self._here.floor_z) > self.config.storey_band_m:
+                self._elsewhere(frame)
+            else:
+                self._here.integrate(frame)
+                self._stand(frame)
+        except BadFrame:
+            self.rejected += 1
+            raise
+
+    def grid(self) -> GridMap:
+        """Return a snapshot of the present floor's map. Raises StaleData before the first frame."""
+        return self._here.grid()
+
+    def frontiers(self) -> list[Frontier]:
+        """Return the frontiers of the present floor. Raises StaleData before the first frame."""
+        return self._here.frontiers()
+
+    def explored_share(self) -> float:
+        """Return which part (0..1) of the present floor's free cells is explored; 0 before the first frame."""
+        return self._here.explored_share()
+
+    def points(self) -> np.ndarray:
+        """Return the centres of the occupied voxels of all floors, (n, 3) float32, map frame, metres."""
+        return np.concatenate([floor.points() for floor in self._floors])
+
+    def _stand(self, frame: Frame) -> None:
+        x, y, z = frame.map_from_base.xyz
+        self._began, self._left = True, (x, y, self._here.floor_z)
+        self._ground = _Ground((x, y, z), x, y)
+
+    def _elsewhere(self, frame: Frame) -> None:
+        """Take in a frame off the present floor."""
+        self._here.skip(frame)  # checks it too
+        self._step(*frame.map_from_base.xyz)
+        floor = self._entered(frame.map_from_base.xyz[2])
+        if floor is None:
+            self.between += 1
+            return
+        floor.integrate(frame)
+        if floor not in self._floors:
+            self._floors.append(floor)
+        self._join(floor)
+        self._here = floor
+        self._stand(frame)
+
+    def _step(self, x: float, y: float, z: float) -> None:
+        g = self._ground
+        if abs(z - g.since[2]) > _LEVEL_M:
+            self._ground = _Ground((x, y, z), x, y)
+        else:
+            self._ground = _Ground(g.since, x, y, g.driven_m + math.hypot(x - g.x, y - g.y))
+
+    def _entered(self, z: float) -> Mapper | None:
+        """Return the floor at this height, a new one where the ground is level, None between floors."""
+        nearest = min(self._floors, key=lambda floor: abs(floor.floor_z - z))
+        away = abs(nearest.floor_z - z)
+        if away <= self.config.storey_band_m:
+            return nearest
+        level = self._ground.driven_m >= _LEVEL_RUN_M
+        return Mapper(self.config) if away > self.config.storey_gap_m and level else None
+
+    def _join(self, floor: Mapper) -> None:
+        """Note the stairs that led from the floor last left onto this one, unless they are known."""
+        ends = (self._left, (*self._ground.since[:2], floor.floor_z))
+        low, high = sorted(ends, key=lambda end: end[2])
+        if not any(math.dist(low, j.low) < _SAME_STAIRS_M and math.dist(high, j.high) < _SAME_STAIRS_M
+                   for j in self.joins):
+            self.joins += (Join(low, high),)
+
+
+def choose(policy: Policy, situation: Situation, joins: Sequence[Join], confirm: bool) -> Decision:
+    """Ask a policy about one floor, within the question's area: views of other floors are left out, their places are
+    not on this map.
+
+    confirm: ask where to look again before an answer is given, not where to look next.
+    """
+    z = situation.grid.z
+    here = fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
+    return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, joins)
+
+
+def _told_of_stairs(decision: Decision, grid: GridMap, joins: Sequence[Join]) -> Decision:
+    """Say in a decision without a goal which other floors there are: this robot does not drive there by itself."""
+    ends = [(here, there) for j in joins for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
+    if decision.goal is not None or not ends:
+        return decision
+    stairs = ", ".join(f"({x:.1f}, {y:.1f}) to the floor {abs(to[2] - grid.z):.1f} m "
+                       f"{'above' if to[2] > grid.z else 'below'}" for (x, y, _), to in ends)
+    return decision._replace(reason=f"{decision.reason}; what was asked about may be on another floor, and this robot "
+                                    f"does not take stairs by itself: stairs at {stairs}")

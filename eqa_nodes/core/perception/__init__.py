@@ -1,0 +1,1 @@
+"""From detections or labels to instances with a place and a size in the map."""

@@ -1,0 +1,223 @@
+"""What a detector finds in a picture, cut out of its background by depth: detections -> an image of instances.
+
+After the sparse voxel map of OpenEQA (supplement F): a detection's pixels are kept where their depth lies in 0.1..4 m,
+DBSCAN drops the background, and what is left is one thing. Here the clusters of DBSCAN are connected voxels (of its
+radius, each with some points in it): the same idea in linear time, without a library, the same on every machine.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.perception.instances import PerceptionConfig, points_of
+from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
+from eqa_nodes.core.storage.text import printable
+from eqa_nodes.core.types.views import Frame, Label
+
+VOCABULARY = tuple("""
+armchair, backpack, bathtub, bed, bench, blanket, book, bookshelf, bottle, bowl, box, broom, bucket, cabinet, candle,
+ceiling lamp, chair, chest of drawers, clock, coat, coffee table, computer, counter, cup, curtain, cushion, desk,
+desk lamp, dining table, dishwasher, door, fan, faucet, floor lamp, fork, fruit bowl, glasses, guitar, hair dryer, hat,
+iron, kettle, keys, keyboard, knife, lamp, laptop, microwave, mirror, mobile phone, monitor, nightstand, painting, pan,
+piano, pillow, plant, plate, pot, printer, radiator, refrigerator, rug, scissors, shelf, shoes, shower, sink, sofa,
+stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, towel, toy, trash can, umbrella,
+vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
+
+_MOST = 1000  # detections of one picture that are cut out, the surest ones
+_NAME = 100  # characters of a thing's name
+Crop = tuple[slice, slice]  # rows and columns of an image
+
+
+class Detection(NamedTuple):
+    """One thing in a picture.
+
+    box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None where nothing segments;
+    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder.
+    """
+
+    name: str
+    score: float  # 0..1
+    box: tuple[int, int, int, int]
+    mask: np.ndarray | None = None
+    vector: np.ndarray | None = None
+
+
+class Detector(Protocol):
+    """Finds things in a frame. privileged: reads the simulator's labels, which a robot does not have (for tests)."""
+
+    privileged: bool
+
+    def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
+        """Return what is in the picture. labels: what the ids in frame.labels are, for a privileged one. ModelError."""
+
+
+@dataclass(frozen=True)
+class DetectionConfig:
+    """What of a detector's output counts."""
+
+    vocabulary: tuple[str, ...] = VOCABULARY  # kinds of things that are looked for
+    score: float = 0.2  # least score, 0..1
+    near_m: NotNegative = 0.1  # depth from which pixels are kept, metres
+    far_m: Positive = 4.0  # depth up to which pixels are kept, metres
+    eps_m: Positive = 0.1  # radius of the clusters, metres
+    doubled: Part = 0.6  # overlap of two masks (intersection over union) from which they are one thing, seen twice
+    around: NotNegative = 0.15  # share of the box that is looked at on each side of it where nothing segments
+    # what rises less above the floor is the floor, metres, unless the thing lies flat on it
+    floor_m: NotNegative = 0.05
+    perception: PerceptionConfig = field(default_factory=PerceptionConfig)
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "detection")
+        if not (self.near_m < self.far_m and self.vocabulary):
+            raise ConfigError(f"detection: near_m {self.near_m} must be less than far_m {self.far_m}, and the "
+                              "vocabulary not empty")
+
+
+class Piece(NamedTuple):
+    """The pixels of one detection: `mask` (rows, columns) bool within the crop of the image."""
+
+    detection: Detection
+    crop: Crop
+    mask: np.ndarray
+
+    @property
+    def pixels(self) -> int:
+        """Return how many they are."""
+        return int(np.count_nonzero(self.mask))
+
+
+def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]:
+    """Return the detections that can be used, boxes in whole pixels of an image of `shape`: a model may give anything.
+
+    Left out are scores that are none, boxes that are not finite or not in the picture, and masks of another size; a
+    vector that is not finite is dropped.
+    """
+    height, width = shape
+    kept = []
+    for d in found:
+        if not 0.0 <= d.score <= 1.0 or not all(map(math.isfinite, d.box)):
+            continue
+        if d.mask is not None and np.shape(d.mask) != tuple(shape):
+            continue
+        ends = (width, height, width, height)
+        left, top, right, bottom = (min(max(round(edge), 0), end) for edge, end in zip(d.box, ends, strict=True))
+        if left < right and top < bottom:
+            finite = d.vector is not None and bool(np.isfinite(d.vector).all())
+            kept.append(Detection(printable(d.name[:_NAME]), float(d.score), (left, top, right, bottom),
+                                  None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None))
+    return kept
+
+
+def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -> tuple[np.ndarray, list[Detection]]:
+    """Return an image (H, W) uint16 in which n is the n-th of the detections that are returned, and 0 nothing.
+
+    The surest of two that are one thing stays; what is smaller lies on what is larger (a cup on its table). Detections
+    without pixels of depth in range are left out.
+    """
+    sure = (d for d in found if d.score >= config.score)
+    wanted = heapq.nsmallest(_MOST, sure, key=lambda d: (-d.score, d.name, d.box))
+    pieces: list[Piece] = []
+    least = config.perception.min_share * frame.depth_m.size
+    for detection in wanted:
+        piece = _piece(frame, detection, config)
+        if piece is not None and piece.pixels >= max(1.0, least) and not _known(piece, pieces, config.doubled):
+            pieces.append(piece)
+    image = np.zeros(frame.depth_m.shape, np.uint16)
+    for n in sorted(range(len(pieces)), key=lambda i: (-pieces[i].pixels, i)):
+        image[pieces[n].crop][pieces[n].mask] = n + 1
+    return image, [piece.detection for piece in pieces]
+
+
+def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
+    """Return the pixels of a detection that belong together in space, None where there are none in range."""
+    height, width = frame.depth_m.shape
+    left, top, right, bottom = max(0, d.box[0]), max(0, d.box[1]), min(width, d.box[2]), min(height, d.box[3])
+    if left >= right or top >= bottom:
+        return None
+    box = left, top, right, bottom
+    if d.mask is None:  # what goes on beyond the box is not the thing: look around it
+        x, y = round(config.around * (right - left)), round(config.around * (bottom - top))
+        left, top, right, bottom = max(0, left - x), max(0, top - y), min(width, right + x), min(height, bottom + y)
+    crop = slice(top, bottom), slice(left, right)
+    depth = frame.depth_m[crop]
+    inside = (depth >= config.near_m) & (depth <= config.far_m)
+    if d.mask is not None:
+        inside &= d.mask[crop]
+    v, u = np.nonzero(inside)
+    if not len(v):
+        return None
+    z, points = points_of(frame, v + top, u + left)
+    above = points[2] > frame.map_from_base.xyz[2] + config.floor_m
+    if d.mask is None and 2 * np.count_nonzero(above) >= len(above):
+        v, u, z, points = v[above], u[above], z[above], points[:, above]
+    clusters = _clusters(points, config.eps_m, 1e-5 * frame.depth_m.size)
+    kept = clusters == (_largest(clusters) if d.mask is not None else _fitting(clusters, v + top, u + left, z, box))
+    mask = np.zeros(depth.shape, bool)
+    mask[v[kept], u[kept]] = True
+    inner = slice(box[1] - top, box[3] - top), slice(box[0] - left, box[2] - left)
+    return Piece(d, (slice(box[1], box[3]), slice(box[0], box[2])), mask[inner])
+
+
+def _clusters(points: np.ndarray, eps_m: float, dense: float) -> np.ndarray:
+    """Return the number (n,) of the cluster that each of the points (3, n) is in, from 1 on; 0: in none.
+
+    A cluster is what touches of the voxels of eps_m with at least `dense` points each; without such all of them count.
+    """
+    from scipy.ndimage import label  # half a second that nodes without a detector need not spend
+
+    low = points.min(axis=1)
+    cells = np.floor((points - low[:, None]) / eps_m).astype(np.intp)
+    shape = tuple((cells.max(axis=1) + 1).tolist())
+    flat = np.ravel_multi_index(tuple(cells), shape)
+    counts = np.bincount(flat, minlength=int(np.prod(shape)))
+    full = counts >= dense if counts.max() >= dense else counts > 0
+    numbers, _ = label(full.reshape(shape), structure=np.ones((3, 3, 3), bool))
+    return np.asarray(numbers).ravel()[flat]
+
+
+def _largest(clusters: np.ndarray) -> int:
+    return int(np.argmax(np.bincount(clusters)[1:])) + 1
+
+
+def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, box: tuple[int, int, int, int]) -> int:
+    """Return the cluster whose own box is most like the detector's (intersection over union), of equals the nearest.
+
+    What is behind a thing, and what stands before it, goes on beyond its box.
+    """
+    left, top, right, bottom = box
+    best: tuple[float, float, int] | None = None
+    for number in range(1, int(clusters.max()) + 1):
+        mine = clusters == number
+        if not mine.any():
+            continue
+        low_u, high_u, low_v, high_v = u[mine].min(), u[mine].max() + 1, v[mine].min(), v[mine].max() + 1
+        wide, high = min(right, high_u) - max(left, low_u), min(bottom, high_v) - max(top, low_v)
+        common = float(max(0, wide) * max(0, high))
+        union = (right - left) * (bottom - top) + float((high_u - low_u) * (high_v - low_v)) - common
+        found = (-common / union, float(np.median(z[mine])), number)
+        best = min(best, found) if best is not None else found
+    return best[2] if best is not None else 0
+
+
+def _known(piece: Piece, pieces: Sequence[Piece], doubled: float) -> bool:
+    """Say whether one of the pieces has nearly the same pixels."""
+    return any(_common(piece, other) > doubled * (piece.pixels + other.pixels) / (1 + doubled) for other in pieces)
+
+
+def _common(a: Piece, b: Piece) -> int:
+    """Return how many pixels two pieces share."""
+    (rows, columns), (others, across) = a.crop, b.crop
+    top, bottom = max(rows.start, others.start), min(rows.stop, others.stop)
+    left, right = max(columns.start, across.start), min(columns.stop, across.stop)
+    if top >= bottom or left >= right:
+        return 0
+    mine = a.mask[top - rows.start:bottom - rows.start, left - columns.start:right - columns.start]
+    theirs = b.mask[top - others.start:bottom - others.start, left - across.start:right - across.start]
+    return int(np.count_nonzero(mine & theirs))

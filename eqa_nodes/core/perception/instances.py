@@ -1,0 +1,132 @@
+"""What is in view: labelled instances of a frame with their place and size in the map, and words for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqa_nodes.core.perception.noise import NoiseConfig, disturbed
+from eqa_nodes.core.ranges import Count, Counted, Positive, Share
+from eqa_nodes.core.types.views import Frame, Label, Sighting
+
+_RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
+
+
+@dataclass(frozen=True)
+class PerceptionConfig:
+    """When an instance counts as seen."""
+
+    min_share: Share = 60 / (640 * 480)  # least share of the image's pixels
+    max_range_m: Positive = 6.0  # median depth of the instance, along the optical axis, metres
+    points: Counted = 250  # depth samples per instance, about: bounds the cost of one frame
+    caption_items: Count = 24  # instances that a caption names, the largest ones
+    noise: NoiseConfig = NoiseConfig()
+
+
+def instances(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None) -> dict[int, int]:
+    """Return the pixels, by id, of the named instances that have enough of them: all that can be sighted, and cheap."""
+    config = config or PerceptionConfig()
+    if frame.labels is None:
+        return {}
+    counts = np.bincount(frame.labels.ravel())
+    enough = np.flatnonzero(counts >= max(1.0, config.min_share * frame.labels.size))
+    return {int(i): int(counts[i]) for i in enough if int(i) in labels}
+
+
+def sightings(frame: Frame, labels: Mapping[int, Label], config: PerceptionConfig | None = None,
+              counts: Mapping[int, int] | None = None) -> tuple[Sighting, ...]:
+    """Return the labelled instances in view, the one with most pixels first, then by id.
+
+    An instance needs enough pixels, depth, and a median depth in range; ids that `labels` does not name are left out.
+    Centre and size are those of the box between the 5th and 95th percentile of its points along the axes of the map,
+    rounded to millimetres. counts: what `instances` said of the frame, where that is known.
+    """
+    config = config or PerceptionConfig()
+    counts = instances(frame, labels, config) if counts is None else counts
+    if not counts or frame.labels is None:
+        return ()
+    ids = list(counts)
+    compact_of = np.zeros(2 ** 16, np.uint16)
+    compact_of[ids] = np.arange(1, len(ids) + 1)
+    compact = np.take(compact_of, frame.labels)
+    from scipy.ndimage import find_objects  # half a second that nodes without a camera need not spend
+
+    boxes = find_objects(compact, max_label=len(ids))
+    pixels = [_sample(compact, n, box, counts[i] / config.points)
+              for n, (i, box) in enumerate(zip(ids, boxes, strict=True), start=1)]
+    ends = np.cumsum([len(v) for v, _ in pixels], dtype=int).tolist()
+    z, points = points_of(frame, *(np.concatenate(axis) for axis in zip(*pixels, strict=True)))
+    found = []
+    for i, (rows, cols), start, end in zip(ids, boxes, [0, *ends], ends, strict=False):
+        extent = _extent(z[start:end], points[:, start:end], config.max_range_m)
+        if extent is not None:
+            found.append(Sighting(labels[i], counts[i], (cols.start, rows.start, cols.stop, rows.stop), *extent))
+    found.sort(key=lambda s: (-s.pixels, s.label.instance))
+    return disturbed(found, frame.pose, labels, config.noise)
+
+
+def _sample(compact: np.ndarray, n: int, box: tuple[slice, slice], excess: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of every k-th pixel of instance n: one that fills the image costs as little as a cup."""
+    rows, cols = box
+    k = max(1, round(math.sqrt(excess)))
+    v, u = np.nonzero(compact[rows.start:rows.stop:k, cols.start:cols.stop:k] == n)
+    return rows.start + v * k, cols.start + u * k
+
+
+def points_of(frame: Frame, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depth (n,) of pixels in rows v and columns u, metres, 0 = none, and their points (3, n) in the map."""
+    z = frame.depth_m[v, u].astype(np.float64)
+    z[~((z > 0) & (z < np.inf))] = 0.0
+    k = frame.intrinsics
+    x, y = (u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z
+    # written out: a matrix product may sum in another order on another processor
+    return z, np.stack([row[0] * x + row[1] * y + row[2] * z + row[3] for row in frame.map_from_camera()[:3]])
+
+
+def _extent(z: np.ndarray, points: np.ndarray, max_range_m: float) -> (
+        tuple[tuple[float, float, float], tuple[float, float, float]] | None):
+    """Return centre and size of the box between the 5th and 95th percentile of the points that have depth.
+
+    None where none has, or where their median depth is out of range.
+    """
+    valid = z > 0
+    z, points = z[valid], points[:, valid]
+    if not len(z) or np.partition(z, len(z) // 2)[len(z) // 2] > max_range_m:
+        return None
+    points.sort(axis=1)
+    low, high = points[:, round(0.05 * (len(z) - 1))], points[:, round(0.95 * (len(z) - 1))]
+    x, y, zz = ((low + high) / 2).round(3).tolist()
+    sx, sy, sz = (high - low).round(3).tolist()
+    return (x, y, zz), (sx, sy, sz)
+
+
+def region_of(seen: Iterable[Sighting]) -> str:
+    """Return the kind of room that most labelled pixels belong to; "" when none says."""
+    pixels: dict[str, int] = {}
+    for s in seen:
+        if s.label.room:
+            pixels[s.label.room] = pixels.get(s.label.room, 0) + s.pixels
+    return max(sorted(pixels), key=lambda room: pixels[room], default="")
+
+
+def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_items) -> str:
+    """Return "kitchen: red kettle on counter (on), stove; hallway: door (open)", the largest first; "" for nothing."""
+    rooms: dict[str, list[str]] = {}
+    for s in list(seen)[:limit]:
+        rooms.setdefault(s.label.room, []).append(_phrase(s.label))
+    return "; ".join(f"{room}: {', '.join(things)}" if room else ", ".join(things) for room, things in rooms.items())
+
+
+def _phrase(label: Label) -> str:
+    """Return "red metal kettle on counter (on)"."""
+    a = label.attributes
+    words = [a.get("colour", ""), a.get("material", ""), label.kind]
+    relation = _RELATIONS.get(a.get("relation", ""), "")
+    support = a.get("support", "") or {"wall": "wall", "ceiling": "ceiling"}.get(a.get("relation", ""), "")
+    if relation and support:
+        words += [relation, support]
+    state = f" ({a['state']})" if a.get("state") else ""
+    return " ".join(filter(None, words)) + state

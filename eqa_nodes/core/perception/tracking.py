@@ -1,0 +1,181 @@
+"""Detections -> instances that keep their number over frames, in the form of a simulator's labels.
+
+An instance is joined by what overlaps its 3D box and resembles it, the best pairs first: by the cosine of embeddings
+of their crops, or by their names (the sparse voxel map of OpenEQA, supplement F). What comes out is a label image and
+its table, so that memory, captions and answerers take it as they take labels, and nothing of it is privileged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.camera.frames import check_frame
+from eqa_nodes.core.errors import BadFrame, ModelError
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.memory.boxes import Point, box_of, least, most, overlap
+from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Detector, painted, sound
+from eqa_nodes.core.perception.instances import sightings
+from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
+from eqa_nodes.core.types.views import Frame, Label, Sighting
+
+_IDS = 2 ** 16  # of a label image, 0 = nothing
+
+
+@dataclass(frozen=True)
+class TrackingConfig:
+    """When a detection is a known instance."""
+
+    overlap: Part = 0.25  # share of the smaller box that both must have in common
+    slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
+    alike: float = 0.8  # least cosine of embeddings where the names differ; same names are alike in any case
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "tracking")
+
+
+@dataclass
+class Track:
+    """One instance. votes: sum of scores by name; low, high: corners of its box, map frame, metres; vector: the sum."""
+
+    id: int
+    votes: dict[str, float]
+    low: Point
+    high: Point
+    vector: np.ndarray | None
+
+    @property
+    def kind(self) -> str:
+        """Return the name with the most votes, of equals the first of the alphabet."""
+        return min(self.votes, key=lambda name: (-self.votes[name], name))
+
+
+class Tracker:
+    """The instances of one episode."""
+
+    def __init__(self, config: TrackingConfig | None = None) -> None:
+        self.config = config or TrackingConfig()
+        self.tracks: list[Track] = []
+        self._next = 1
+
+    def reset(self, first: int = 0) -> None:
+        """Forget all instances. first: number of the next one, 0 = numbers go on."""
+        self.tracks.clear()
+        self._next = first or self._next
+
+    def update(self, found: Sequence[tuple[Detection, Sighting]]) -> list[Track]:
+        """Return the instance of each detection of one frame, new ones included; two detections are two instances."""
+        pairs = self._pairs(found)
+        return [self._joined(pairs[i], d, s) if i in pairs else self._begun(d, s) for i, (d, s) in enumerate(found)]
+
+    def _pairs(self, found: Sequence[tuple[Detection, Sighting]]) -> dict[int, Track]:
+        if not self.tracks:
+            return {}
+        low, high = (np.array([getattr(t, end) for t in self.tracks]) for end in ("low", "high"))
+        scored = []
+        for i, (detection, sighting) in enumerate(found):
+            share = overlap(low, high, *box_of(sighting), self.config.slack_m)
+            for j in np.flatnonzero(share >= self.config.overlap).tolist():
+                alike = self._alike(self.tracks[j], detection)
+                if alike is not None:
+                    scored.append((-(float(share[j]) + alike), i, j))
+        pairs: dict[int, Track] = {}
+        taken: set[int] = set()
+        for _, i, j in sorted(scored):
+            if i not in pairs and j not in taken:
+                pairs[i] = self.tracks[j]
+                taken.add(j)
+        return pairs
+
+    def _alike(self, track: Track, d: Detection) -> float | None:
+        """Return how much a detection resembles a track, None where it is another thing."""
+        same = canonical(track.kind) == canonical(d.name)
+        if d.vector is None or track.vector is None:
+            return 1.0 if same else None
+        length = float(np.sqrt((track.vector * track.vector).sum()))
+        cosine = float((track.vector * d.vector).sum()) / length if length else 0.0
+        return cosine if same or cosine >= self.config.alike else None
+
+    def _begun(self, d: Detection, s: Sighting) -> Track:
+        if self._next >= _IDS:
+            raise ModelError(f"more than {_IDS - 1} things were detected: begin a new episode")
+        low, high = box_of(s)
+        track = Track(self._next, {d.name: d.score}, low, high, d.vector)
+        self._next += 1
+        self.tracks.append(track)
+        return track
+
+    @staticmethod
+    def _joined(track: Track, d: Detection, s: Sighting) -> Track:
+        low, high = box_of(s)
+        track.low, track.high = least(track.low, low), most(track.high, high)
+        track.votes[d.name] = track.votes.get(d.name, 0.0) + d.score
+        if d.vector is not None:
+            track.vector = d.vector if track.vector is None else track.vector + d.vector
+        return track
+
+
+class Perceived(NamedTuple):
+    """A frame with detections in the place of a simulator's labels. found: what was seen, the surest first."""
+
+    frame: Frame
+    table: dict[int, Label]
+    found: tuple[tuple[Detection, Sighting], ...]
+
+
+@dataclass(frozen=True)
+class PerceiverConfig:
+    """From pictures to instances."""
+
+    detection: DetectionConfig = field(default_factory=DetectionConfig)
+    tracking: TrackingConfig = TrackingConfig()
+
+
+class Perceiver:
+    """The perception step: detector, cutting out, tracking. The same in the graph and without it.
+
+    broken: detections so far that could not be used.
+    """
+
+    def __init__(self, detector: Detector, config: PerceiverConfig | None = None) -> None:
+        self._detector, self._config = detector, config or PerceiverConfig()
+        self._tracker = Tracker(self._config.tracking)
+        self.broken = 0
+
+    def configure(self, config: PerceiverConfig) -> None:
+        """Go on with other settings; the vocabulary is the detector's, and stays."""
+        self._config, self._tracker.config = config, config.tracking
+
+    def reset(self, first: int = 1) -> None:
+        """Begin an episode; as Tracker.reset."""
+        self._tracker.reset(first)
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> Perceived:
+        """Return the frame with what is detected in it as its labels. Raises ModelError.
+
+        labels: what the ids in frame.labels are, for a detector that is privileged; others do not see them. In a frame
+        that cannot be used nothing is detected: who takes it in refuses it.
+        """
+        try:
+            check_frame(frame)
+        except BadFrame:
+            return Perceived(replace(frame, labels=np.zeros(frame.depth_m.shape, np.uint16)), {}, ())
+        config, privileged = self._config.detection, self._detector.privileged
+        shown, names = (frame, labels) if privileged else (replace(frame, labels=None), {})
+        found = self._detector.detect(shown, names)
+        usable = sound(found, frame.depth_m.shape)
+        self.broken += len(found) - len(usable)
+        image, kept = painted(frame, usable, config)
+        numbered = {n: Label(n, d.name, "", {}, not privileged) for n, d in enumerate(kept, start=1)}
+        seen = {s.label.instance: s for s in sightings(replace(frame, labels=image), numbered, config.perception)}
+        sighted = [(d, seen[n]) for n, d in enumerate(kept, start=1) if n in seen]
+        ids = np.zeros(len(kept) + 1, np.uint16)
+        table, told = {}, []
+        for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
+            label = Label(track.id, track.kind, "", {}, not privileged)
+            ids[s.label.instance], table[track.id] = track.id, label
+            told.append((d, s._replace(label=label)))
+        return Perceived(replace(frame, labels=ids[image]), table, tuple(told))

@@ -1,0 +1,44 @@
+"""What happened in one episode, as the report shows it. Built in process by the agent, or from a recorded bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from eqa_nodes.core.agent.stopping import Weighed
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.views import Keyframe
+
+
+class TraceDecision(NamedTuple):
+    """One choice of where to look next, with what the explorer had before it; map frame."""
+
+    stamp_ns: int
+    pose: Pose2  # of the robot when it decided
+    goal: Pose2 | None  # None: nothing left to explore
+    reason: str
+    candidates: tuple[Candidate, ...] = ()
+    frontiers: tuple[Frontier, ...] = ()
+    marks: tuple[Candidate, ...] = ()
+
+
+@dataclass
+class EpisodeTrace:
+    """The path, decisions, memories, weighed answers and answer of one question; stamps in ns, poses in the map frame.
+
+    grid is the last map, None where none was made; answer None: the episode ended before one was given.
+    refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
+    view: JPEG of the last observation, of a question about a recording the best evidence; empty: there was none.
+    """
+
+    question: str = ""
+    poses: list[tuple[int, Pose2]] = field(default_factory=list)
+    decisions: list[TraceDecision] = field(default_factory=list)
+    keyframes: list[Keyframe] = field(default_factory=list)
+    weighed: list[tuple[int, Weighed]] = field(default_factory=list)
+    grid: GridMap | None = None
+    answer: Answer | None = None
+    refused: dict[str, int] = field(default_factory=dict)
+    view: bytes = b""

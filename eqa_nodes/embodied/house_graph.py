@@ -1,0 +1,195 @@
+"""Navigation graphs of the built-in houses, and the shortest plans on them (privileged: for generating tasks only)."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.embodied.graph import NavigationGraph, Standing
+from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
+from eqa_nodes.embodied.tasks import Point, Task
+from eqa_nodes.embodied.world import CAMERA
+from sim_bridge.house.handling import REACH_M, Hands
+from sim_bridge.house.scene import House, Room, Thing
+from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.simulator import Robot
+
+SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
+_GRID_M = 0.4
+_RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places before a thing that is to be handled
+_HANDLED_SHARE = 1e-4  # of the image: what is to be handled shows at least so much
+GLANCE = replace(CAMERA, width=160, height=160, color=False)
+
+
+class Graph(NamedTuple):
+    """Points and edges of a navigation graph."""
+
+    points: tuple[Point, ...]
+    edges: tuple[tuple[int, int], ...]
+
+    def of(self, task: Task) -> Task:
+        """Return the task on this graph."""
+        return replace(task, points=self.points, edges=self.edges)
+
+
+class Plan(NamedTuple):
+    """Option texts, and where the agent stands after them."""
+
+    texts: tuple[str, ...]
+    at: Standing
+
+
+def graph_of(place: HouseWorld, start: Pose2, approached: tuple[Thing, ...] = ()) -> Graph:
+    """Return points over the floor, in doorways and before some things, joined where the way is straight.
+
+    Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
+    """
+    places = [(start.x, start.y)]
+    for room in place.house.rooms:
+        places += _spread(place, room, places)
+    for opening in place.house.openings:
+        middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
+        if opening.kind != "window" and -1 not in opening.rooms and place.free(*middle):
+            places.append(middle)
+    places += [found for thing in approached if (found := _before(place, thing)) is not None]
+    edges = _pruned(places, _straight(place, places))
+    return _reached([(round(x, 3), round(y, 3)) for x, y in places], edges)
+
+
+def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return places of a room with most space around them first, each SPACING_M from all others."""
+    space = place.space(Robot())
+    grid = [(room.x0 + (i + 0.5) * _GRID_M, room.y0 + (j + 0.5) * _GRID_M)
+            for i in range(int((room.x1 - room.x0) / _GRID_M)) for j in range(int((room.y1 - room.y0) / _GRID_M))]
+    roomy = sorted(((-min(float(space.clearance(x, y)), 0.8), x, y) for x, y in grid))
+    found: list[tuple[float, float]] = []
+    for clearance, x, y in roomy:
+        if -clearance < ROOM_M:
+            break
+        if all(math.dist((x, y), p) >= SPACING_M for p in (*taken, *found)):
+            found.append((x, y))
+    return found
+
+
+def _before(place: HouseWorld, thing: Thing) -> tuple[float, float] | None:
+    """Return a free place from which the thing is seen and within reach, its front first."""
+    front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
+    for ring in _RINGS_M:
+        for k in front_first:
+            angle = thing.yaw + 2 * math.pi * k / _BEARINGS
+            x, y = thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle)
+            pose = Pose2(x, y, angle + math.pi)
+            near = Hands(place.house, pose, Robot(), None).distance(thing) <= REACH_M - 0.1
+            if near and place.free(x, y) and shares(place, pose).get(thing.id, 0.0) >= _HANDLED_SHARE:
+                return x, y
+    return None
+
+
+def _straight(place: HouseWorld, places: list[tuple[float, float]]) -> dict[tuple[int, int], float]:
+    """Return the length of each way between two places that is straight and not too long."""
+    space, radius = place.space(Robot()), Robot().radius_m
+    return {(i, j): math.dist(places[i], places[j]) for i, j in combinations(range(len(places)), 2)
+            if 0.2 < math.dist(places[i], places[j]) <= LONGEST_M and space.sees(places[i], places[j], radius)}
+
+
+def _pruned(places: list[tuple[float, float]], edges: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """Leave out an edge where a third place is joined to both ends by shorter ones (relative neighbourhood graph)."""
+
+    def shorter(i: int, j: int, length: float) -> bool:
+        thirds = (k for k in range(len(places)) if k not in (i, j))
+        return any(max(edges.get((min(e, k), max(e, k)), math.inf) for e in (i, j)) < length for k in thirds)
+
+    return [(i, j) for (i, j), length in edges.items() if not shorter(i, j, length)]
+
+
+def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) -> Graph:
+    """Return what can be reached from point 0."""
+    seen, queue = {0}, deque([0])
+    while queue:
+        at = queue.popleft()
+        for edge in edges:
+            if at in edge and (other := edge[0] + edge[1] - at) not in seen:
+                seen.add(other)
+                queue.append(other)
+    return Graph(tuple(Point(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
+
+
+def shares(place: HouseWorld, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:
+    """Return by instance the share of the image that shows it."""
+    camera = replace(GLANCE, tilt_down_deg=GLANCE.tilt_down_deg - look_deg)
+    pixels = GLANCE.width * GLANCE.height
+    return {i: n / pixels for i, n in place.visible_pixels(pose, camera).items()}
+
+
+class Planner:
+    """Finds the fewest options that lead to a goal on a task's graph."""
+
+    def __init__(self, place: HouseWorld, task: Task) -> None:
+        self._place, self.graph = place, NavigationGraph(task)
+        self._seen: dict[Standing, dict[int, float]] = {}
+
+    def to(self, begin: Standing, goal: Callable[[Standing], bool], most: int) -> Plan | None:
+        """Return the shortest plan from where the agent stands; None where `most` options do not lead there."""
+        before: dict[Standing, tuple[Standing, str] | None] = {_rounded(begin): None}
+        queue = deque([(_rounded(begin), 0)])
+        while queue:
+            at, length = queue.popleft()
+            if goal(at):
+                return Plan(tuple(reversed(list(_texts(before, at)))), at)
+            for text, to in self.graph.moves(at).items() if length < most else ():
+                to = _rounded(to)
+                if to not in before:
+                    before[to] = (at, text)
+                    queue.append((to, length + 1))
+        return None
+
+    def near(self, thing: Thing) -> Callable[[Standing], bool]:
+        """Return whether the agent is close to a thing and looks at it."""
+        return lambda at: self.away(at, thing) <= NEAR_M and self.share(at, thing.id) >= 1.2 * LOOKED_AT
+
+    def reach(self, thing: Thing, house: House) -> Callable[[Standing], bool]:
+        """Return whether the agent could handle a thing."""
+        return lambda at: (Hands(house, self.graph.pose(at), Robot(), None).distance(thing) <= REACH_M
+                           and self.share(at, thing.id) >= _HANDLED_SHARE)
+
+    def shows(self, targets: tuple[int, ...], need: int) -> Callable[[Standing], bool]:
+        """Return whether at least `need` of the things show themselves well."""
+        return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
+
+    def away(self, at: Standing, thing: Thing) -> float:
+        """Return the distance from the agent to the middle of a thing in the plan, metres."""
+        return math.dist(self.graph.places[at.point], thing.position[:2])
+
+    def share(self, at: Standing, thing: int) -> float:
+        """Return the share of the image that shows a thing."""
+        if not self._ahead(at, self._place.house.thing(thing)):
+            return 0.0  # looking is the slow part
+        if at not in self._seen:
+            self._seen[at] = shares(self._place, self.graph.pose(at), at.look_deg)
+        return self._seen[at].get(thing, 0.0)
+
+
+    def _ahead(self, at: Standing, thing: Thing) -> bool:
+        """Return whether any part of the thing could lie between the left and the right side of the image."""
+        (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
+        away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2
+        if away <= half:
+            return True
+        beside = abs(math.remainder(math.atan2(v - y, u - x) - at.yaw, 2 * math.pi)) - math.asin(half / away)
+        return beside <= math.radians(GLANCE.hfov_deg) / 2 and away - half <= GLANCE.max_range_m
+
+
+def _rounded(at: Standing) -> Standing:
+    """Return the standing by which it is known again: turning there and back adds rounding."""
+    return at._replace(yaw=round(math.remainder(at.yaw, 2 * math.pi), 6))
+
+
+def _texts(before: dict[Standing, tuple[Standing, str] | None], at: Standing) -> Iterator[str]:
+    while (step := before[at]) is not None:
+        at, text = step
+        yield text

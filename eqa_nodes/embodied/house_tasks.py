@@ -1,0 +1,219 @@
+"""Tasks in the built-in houses: navigation, questions of attributes and of space, handling of things.
+
+Each is made from the scene graph, planned on its navigation graph, and done once by its plan: what the plan does not do
+is no task. Social interaction there is none: nobody lives in these houses.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.embodied.agents import ScriptedAgent
+from eqa_nodes.embodied.house_graph import Plan, Planner, graph_of
+from eqa_nodes.embodied.loop import run_task
+from eqa_nodes.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
+from eqa_nodes.embodied.world import CAMERA, SimulatedWorld
+from sim_bridge.house.dataset import SPLITS
+from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
+from sim_bridge.house.questions import Candidate, candidates, lexicon, perception, places
+from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.scene import Thing
+from sim_bridge.house.simulator import world
+
+MOST_STEPS = 20  # of a plan: an agent has 24
+ANSWERS = 8  # options of a question, as the paper has it
+DISTRACTORS = 4  # interactions on offer beside those that are needed
+TRIES = 5  # things or questions of a kind that are tried in a house
+_VERBS = {"pick": "pick up {}", "place": "put what you hold on {}", "open": "open {}", "close": "close {}",
+          "switch_on": "turn on {}", "switch_off": "turn off {}"}
+_COUNTS = tuple(str(n) for n in range(1, ANSWERS + 1))
+
+
+def house_tasks(split: str, n: int, seed: int = 0) -> list[Task]:
+    """Return n tasks (fewer where the split runs out), at most one of each kind from a house; numbered from 0.
+
+    Houses come in an order that `seed` decides. Raises ConfigError for an unknown split.
+    """
+    if split not in SPLITS:
+        raise ConfigError(unknown("split", split, SPLITS))
+    seeds = np.random.default_rng(seed).permutation(SPLITS[split])
+    found = (task for house_seed in seeds for task in tasks_of(int(house_seed)))
+    return [replace(task, index=index) for index, task in enumerate(islice(found, max(n, 0)))]
+
+
+def tasks_of(seed: int) -> Iterator[Task]:
+    """Yield the tasks of one house: one of each kind that it has."""
+    writer = _Writer(seed)
+    for kind in (writer.attribute, writer.spatial, writer.navigation, writer.handling):
+        task = next(kind(), None)
+        if task is not None:
+            yield task
+
+
+class _Writer:
+    """The tasks of one house."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._place = seed, world(seed)
+        self._facts = Facts(self._place.house)
+        self._asked = candidates(self._place.house)
+
+    def attribute(self) -> Iterator[Task]:
+        """Yield questions for a colour or a number."""
+        for asked in self._some(self._asked[perception.ATTRIBUTE]):
+            if " or " in asked.question:
+                continue  # two of the eight options would be left
+            if asked.answer in lexicon.WRONG_COLOURS:
+                near = {asked.answer, *asked.alternatives, *lexicon.NEAR_COLOURS.get(asked.answer, ())}
+                near |= {c for c, also in lexicon.NEAR_COLOURS.items() if asked.answer in also}
+                yield from self._question("AttrQA", asked, [c for c in lexicon.WRONG_COLOURS if c not in near])
+            elif asked.answer in _COUNTS:
+                yield from self._question("AttrQA", asked, [c for c in _COUNTS if c != asked.answer])
+
+    def spatial(self) -> Iterator[Task]:
+        """Yield questions for a place, with the places of other things as wrong answers."""
+        every = dict.fromkeys(place for thing in self._facts.things if (place := self._facts.place(thing)))
+        for asked in self._some(self._asked[places.LOCALIZATION]):
+            right = {asked.answer, *asked.alternatives}
+            wrong = [place for place in every if place not in right and not asked.answer.endswith(place)
+                     and _hangs(place) == _hangs(asked.answer)]
+            if asked.answer in every:  # a place, not the name of a room: the others are of the same form
+                yield from self._question("SpatialQA", asked, wrong)
+
+    def navigation(self) -> Iterator[Task]:
+        """Yield tasks to go somewhere, and to go somewhere and come back."""
+        for thing, name in self._named(lambda t: t.relation == "floor" and t.size[2] > 0.4 and not _door(t)):
+            task = self._blank("Navigation", f"Go close to {name} and look at it.", (thing,))
+            planner = Planner(self._place, task)
+            plan = planner.to(planner.graph.start, planner.near(thing), MOST_STEPS)
+            if plan is not None and plan.texts:
+                there = (Predicate("agent_near", object=thing.id), Predicate("looking_at", object=thing.id))
+                yield from self._there_and_back(task, planner, plan, name) if self._coin("back", thing.id) else \
+                    self._proved(replace(task, predicates=there), plan.texts)
+
+    def _there_and_back(self, task: Task, planner: Planner, plan: Plan, name: str) -> Iterator[Task]:
+        start = planner.graph.start.point
+        back = planner.to(plan.at, lambda at: at.point == start, MOST_STEPS - len(plan.texts))
+        if back is not None and back.texts:
+            passed = (Predicate("agent_pass", point=plan.at.point), Predicate("agent_at", point=start))
+            task = replace(task, text=f"Go to the place in front of {name}, then come back to where you are now.",
+                           predicates=passed)
+            yield from self._proved(task, (*plan.texts, *back.texts))
+
+    def handling(self) -> Iterator[Task]:
+        """Yield tasks to switch, open, close, pick up or put down."""
+        kinds: list[Callable[[], Iterator[Task]]] = [self._switching, self._opening, self._lifting, self._moving]
+        first = zlib.crc32(f"handling {self._seed}".encode()) % len(kinds)
+        for kind in (*kinds[first:], *kinds[:first]):
+            yield from kind()
+
+    def _switching(self) -> Iterator[Task]:
+        for thing, name in self._named(lambda t: switches(t.kind) is not None and t.position[2] < 1.6):
+            on = thing.state == (switches(thing.kind) or ("", ""))[0]
+            verb, goal = ("switch_off", "switched_off") if on else ("switch_on", "switched_on")
+            yield from self._handled(f"Turn {'off' if on else 'on'} {name}.", (Predicate(goal, object=thing.id),),
+                                     [(verb, thing, name)])
+
+    def _opening(self) -> Iterator[Task]:
+        for thing, name in self._named(lambda t: opens(t.kind) and not _door(t) and t.position[2] < 1.6):
+            verb, goal = ("open", "open") if thing.state == "closed" else ("close", "closed")
+            yield from self._handled(f"{verb.capitalize()} {name}.", (Predicate(goal, object=thing.id),),
+                                     [(verb, thing, name)])
+
+    def _lifting(self) -> Iterator[Task]:
+        for thing, name in self._named(liftable):
+            yield from self._handled(f"Pick up {name}.", (Predicate("grab", object=thing.id),), [("pick", thing, name)])
+
+    def _moving(self) -> Iterator[Task]:
+        supports = list(self._named(
+            lambda t: t.relation == "floor" and any(s.relation == "on" for s in surfaces_of(t))))
+        for thing, name in self._named(liftable):
+            for support, where in supports[:2]:
+                if support.id not in (thing.support, thing.id):
+                    goals = (Predicate("grab_once", object=thing.id),
+                             Predicate("on", object=thing.id, support=support.id))
+                    yield from self._handled(f"Put {name} on {where}.", goals,
+                                             [("pick", thing, name), ("place", support, where)])
+
+    def _handled(self, text: str, goals: tuple[Predicate, ...], work: list[tuple[str, Thing, str]]) -> Iterator[Task]:
+        needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id) for verb, thing, name in work]
+        task = self._blank("ObjectInteraction", text, tuple(thing for _, thing, _ in work))
+        task = replace(task, predicates=goals, options=self._mixed(text, needed, self._others(needed)))
+        planner, script = Planner(self._place, task), list[str]()
+        at = planner.graph.start
+        for option, (_, thing, _) in zip(needed, work, strict=True):
+            plan = planner.to(at, planner.reach(thing, self._place.house), MOST_STEPS - len(script) - 1)
+            if plan is None:
+                return
+            script += [*plan.texts, option.text]
+            at = plan.at
+        yield from self._proved(task, script)
+
+    def _others(self, needed: Sequence[Option]) -> list[Option]:
+        """Return interactions that are possible in this house, and not needed."""
+        found = []
+        for thing, name in self._named(lambda t: liftable(t) or opens(t.kind) or switches(t.kind) is not None, 40):
+            verb = "pick" if liftable(thing) else "open" if opens(thing.kind) else "switch_on"
+            if thing.id not in [option.object for option in needed] and not _door(thing):
+                found.append(Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id))
+        return found[:DISTRACTORS]
+
+    def _question(self, kind: str, asked: Candidate, wrong: Sequence[str]) -> Iterator[Task]:
+        wrong = sorted(wrong, key=lambda text: zlib.crc32(f"{asked.question} {text}".encode()))[:ANSWERS - 1]
+        if len(wrong) < ANSWERS - 1:
+            return
+        answers = [Option(ANSWER, text) for text in (asked.answer, *wrong)]
+        task = replace(self._blank(kind, asked.question), options=self._mixed(asked.question, answers[:1], answers[1:]),
+                       predicates=(Predicate("choose", right_answer_content=asked.answer),))
+        planner = Planner(self._place, task)
+        plan = planner.to(planner.graph.start, planner.shows(asked.targets, asked.need), MOST_STEPS - 1)
+        if plan is not None:
+            yield from self._proved(task, (*plan.texts, asked.answer))
+
+    def _blank(self, kind: str, text: str, approached: tuple[Thing, ...] = ()) -> Task:
+        start = self._place.house.start
+        task = Task(0, kind, f"house:{self._seed}", text, start, (), (), (), ())
+        return graph_of(self._place, start, approached).of(task)
+
+    def _proved(self, task: Task, script: Sequence[str]) -> Iterator[Task]:
+        """Yield the task with its plan if the plan does it."""
+        task = replace(task, expert=tuple(script), expert_steps=len(script))
+        with closing(SimulatedWorld(replace(CAMERA, color=False))) as simulated:
+            outcome = run_task(task, simulated, ScriptedAgent(), max_steps=len(script))
+        if all(outcome.predicates) and len(outcome.steps) == len(script):
+            yield task
+
+    def _named(self, fits: Callable[[Thing], bool], most: int = TRIES) -> Iterator[tuple[Thing, str]]:
+        """Yield things that a person can name, in an order that the house decides."""
+        found = [(t, name) for t in self._facts.things if fits(t) and (name := self._facts.name(t)) is not None]
+        yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
+
+    def _some(self, asked: Sequence[Candidate]) -> list[Candidate]:
+        return sorted(asked, key=lambda c: self._draw("question", c.question))[:TRIES]
+
+    def _mixed(self, text: str, needed: Sequence[Option], others: Sequence[Option]) -> tuple[Option, ...]:
+        unique = {option.text: option for option in (*others, *needed)}
+        return tuple(sorted(unique.values(), key=lambda option: self._draw(text, option.text)))
+
+    def _coin(self, *key: object) -> bool:
+        return self._draw(*key) % 2 == 0
+
+    def _draw(self, *key: object) -> int:
+        return zlib.crc32(repr((self._seed, key)).encode())
+
+
+def _hangs(place: str) -> bool:
+    return place.startswith(("on the wall", "on the ceiling"))
+
+
+def _door(thing: Thing) -> bool:
+    return thing.kind in lexicon.OPENINGS
+
+

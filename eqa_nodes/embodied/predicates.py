@@ -1,0 +1,83 @@
+"""Goal predicates: what of a task is true, now or once (EmbodiedEval, table 4; states of the house)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eqa_nodes.embodied.tasks import Predicate
+
+NEAR_M = 1.5  # agent_near: from the agent to the middle of the thing, in the plan
+AT_M = 0.3  # at: from the thing to the point
+LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the thing fills, as a target view must show it
+
+
+class Facts(Protocol):
+    """What a world tells of its things (privileged: for predicates only)."""
+
+    def position(self, thing: int) -> tuple[float, float, float]:
+        """Return the middle of a thing, metres."""
+
+    def attributes(self, thing: int) -> Mapping[str, str]:
+        """Return what is known of a thing: state, relation."""
+
+    def support(self, thing: int) -> int:
+        """Return what the thing stands on or lies in, 0 for nothing."""
+
+    def share(self, thing: int) -> float:
+        """Return the share of the image that shows the thing, 0..1."""
+
+    def held(self) -> int:
+        """Return what the agent holds, 0 for nothing."""
+
+
+@dataclass
+class Happened:
+    """What an episode has seen so far. point: where the agent is; answer: the option it gave, "" = none yet."""
+
+    places: Mapping[int, tuple[float, float]]
+    point: int
+    passed: set[int] = field(default_factory=set)
+    grabbed: set[int] = field(default_factory=set)
+    succeeded: set[str] = field(default_factory=set)
+    answer: str = ""
+
+
+def _near(p: Predicate, facts: Facts, so_far: Happened) -> bool:
+    return math.dist(so_far.places[so_far.point], facts.position(p.object)[:2]) <= NEAR_M
+
+
+def _at(p: Predicate, facts: Facts, so_far: Happened) -> bool:
+    return math.dist(so_far.places[p.point], facts.position(p.object)[:2]) <= AT_M
+
+
+def _lies(relation: str) -> Callable[[Predicate, Facts, Happened], bool]:
+    return lambda p, facts, so_far: (facts.support(p.object) == p.support
+                                     and facts.attributes(p.object).get("relation") == relation)
+
+
+def _state(*states: str) -> Callable[[Predicate, Facts, Happened], bool]:
+    return lambda p, facts, so_far: facts.attributes(p.object).get("state") in states
+
+
+_CHECKS: dict[str, Callable[[Predicate, Facts, Happened], bool]] = {
+    "choose": lambda p, facts, so_far: so_far.answer == p.right_answer_content,
+    "agent_at": lambda p, facts, so_far: so_far.point == p.point,
+    "agent_pass": lambda p, facts, so_far: p.point in so_far.passed,
+    "at": _at,
+    "grab": lambda p, facts, so_far: facts.held() == p.object,
+    "grab_once": lambda p, facts, so_far: p.object in so_far.grabbed,
+    "special_action_success": lambda p, facts, so_far: p.action_text in so_far.succeeded,
+    "agent_near": _near,
+    "looking_at": lambda p, facts, so_far: facts.share(p.object) >= LOOKED_AT,
+    "on": _lies("on"), "in": _lies("in"),
+    "open": _state("open"), "closed": _state("closed"),
+    "switched_on": _state("on", "running", "lit"), "switched_off": _state("off", "unlit"),
+}
+
+
+def holds(predicate: Predicate, facts: Facts, so_far: Happened) -> bool:
+    """Return whether a predicate is true now."""
+    return _CHECKS[predicate.type](predicate, facts, so_far)

@@ -1,0 +1,259 @@
+"""Tasks in EmbodiedEval's files: data/tasks/tasks.json [{index, task_file}], and one JSON file a task.
+
+What the paper and its files name is read as they name it: scene_path, task_text, agent_position, agent_rotation,
+options [{option_type, option_text}], predicates [{predicate_type, ...}] with right_answer_content of `choose`. The
+published task files are not at hand; what no source names is this project's own spelling:
+
+    navigation_graph       {"points": [{id, position}], "edges": [[id, id]]}
+    options                option_type "Answer", or "Interaction" with action (one of VERBS) and object (a number)
+    predicates             what PARAMETERS below says: point, object, support, action_text, right_answer_content
+    expert_steps, expert   optional: how many steps it takes, and the texts of the options that do it
+
+Positions are Unity's: x right, y up, z forward, metres; agent_rotation: Euler angles in degrees, the second about the
+up axis, clockwise. A scene_path "house:7" is a built-in house; a file (.glb) is a scan, which lies in the data folder.
+Unity mirrors the x axis of a GLB that it brings in, so positions in such a scene are turned by half a turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eqa_nodes.bench.readers.records import Record, load, questions
+from eqa_nodes.bench.samples import SCANNED, Sample
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
+from eqa_nodes.core.storage.codec import decode, encode, write_json
+from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from sim_bridge.registry import simulator_of
+from sim_bridge.scans import FILES
+from sim_bridge.simulator import VERBS
+
+KINDS = ("AttrQA", "SpatialQA", "Navigation", "ObjectInteraction", "SocialInteraction")
+ANSWER, INTERACTION = "Answer", "Interaction"
+MOVES = FORWARD, LEFT, RIGHT, UP, DOWN = "move forward", "turn left", "turn right", "look up", "look down"
+PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> what it is about; the first seven are those of the paper
+    "choose": ("right_answer_content",), "agent_at": ("point",), "agent_pass": ("point",), "at": ("object", "point"),
+    "grab_once": ("object",), "grab": ("object",), "special_action_success": ("action_text",),
+    "agent_near": ("object",), "looking_at": ("object",), "on": ("object", "support"), "in": ("object", "support"),
+    "open": ("object",), "closed": ("object",), "switched_on": ("object",), "switched_off": ("object",)}
+
+
+_WITHOUT_THINGS = {"choose", "agent_at", "agent_pass", "looking_at"}  # true or not wherever one can stand and see
+
+
+class Point(NamedTuple):
+    """A place of the navigation graph; map frame, metres. z: height of its floor."""
+
+    id: int
+    x: float
+    y: float
+    z: float = 0.0
+
+
+class Option(NamedTuple):
+    """What an agent may pick beside moving. action, object: of an interaction."""
+
+    type: str
+    text: str
+    action: str = ""
+    object: int = 0
+
+
+class Predicate(NamedTuple):
+    """What must be true in the end. Which fields count is decided by the type: PARAMETERS."""
+
+    type: str
+    right_answer_content: str = ""
+    point: int = -1
+    object: int = 0
+    support: int = 0
+    action_text: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task; map frame, metres, radians. expert_steps: None where nobody says; expert: option texts that do it."""
+
+    index: int
+    kind: str
+    scene: str
+    text: str
+    start: Pose2
+    options: tuple[Option, ...]
+    predicates: tuple[Predicate, ...]
+    points: tuple[Point, ...]
+    edges: tuple[tuple[int, int], ...]
+    expert_steps: int | None = None
+    expert: tuple[str, ...] = field(default_factory=tuple)
+    start_height_m: float = 0.0
+
+
+def read_tasks(folder: Path) -> list[Task]:
+    """Read all tasks of <folder>/tasks/tasks.json or <folder>/tasks.json. Raises ConfigError naming file and field."""
+    listed = folder / "tasks" / "tasks.json"
+    listed = listed if listed.exists() else folder / "tasks.json"
+    return [_listed(entry, listed.parent) for entry in questions(listed, "index")]
+
+
+def _listed(entry: Record, folder: Path) -> Task:
+    name = entry.text("task_file")
+    try:
+        file = inside(folder, name)
+    except StorageError as error:
+        entry.refuse("task_file", f"must lie beside tasks.json: {error}")
+    kind = Path(name).parts[0] if len(Path(name).parts) > 1 else ""
+    return task_of(Record(load(file), f"task {name}"), entry.count("index"), kind)
+
+
+def task_of(record: Record, index: int, kind: str) -> Task:
+    """Return one task out of its file. Raises ConfigError naming record and field."""
+    scene = _scene(record)
+    points, edges = _graph(record, _side(scene))
+    options = tuple(_option(option) for option in record.records("options"))
+    known, texts = {point.id for point in points}, [*MOVES, *(option.text for option in options)]
+    if len(set(texts)) != len(texts):
+        record.refuse("options", f"has a text twice: {next(t for t in texts if texts.count(t) > 1)!r}")
+    predicates = tuple(_predicate(item, options, known) for item in record.records("predicates"))
+    if not predicates:
+        record.refuse("predicates", "is empty: nothing would say whether the task was done")
+    x, y, z = _from_unity(record.numbers("agent_position", 3), _side(scene))
+    yaw = _heading(record.numbers("agent_rotation", 3)[1], _side(scene))
+    steps = record.count("expert_steps") if "expert_steps" in record else None
+    return Task(index, kind, scene, record.text("task_text"), Pose2(x, y, yaw), options, predicates, points, edges,
+                steps, record.texts("expert"), z)
+
+
+def _scene(record: Record) -> str:
+    """Return the name of the scene; a file gets the prefix of the simulator that opens it."""
+    scene = record.text("scene_path")
+    if simulator_of(scene) or not scene.endswith(FILES):
+        return scene
+    if Path(scene).is_absolute() or ".." in Path(scene).parts:
+        record.refuse("scene_path", f"must lie in the data folder, got {scene!r:.60}")
+    return f"mesh:{scene}"
+
+
+def _side(scene: str) -> int:
+    """Return -1 for a scene whose file Unity has mirrored, else 1."""
+    return -1 if simulator_of(scene) in SCANNED else 1
+
+
+def _graph(record: Record, side: int) -> tuple[tuple[Point, ...], tuple[tuple[int, int], ...]]:
+    graph = Record(record.get("navigation_graph"), "its navigation_graph")
+    points = tuple(Point(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
+    known = {point.id for point in points}
+    if not points or len(known) != len(points):
+        record.refuse("navigation_graph", "needs points, each with an id of its own")
+    edges = graph.get("edges")
+    if not isinstance(edges, list) or not all(
+            isinstance(e, list) and len(e) == 2 and e[0] != e[1] and all(type(i) is int and i in known for i in e)
+            for e in edges):
+        record.refuse("navigation_graph", f"needs edges between two of its points each, got {edges!r:.60}")
+    return points, tuple((a, b) for a, b in edges)
+
+
+def _option(record: Record) -> Option:
+    kind, text = record.text("option_type"), record.text("option_text")
+    if kind not in (ANSWER, INTERACTION):
+        record.refuse("option_type", f"is no option this version knows: {unknown('type', kind, (ANSWER, INTERACTION))}")
+    if kind == ANSWER:
+        return Option(kind, text)
+    if record.text("action") not in VERBS:
+        record.refuse("action", unknown("way to handle a thing", record.text("action"), VERBS))
+    return Option(kind, text, record.text("action"), record.count("object"))
+
+
+def _predicate(record: Record, options: Sequence[Option], points: set[int]) -> Predicate:
+    kind = record.text("predicate_type")
+    if kind not in PARAMETERS:
+        record.refuse("predicate_type", unknown("predicate", kind, PARAMETERS))
+    takes: dict[str, Any] = {"point": record.count, "object": record.count, "support": record.count,
+                             "right_answer_content": record.text, "action_text": record.text}
+    values = {name: takes[name](name) for name in PARAMETERS[kind]}
+    if values.get("point", next(iter(points))) not in points:
+        record.refuse("point", f"is no point of the navigation graph: {values['point']}")
+    for name, of in (("right_answer_content", ANSWER), ("action_text", INTERACTION)):
+        if name in values and values[name] not in [o.text for o in options if o.type == of]:
+            record.refuse(name, f"is none of the options: {values[name]!r:.60}")
+    return Predicate(kind, **values)
+
+
+def write_tasks(folder: Path, tasks: Sequence[Task]) -> None:
+    """Write <folder>/tasks/tasks.json and one file a task, as read_tasks reads them."""
+    listed = []
+    for task in tasks:
+        name = f"{task.kind or 'Task'}/{task.index:04d}.json"
+        listed.append({"index": task.index, "task_file": name})
+        write_json(folder / "tasks" / name, record_of(task))
+    write_json(folder / "tasks" / "tasks.json", listed)
+
+
+def record_of(task: Task) -> dict[str, Any]:
+    """Return the content of a task's file."""
+    options = [{"option_type": o.type, "option_text": o.text,
+                **({"action": o.action, "object": o.object} if o.type == INTERACTION else {})} for o in task.options]
+    predicates = [{"predicate_type": p.type, **{name: getattr(p, name) for name in PARAMETERS[p.type]}}
+                  for p in task.predicates]
+    side = _side(task.scene)
+    points = [{"id": p.id, "position": _to_unity((p.x, p.y, p.z), side)} for p in task.points]
+    start = (task.start.x, task.start.y, task.start_height_m)
+    scene = task.scene if side > 0 else task.scene.partition(":")[2]
+    return {"scene_path": scene, "task_text": task.text, "agent_position": _to_unity(start, side),
+            "agent_rotation": [0.0, math.degrees(_heading_in_unity(task.start.yaw, side)), 0.0], "options": options,
+            "predicates": predicates,
+            "navigation_graph": {"points": points, "edges": [list(edge) for edge in task.edges]},
+            **({} if task.expert_steps is None else {"expert_steps": task.expert_steps}),
+            **({"expert": list(task.expert)} if task.expert else {})}
+
+
+def sample_of(task: Task) -> Sample:
+    """Return the task as a sample: the whole of it is in metadata, so that a run directory needs nothing else."""
+    answers = tuple(option.text for option in task.options if option.type == ANSWER)
+    right = next((p.right_answer_content for p in task.predicates if p.type == "choose"), "")
+    return Sample(f"{task.index:04d}", task.text, right, category=task.kind, scene=task.scene, start=task.start,
+                  start_height_m=task.start_height_m, choices=answers if right else (),
+                  reference_steps=task.expert_steps,
+                  metadata={"task": encode(task), "predicates": [p.type for p in task.predicates]})
+
+
+def task_in(sample: Sample) -> Task:
+    """Return the task of a sample. Raises ConfigError for one that is a question."""
+    if "task" not in sample.metadata:
+        raise ConfigError(f"question {sample.id!r} is no task: take a data set of tasks (embodied-eval, house-tasks)")
+    return replace(decode(Task, sample.metadata["task"]), scene=sample.scene)
+
+
+def check_doable(sample: Sample) -> None:
+    """Raise ConfigError for a task in a scan, where nothing can be handled, that is about more than being and seeing.
+
+    Raises ConfigError for what is no task, too.
+    """
+    needs = sorted({p.type for p in task_in(sample).predicates} - _WITHOUT_THINGS)
+    if needs and sample.simulator in SCANNED:
+        raise ConfigError(f"task {sample.id!r} needs {', '.join(needs)}, and in the scan {sample.scene!r} nothing can "
+                          "be handled, nor is it told where things are: only tasks of going, looking and answering "
+                          "can be done")
+
+
+def _from_unity(xyz: Sequence[float], side: int) -> tuple[float, float, float]:
+    x, y, z = xyz
+    return side * z, -side * x, y
+
+
+def _to_unity(xyz: tuple[float, float, float], side: int) -> list[float]:
+    x, y, z = xyz
+    return [-side * y, z, side * x]
+
+
+def _heading(degrees: float, side: int) -> float:
+    """Return the heading in the map of a turn about Unity's up axis."""
+    return wrap(-math.radians(degrees) + (0.0 if side > 0 else math.pi))
+
+
+def _heading_in_unity(yaw: float, side: int) -> float:
+    """Return the turn about Unity's up axis, radians, of a heading in the map."""
+    return -yaw if side > 0 else wrap(math.pi - yaw)

@@ -1,0 +1,136 @@
+"""The world of a task in a simulator: any that can reset to a pose; things can be handled where it knows how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from eqa_nodes.core.errors import SimulatorError
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.views import Frame
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.robots import ROBOTS
+from sim_bridge.simulator import Camera, Episode, Handling, Point, Simulator, Step
+
+ROBOT = ROBOTS["embodied-eval"]
+CAMERA = ROBOT.camera
+
+
+class Done(NamedTuple):
+    """How handling a thing ended, and why not."""
+
+    done: bool
+    why: str = ""
+
+
+class World(Protocol):
+    """What the evaluation loop needs of a world; predicates.Facts besides. Raises EqaError."""
+
+    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
+        """Begin anew in a scene, on the floor of that height."""
+
+    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
+        """Put the agent somewhere, on the floor of that height, and return what it sees. Raises BadPose."""
+
+    def way(self, a: Point, b: Point) -> float:
+        """Return how far it is to drive from one place to the other, metres, inf where something is in the way."""
+
+    def handle(self, action: str, thing: int) -> Done:
+        """Do something with a thing."""
+
+    def see(self) -> Frame:
+        """Return what the agent sees now."""
+
+
+class SimulatedWorld:
+    """A world in one of this project's simulators. Implements World and predicates.Facts."""
+
+    def __init__(self, camera: Camera = CAMERA) -> None:
+        self._pool = SimulatorPool()
+        self._simulator: Simulator | None = None
+        self._step: Step | None = None
+        self._scene = ""
+        self._robot = replace(ROBOT, camera=camera)
+
+    def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
+        """Begin anew in a scene. Raises UnknownScene, BadPose."""
+        self._simulator, self._scene = self._pool.get(scene), scene
+        self._step = self._simulator.reset(Episode(scene, start=pose, robot=self._robot, start_height_m=height_m))
+        return self._step.frame
+
+    def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
+        """Put the agent somewhere; a simulator that cannot is reset there, which forgets what was handled."""
+        simulator = self._open()
+        if isinstance(simulator, Handling):
+            self._step = simulator.place_robot(pose, look_deg)
+            return self.see()
+        self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot, start_height_m=height_m))
+        for _ in range(round(abs(look_deg) / ROBOT.look_deg)):
+            self._step = simulator.act(Action.LOOK_UP if look_deg > 0 else Action.LOOK_DOWN)
+        return self.see()
+
+    def way(self, a: Point, b: Point) -> float:
+        """Return the shortest drivable distance in metres."""
+        return self._open().geodesic(a, b)
+
+    def handle(self, action: str, thing: int) -> Done:
+        """Do something with a thing, where the simulator can."""
+        simulator = self._handling()
+        if simulator is None:
+            return Done(False, "nothing can be handled in this simulator")
+        handled = simulator.handle(action, thing)
+        self._step = handled.step
+        return Done(handled.done, handled.message)
+
+    def see(self) -> Frame:
+        """Return what the agent sees now."""
+        if self._step is None:
+            raise SimulatorError("the world has no task: call begin first")
+        return self._step.frame
+
+    def position(self, thing: int) -> tuple[float, float, float]:
+        """Return the middle of a thing. Raises SimulatorError where the simulator does not tell."""
+        simulator = self._handling()
+        if simulator is None:
+            raise SimulatorError(f"the simulator of {self._scene!r} does not tell where its things are")
+        return simulator.position_of(thing)
+
+    def attributes(self, thing: int) -> Mapping[str, str]:
+        """Return what is known of a thing. Raises SimulatorError for an unknown one."""
+        labels = self._open().labels()
+        if thing not in labels:
+            raise SimulatorError(f"there is no thing {thing} in {self._scene!r}")
+        return labels[thing].attributes
+
+    def support(self, thing: int) -> int:
+        """Return what the thing stands on or lies in."""
+        simulator = self._handling()
+        return 0 if simulator is None else simulator.support_of(thing)
+
+    def share(self, thing: int) -> float:
+        """Return the share of the image that shows the thing."""
+        labels = self.see().labels
+        return 0.0 if labels is None else float(np.count_nonzero(labels == thing)) / labels.size
+
+    def held(self) -> int:
+        """Return what the agent holds."""
+        simulator = self._handling()
+        return 0 if simulator is None else simulator.held()
+
+    def close(self) -> None:
+        """Release the simulators; a second call does nothing."""
+        self._pool.close()
+        self._simulator = self._step = None
+
+    def _open(self) -> Simulator:
+        if self._simulator is None:
+            raise SimulatorError("the world has no task: call begin first")
+        return self._simulator
+
+    def _handling(self) -> Handling | None:
+        simulator = self._open()
+        return simulator if isinstance(simulator, Handling) else None

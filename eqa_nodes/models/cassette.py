@@ -1,0 +1,212 @@
+"""A model's replies on file: recorded once, played back without the model, bit for bit.
+
+One JSON line a call: the hash of the request, the request (texts, and images by their hash), the reply or the error,
+and what it cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
+from eqa_nodes.core.model import MOST_TOKENS, Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
+from eqa_nodes.core.storage.text import stored
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.meter import Meter, counted
+
+_MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # requests of one call, its tokens in and out
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is asked of a model. parts: texts, images as "sha256:...". options: of a choice; () = text is wanted."""
+
+    model: str
+    temperature: float
+    messages: tuple[tuple[str, tuple[str, ...]], ...]
+    options: tuple[str, ...]
+    max_tokens: int  # 0 of a choice
+    seed: int
+
+    def key(self) -> str:
+        """Return the sha256 of its canonical JSON."""
+        return hashlib.sha256(dumps(self).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One call and what came of it: a completion, a choice or an error.
+
+    place: it replaces the recording of that number among those of its key, an error; -1 = it is one more.
+    """
+
+    key: str
+    call: Call
+    usage: Usage
+    completion: Completion | None = None
+    choice: Choice | None = None
+    error: str = ""
+    place: int = -1
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no call can have come to: a cassette may be anybody's."""
+        if (self.completion is not None) + (self.choice is not None) + bool(self.error) != 1:
+            raise ValueError("it is not one of a completion, a choice and an error")
+        if not self.error and (self.choice is not None) != bool(self.call.options):
+            raise ValueError("a choice is recorded for options, and a completion without")
+        if self.choice is not None and not (len(self.choice.probabilities) == len(self.call.options)
+                                            and all(0.0 <= p <= 1.0 for p in self.choice.probabilities)):
+            raise ValueError(f"{len(self.call.options)} options need as many probabilities from 0 to 1")
+        counts = self.usage.calls, self.usage.tokens_in, self.usage.tokens_out
+        if not all(0 <= count <= most for count, most in zip(counts, _MOST, strict=True)):
+            raise ValueError(f"no call can have cost {counts}: calls, tokens in and out")
+
+
+@dataclass
+class _Tape:
+    """The recordings of a file by key, in their order, and how many of each were played."""
+
+    recordings: dict[str, list[Recording]] = field(default_factory=dict)
+    played: Counter[str] = field(default_factory=Counter)
+
+    def add(self, recording: Recording) -> None:
+        same = self.recordings.setdefault(recording.key, [])
+        if 0 <= recording.place < len(same):
+            same[recording.place] = recording
+        else:
+            same.append(recording)
+
+    def next(self, key: str) -> tuple[int, Recording | None]:
+        """Return number and recording of the n-th time that this is asked; the last one from then on; (-1, None)."""
+        same = self.recordings.get(key, [])
+        self.played[key] += 1
+        place = min(self.played[key], len(same)) - 1
+        return place, same[place] if same else None
+
+    def models(self) -> list[str]:
+        return sorted({same[0].call.model for same in self.recordings.values()})
+
+
+class Cassette:
+    """A backend in front of another one. Modes: record asks the model each time; replay never does, and raises
+    ModelError for what was not recorded; auto plays what there is, and records the rest and what had failed.
+
+    Failed calls are recorded too, so that a run with failures plays back as it was. Calls, tokens and money of played
+    calls count as if they were made, also against the budget. Safe for several threads, and several processes may
+    record to one file. Raises ConfigError when it cannot be known which model is meant, StorageError for a bad file.
+    """
+
+    def __init__(self, config: ModelConfig, open_backend: Callable[[], Backend], default_model: str = "") -> None:
+        """open_backend is called at the first call that is not played. default_model: where the config names none."""
+        self._path, self._mode = Path(config.cassette), config.cassette_mode
+        self._config, self._open = config, open_backend
+        self._meter, self._lock = Meter(config), threading.Lock()
+        self._backend: Backend | None = None
+        self._tape = _Tape()
+        for recording in _read(self._path, needed=self._mode == "replay"):
+            self._tape.add(recording)
+        self.model = self._name(config.model or default_model)
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far, played calls included."""
+        return self._meter.usage
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+        """Return the model's next turn, or the recorded one. Raises ModelError, BudgetSpent, StorageError."""
+        call = self._call(messages, (), max_tokens, seed)
+        done = self._ask(call, lambda backend: backend.generate(messages, max_tokens, seed))
+        if done.completion is None:
+            raise ModelError(done.error)
+        return done.completion._replace(text=stored(done.completion.text))
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        """Return the options' probabilities, or the recorded ones. Raises as generate."""
+        call = self._call(messages, tuple(options), 0, seed)
+        done = self._ask(call, lambda backend: backend.choose(messages, options, seed))
+        if done.choice is None:
+            raise ModelError(done.error)
+        return done.choice
+
+    def close(self) -> None:
+        """Close the backend behind it."""
+        if self._backend is not None:
+            self._backend.close()
+
+    def _name(self, given: str) -> str:
+        recorded = self._tape.models()
+        if given or len(recorded) == 1:
+            return given or recorded[0]
+        if self._mode == "replay" or recorded:
+            raise ConfigError(f"{self._path} holds calls of {', '.join(recorded) or 'no model'}: say which with "
+                              "--model or EQA_VLM_MODEL")
+        self._backend = self._open()
+        return self._backend.model
+
+    def _call(self, messages: Sequence[Message], options: tuple[str, ...], max_tokens: int, seed: int) -> Call:
+        return Call(self.model, self._config.temperature, tuple(
+            (message.role, tuple(stored(part) if isinstance(part, str) else "sha256:" + hashlib.sha256(part).hexdigest()
+                                 for part in message.parts)) for message in messages),
+            options, max_tokens, self._config.seed + seed)
+
+    def _ask(self, call: Call, ask: Callable[[Backend], Completion | Choice]) -> Recording:
+        self._meter.check()
+        key = call.key()
+        with self._lock:
+            place, found = self._tape.next(key)
+        if found is not None and (self._mode == "replay" or (self._mode == "auto" and not found.error)):
+            self._count(found)
+            return found
+        if self._mode == "replay":
+            raise ModelError(f"not recorded: {self._path} holds no {'choice' if call.options else 'reply'} of "
+                             f"{call.model} to {_last_words(call)!r} (seed {call.seed}, at most {call.max_tokens} "
+                             f"tokens, request {key[:12]}): record it with cassette_mode auto")
+        return self._record(key, call, ask, place if self._mode == "auto" else -1)
+
+    def _record(self, key: str, call: Call, ask: Callable[[Backend], Completion | Choice], place: int) -> Recording:
+        with self._lock:
+            if self._backend is None:
+                self._backend = self._open()
+        reply, error = None, ""
+        with counted() as spent:
+            try:
+                reply = ask(self._backend)
+            except BudgetSpent:
+                raise  # says nothing about the model
+            except ModelError as failure:
+                error = str(failure) or "failed"
+        recording = Recording(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
+                              reply if isinstance(reply, Choice) else None, error, place)
+        self._count(recording)
+        with self._lock:
+            with LineWriter(self._path, wait=True) as lines:  # other processes may record to it too
+                lines.append(recording)
+            self._tape.add(recording)
+        return recording
+
+    def _count(self, recording: Recording) -> None:
+        self._meter.add(recording.usage.calls, recording.usage.tokens_in, recording.usage.tokens_out)
+
+
+def recorded_calls(path: Path) -> int:
+    """Return how many calls a cassette holds, 0 where there is none. Raises StorageError for a bad file."""
+    return len(_read(path, needed=False))
+
+
+def _last_words(call: Call) -> str:
+    texts = [part for _, parts in call.messages for part in parts if not part.startswith("sha256:")]
+    return texts[-1][-120:] if texts else ""
+
+
+def _read(path: Path, needed: bool) -> list[Recording]:
+    """Return what a file holds; a half-written last line (its writer was killed) is left out."""
+    if needed and not path.is_file():
+        raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
+    return read_lines(path, Recording, "ask").values

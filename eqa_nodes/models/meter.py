@@ -1,0 +1,114 @@
+"""What a backend has spent, whether that is as much as it may, and how fast it may spend it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+
+from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.model import Budget, Usage
+from eqa_nodes.models.config import ModelConfig
+
+_MINUTE_S = 60.0
+_THIS_CALL: ContextVar[list[Usage] | None] = ContextVar("_THIS_CALL", default=None)
+
+
+@contextmanager
+def counted() -> Iterator[list[Usage]]:
+    """Collect what the calls inside spend, apart from what other threads spend on the same backend meanwhile."""
+    spent: list[Usage] = []
+    token = _THIS_CALL.set(spent)
+    try:
+        yield spent
+    finally:
+        _THIS_CALL.reset(token)
+
+
+class Meter:
+    """Counts calls and tokens from any thread, and knows their price and the budget."""
+
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
+        self._budget = Budget(config.budget_calls, config.budget_tokens, config.budget_money)
+        self._prices = config.price_in / 1e6, config.price_out / 1e6
+        self._usage = Usage()
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far; money is that of their sum, so that it does not depend on the order."""
+        with self._lock:
+            own = self._usage
+        return replace(own, money=own.tokens_in * self._prices[0] + own.tokens_out * self._prices[1])
+
+    def check(self) -> None:
+        """Raise BudgetSpent when nothing is left for another call."""
+        self._budget.check(self.usage)
+
+    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        """Count."""
+        spent = Usage(calls, tokens_in, tokens_out)
+        with self._lock:
+            self._usage += spent
+        own = _THIS_CALL.get()
+        if own is not None:
+            own.append(spent)
+
+
+class RateLimit:
+    """At most so many calls, and calls that begin while fewer than so many tokens are used, in any minute; 0 = any.
+
+    Tokens of calls that have not ended are not known, and count from their end on.
+    """
+
+    def __init__(self, calls: int = 0, tokens: int = 0, now: Callable[[], float] = time.monotonic) -> None:
+        self._calls, self._tokens, self._now = calls, tokens, now
+        self._starts: deque[float] = deque(maxlen=calls or None)
+        self._used: deque[tuple[float, int]] = deque()
+        self._lock = threading.Lock()
+
+    def reserve(self, longest_s: float) -> float:
+        """Book the next free start and return the seconds until then.
+
+        Raises ModelError, and books nothing, when that is later than `longest_s` from now.
+        """
+        with self._lock:
+            now = self._now()
+            start = max(now, self._after_calls(), self._after_tokens(now))
+            if start - now > longest_s:
+                raise ModelError(f"rate limit: the own limit of {self._calls or 'any'} calls and "
+                                 f"{self._tokens or 'any'} tokens a minute lets the next call begin in "
+                                 f"{start - now:.0f} s, past its deadline of {longest_s:g} s: raise "
+                                 "model.rate_calls, model.rate_tokens or model.deadline_s")
+            if self._calls:
+                self._starts.append(start)
+            return start - now
+
+    def used(self, tokens: int) -> None:
+        """Count the tokens of a call that has ended."""
+        if self._tokens and tokens:
+            with self._lock:
+                self._used.append((self._now(), tokens))
+
+    def retried(self) -> None:
+        """Count one more request of a call that has begun."""
+        if self._calls:
+            with self._lock:
+                self._starts.append(max(self._now(), self._starts[-1] if self._starts else 0.0))
+
+    def _after_calls(self) -> float:
+        return self._starts[0] + _MINUTE_S if self._calls and len(self._starts) == self._calls else 0.0
+
+    def _after_tokens(self, now: float) -> float:
+        while self._used and self._used[0][0] <= now - _MINUTE_S:
+            self._used.popleft()
+        left, start = sum(tokens for _, tokens in self._used), 0.0
+        for when, tokens in self._used:
+            if left < self._tokens:
+                break
+            left, start = left - tokens, when + _MINUTE_S
+        return start

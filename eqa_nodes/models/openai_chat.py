@@ -1,0 +1,232 @@
+"""Any OpenAI-compatible server (OpenAI, vLLM, llama.cpp, Ollama, LM Studio ...) over its chat completions endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from eqa_nodes.core.agent.spending import repeats
+from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
+from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.guarded import guarded_client
+from eqa_nodes.models.keys import check_url, checked_key, hidden
+from eqa_nodes.models.listed import model_names
+from eqa_nodes.models.meter import Meter, RateLimit
+from eqa_nodes.models.openai_wire import (
+    END_OF_STREAM,
+    content_of,
+    finish_reason,
+    first_choice,
+    joined,
+    letter_weights,
+    parse,
+    tokens_of,
+    wire,
+)
+
+_TOP_LOGPROBS = 20  # the most that the interface gives
+_GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
+_TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
+_SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
+
+
+def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, str]) -> str:
+    value = given or next((environ[name] for name in names if environ.get(name)), "")
+    if not value:
+        raise ConfigError(f"no {what} for the model: set {names[0]}" + ("" if len(names) == 1 else f" (or {names[1]})"))
+    return value
+
+
+class OpenAIChat:
+    """A chat model behind HTTP. Raises ConfigError for a missing setting, MissingExtra without the openai library.
+
+    Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY; OPENAI_BASE_URL and
+    OPENAI_API_KEY are read where the first and the last are not set. The library asks again after 408, 409, 429, 5xx
+    and lost connections; deadline_s holds for all of it, however slowly the server writes.
+    """
+
+    def __init__(self, config: ModelConfig = ModelConfig(), api_key: str = "",
+                 environ: Mapping[str, str] = os.environ) -> None:
+        try:
+            import openai
+        except ImportError as error:
+            raise MissingExtra("openai", "vlm") from error
+        self._openai, self._config = openai, config
+        self._url = _setting(config.base_url, ("EQA_VLM_BASE_URL", "OPENAI_BASE_URL"), "base URL", environ)
+        self.model = _setting(config.model, ("EQA_VLM_MODEL",), "model name", environ)
+        self._key = checked_key(_setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
+                                         "API key (any text where the server wants none)", environ))
+        check_url(self._url)
+        self._meter, self._rate = Meter(config), RateLimit(config.rate_calls, config.rate_tokens)
+        self._logprobs = config.logprobs
+        # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run_loop, name="openai-chat", daemon=True)
+        self._thread.start()
+        self._client = openai.AsyncOpenAI(
+            base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
+            http_client=guarded_client(openai.DefaultAsyncHttpxClient, event_hooks={"request": [self._count]}))
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far; every request sent is a call, also those that the library retries."""
+        return self._meter.usage
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+        """Return the model's next turn. Raises ModelError, BudgetSpent."""
+        return self._complete(messages, seed, {self._config.tokens_field: max_tokens})[0]
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
+        menu = letter_menu(options)
+        if self._logprobs:
+            choice = self._choose_by_logprobs([*messages, menu], LETTERS[:len(options)], seed)
+            if choice is not None:
+                return choice
+        return choose_verbalised(self, messages, options, seed)
+
+    def models(self) -> list[str]:
+        """Return the names in the server's list of models, [] where it gives none.
+
+        Raises ModelError for a server that does not answer, or that refuses the key.
+        """
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(self._list(), self._config.deadline_s), self._loop)
+        try:
+            return model_names(future.result(self._config.deadline_s + 1.0))
+        except _TIMEOUTS as error:
+            raise ModelError(f"timed out: {self._url} gave no list of models within {self._config.deadline_s:g} s"
+                             ) from error
+        except Exception as error:
+            if isinstance(error, self._openai.APIStatusError) and error.status_code not in (401, 403):
+                return []  # some servers have no such list
+            raise ModelError(hidden(self._explain(error), self._key)) from error
+        finally:
+            future.cancel()
+
+    def close(self) -> None:
+        """Close connections and end the loop's thread."""
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result(self._config.timeout_s)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(self._config.timeout_s)
+
+    def _run_loop(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int) -> Choice | None:
+        try:
+            _, choice = self._complete(messages, seed, {self._config.tokens_field: 1, "logprobs": True,
+                                                        "top_logprobs": _TOP_LOGPROBS})
+        except ModelError as error:
+            if not isinstance(error.__cause__, (self._openai.BadRequestError, self._openai.UnprocessableEntityError)):
+                raise
+            self._logprobs = False  # this server refuses the parameter: never ask again
+            return None
+        weights = letter_weights(choice, letters)
+        if weights is None:
+            self._logprobs = False
+            return None
+        total = sum(weights)
+        return Choice(tuple(weight / total for weight in weights), "logprobs") if total > 0.0 else None
+
+    def _complete(self, messages: Sequence[Message], seed: int,
+                  extra: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
+        config = self._config
+        body = {"model": self.model, "messages": [wire(message) for message in messages],
+                "seed": config.seed + seed, **extra}
+        if config.temperature >= 0.0:
+            body["temperature"] = config.temperature
+        if config.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        text = self._request(body)
+        data = joined(text, self.model) if config.stream else parse(text, self.model)
+        tokens = tokens_of(data)
+        self._meter.add(0, *tokens)
+        self._rate.used(sum(tokens))
+        choice = first_choice(data, self.model)
+        reason = finish_reason(choice)
+        if config.stream and not reason:
+            raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
+        return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
+
+    def _request(self, body: dict[str, Any]) -> str:
+        """Return what came, with the key taken out: it is parsed, shown in errors and recorded."""
+        self._meter.check()
+        client = self._client.with_options(max_retries=repeats(self._config.max_retries))
+        began, deadline = time.monotonic(), self._config.deadline_s
+        time.sleep(self._rate.reserve(deadline))
+        send = self._stream if self._config.stream else self._post
+        left = max(deadline - (time.monotonic() - began), 0.0)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(send(client, body), left), self._loop)
+        try:
+            return hidden(future.result(left + _GRACE_S), self._key)
+        except _TIMEOUTS as error:
+            raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
+        except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
+            raise ModelError(hidden(self._explain(error), self._key)) from error
+        finally:
+            future.cancel()
+
+    async def _post(self, client: Any, body: dict[str, Any]) -> str:
+        _SENT.set([])
+        reply = await client.chat.completions.with_raw_response.create(**body)
+        return reply.text  # read as text: the library's own models accept almost anything
+
+    async def _list(self) -> str:
+        _SENT.set([])
+        reply = await self._client.models.with_raw_response.list()
+        return reply.text
+
+    async def _stream(self, client: Any, body: dict[str, Any]) -> str:
+        _SENT.set([])
+        text, size, tail = [], 0, b""
+        async with client.chat.completions.with_streaming_response.create(**body) as reply:
+            try:
+                async for piece in reply.iter_bytes():
+                    text.append(piece)
+                    size, tail = size + len(piece), (tail + piece)[-len(piece) - 16:]
+                    if END_OF_STREAM.search(tail):
+                        break
+            except ModelError:
+                raise
+            except Exception as error:  # of the HTTP library, which is another one in other versions of openai
+                kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
+                raise ModelError(f"{kind}: the stream from {self._url} broke after {size} bytes: "
+                                 f"{type(error).__name__} {hidden(str(error), self._key):.200}") from error
+        return b"".join(text).decode("utf-8", "replace")
+
+    async def _count(self, request: object) -> None:
+        self._meter.add(1)
+        sent = _SENT.get()
+        sent.append(request)
+        if len(sent) > 1:
+            self._rate.retried()
+
+    def _explain(self, error: Exception) -> str:
+        lib, tries = self._openai, self._config.max_retries + 1
+        if isinstance(error, ModelError):
+            return str(error)
+        if isinstance(error.__cause__, ModelError):  # older versions of the library wrap what the client raises
+            return str(error.__cause__)
+        if isinstance(error, lib.APITimeoutError):
+            return f"timed out: {self._url} did not reply within {self._config.timeout_s:g} s, {tries} times"
+        if isinstance(error, lib.APIConnectionError):
+            cause = error.__cause__ or error
+            if "Protocol" in type(cause).__name__:
+                return f"cut off: {self._url} does not keep to HTTP, {tries} times: {cause!s:.200}"
+            return f"no connection: {self._url} cannot be reached ({cause!s:.200}): is the server running?"
+        if isinstance(error, lib.APIStatusError):
+            kind = {401: "not authorised (EQA_VLM_API_KEY)", 403: "not authorised (EQA_VLM_API_KEY)",
+                    404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
+                        error.status_code, "server error" if error.status_code >= 500 else "rejected")
+            text = hidden(error.response.text, self._key)[:200]
+            return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
+        return f"failed: {self._url}: {type(error).__name__} {hidden(str(error), self._key)[:200]}"

@@ -1,0 +1,206 @@
+"""The wire format of chat completions: messages out, replies and streams in. Nothing here touches a network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import reprlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.model import MOST_TOKENS, Message
+from eqa_nodes.core.storage.text import stored
+
+END_OF_STREAM = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
+_CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # names of servers for "length"
+_LONGEST_REASON = 40  # characters of a finish_reason
+_MOST_LOGPROBS = 64  # entries of a token; the interface gives 20
+_LINE = re.compile(r"[^\r\n]+")  # not at other separators: they may stand in a text
+_SHORT = reprlib.Repr()  # what came may be nested as deep, and be as long, as it likes
+_SHORT.maxstring = _SHORT.maxother = 120
+_FIELDS = ("", "data", "event", "id", "retry", "error")  # "" is a comment; "error" is one of llama.cpp's own
+
+
+def wire(message: Message) -> dict[str, Any]:
+    """Return a message as the interface wants it: plain text where there is no image, else a list of parts."""
+    if all(isinstance(part, str) for part in message.parts):
+        return {"role": message.role, "content": stored("\n".join(map(str, message.parts)))}
+    return {"role": message.role, "content": [
+        {"type": "text", "text": stored(part)} if isinstance(part, str) else
+        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(part).decode()}}
+        for part in message.parts]}
+
+
+def parse(text: str, model: str) -> dict[str, Any]:
+    """Return a reply's JSON object. Raises ModelError: rubbish, server error."""
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"rubbish: the reply for {model} is not JSON: {text[:80]!r}") from error
+    if not isinstance(data, dict):
+        raise ModelError(f"rubbish: the reply for {model} is not a JSON object: {text[:80]!r}")
+    _check_error(data, model)
+    return data
+
+
+def joined(text: str, model: str) -> dict[str, Any]:
+    """Return a stream of server-sent events as the reply that it would have been in one piece.
+
+    finish_reason is None where the stream was cut off. Raises ModelError: rubbish, server error, empty.
+    """
+    if text.lstrip("\ufeff \r\n\t").startswith("{"):
+        return parse(text, model)  # a server that does not stream
+    pieces: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
+    reason, usage = None, None
+    tokens: list[object] = []
+    for chunk in _events(text, model):
+        if chunk is None:
+            reason = reason or "stop"  # some servers only say that it is over
+            break
+        usage = chunk.get("usage") or usage
+        if chunk.get("choices") == []:
+            continue  # the one that tells the usage
+        choice = first_choice(chunk, model)
+        _add(choice, pieces, model)
+        reason = finish_reason(choice) or reason
+        given = choice["logprobs"].get("content") if isinstance(choice.get("logprobs"), dict) else None
+        tokens += given if isinstance(given, list) else []
+    message = {name: "".join(texts) if texts else None for name, texts in pieces.items()}
+    return {"usage": usage, "choices": [
+        {"message": message, "finish_reason": reason, "logprobs": {"content": tokens} if tokens else None}]}
+
+
+def _add(choice: Mapping[str, Any], pieces: Mapping[str, list[str]], model: str) -> None:
+    """Add the texts of a chunk; some servers send the whole message in it."""
+    told = [choice[name] for name in ("delta", "message") if isinstance(choice.get(name), dict)]
+    delta = told[0] if told else {}
+    for name, texts in pieces.items():
+        value = _thoughts(delta) if name == "reasoning_content" else delta.get(name)
+        said = _joined_parts(value, model) if name == "content" else value
+        texts += [said] if isinstance(said, str) else []
+
+
+def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
+    """Yield the data of a stream of server-sent events, and None for its end, where it says so."""
+    for match in _LINE.finditer(text):
+        line = match[0]
+        field, colon, data = line.partition(":")
+        data = data.strip()
+        if field == "data" and data == "[DONE]":
+            yield None
+            return
+        if match.end() == len(text) and line.startswith("data"):
+            return  # it is cut off, and what was before it may be whole
+        if field not in _FIELDS or (field and not colon):
+            raise ModelError(f"rubbish: the reply of {model} is no stream of events: {line[:80]!r}")
+        if field == "error":
+            raise ModelError(f"server error: the reply for {model} is {data[:200]!r}")
+        if field == "data" and data:  # with nothing in it, it keeps the connection alive as comments do
+            yield parse(data, model)
+
+
+def _check_error(data: Mapping[str, Any], model: str) -> None:
+    """Raise ModelError where a reply of status 200, or a choice in it, is the report of a failure."""
+    if data.get("error"):
+        raise ModelError(f"server error: the reply for {model} is {_begin(data)}")
+
+
+def first_choice(data: dict[str, Any], model: str) -> dict[str, Any]:
+    """Return the reply's choice. Raises ModelError: empty, server error."""
+    choices = data.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise ModelError(f"empty: the reply for {model} holds no choices: {_begin(data)}")
+    _check_error(choices[0], model)
+    return choices[0]
+
+
+def finish_reason(choice: Mapping[str, Any]) -> str:
+    """Return why a reply ended, "length" where it was cut off at the limit of tokens; "" where it does not say."""
+    reason = choice.get("finish_reason")
+    if not isinstance(reason, str):
+        return ""
+    return "length" if reason.lower() in _CUT_OFF else stored(reason[:_LONGEST_REASON])
+
+
+def content_of(choice: Mapping[str, Any], model: str) -> str:
+    """Return what a model says in a choice, without what it thought before; "" where it was cut off before that.
+
+    Raises ModelError: refused, empty.
+    """
+    message = choice["message"] if isinstance(choice.get("message"), dict) else {}
+    content, refusal = _joined_parts(message.get("content"), model), message.get("refusal")
+    reason = finish_reason(choice)
+    if refusal or reason == "content_filter":
+        raise ModelError(f"refused: {model} declined to answer: {_begin(refusal or content)}")
+    if content:
+        return stored(_said(content))
+    if reason == "length":
+        return ""
+    if _thoughts(message):
+        raise ModelError(f"empty: {model} only thought, and said nothing ({reason or 'no reason given'}): switch its "
+                         "thinking off on the server, or allow more tokens")
+    if content is None:
+        raise ModelError(f"empty: the reply for {model} holds no text: {_begin(choice)}")
+    return ""
+
+
+def _joined_parts(content: object, model: str) -> str | None:
+    """Return the texts of a message's content, which is a text or, of some servers, a list of parts."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    raise ModelError(f"empty: the reply for {model} holds no text: {_begin(content)}")
+
+
+def _thoughts(message: Mapping[str, Any]) -> str | None:
+    """Return what a model that thinks first has thought, None for nothing. Servers have two names for it."""
+    return next((message[name] for name in ("reasoning_content", "reasoning")
+                 if isinstance(message.get(name), str) and message[name]), None)
+
+
+def _said(content: str) -> str:
+    """Return what follows the thoughts that a server left in the text; its template may have opened them."""
+    _, closed, said = content.rpartition("</think>")
+    if closed:
+        return said.lstrip()
+    return "" if content.lstrip().startswith("<think>") else content
+
+
+def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the tokens read and written that a reply tells, 0 for what it does not tell or what is no count."""
+    spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
+    return count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+
+
+def count_of(usage: Mapping[str, Any], name: str) -> int:
+    """Return a count of tokens, at most MOST_TOKENS: servers are believed only as far as models go."""
+    value = usage.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        return 0
+    return int(min(value, MOST_TOKENS))
+
+
+def letter_weights(choice: Mapping[str, Any], letters: str) -> list[float] | None:
+    """Return the probability mass of each letter as the first token, or None where the reply holds no logprobs."""
+    try:
+        top = choice["logprobs"]["content"][0]["top_logprobs"][:_MOST_LOGPROBS]
+        pairs = [(entry["token"][:20].strip(" ().:").upper(), probability(entry["logprob"])) for entry in top]
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+    return [sum(p for token, p in pairs if token == letter) for letter in letters] if pairs else None
+
+
+def probability(logprob: object) -> float:
+    """Return the probability of a token; 0 where its logarithm is no number (null, NaN, a text)."""
+    if isinstance(logprob, bool) or not isinstance(logprob, (int, float)) or logprob != logprob:
+        return 0.0  # not by math.isnan, which fails at whole numbers of 400 digits
+    return math.exp(min(0.0, max(-1000.0, logprob)))
+
+
+def _begin(value: object) -> str:
+    """Return the beginning of what came, for a message."""
+    return _SHORT.repr(value)[:240]

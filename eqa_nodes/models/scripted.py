@@ -1,0 +1,95 @@
+"""A model that plays a list of replies: for tests, and to try a chain without a model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
+from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction
+from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.meter import Meter
+
+Scripted = str | Completion | Choice | Exception | Callable[[Sequence[Message]], str]
+
+
+def read_script(path: Path) -> list[Scripted]:
+    """Return the replies of a file: a JSON list, texts for generate, lists of probabilities for choose.
+
+    Raises ConfigError.
+    """
+    try:
+        replies = read_json(path)
+    except StorageError as error:
+        raise ConfigError(f"script of a model: {error}") from error
+    if not isinstance(replies, list):
+        raise ConfigError(f"{path} must hold a JSON list of replies")
+    return [Choice(_probabilities(path, reply), "verbalised") if isinstance(reply, list) else str(reply)
+            for reply in replies]
+
+
+def _probabilities(path: Path, reply: list[object]) -> tuple[float, ...]:
+    try:
+        return tuple(fraction(p, "a probability") for p in reply)
+    except ValueError as error:
+        raise ConfigError(f"{path} holds a list that is no choice: {error}") from error
+
+
+class ScriptedBackend:
+    """Plays replies in order: a str or Completion for generate, a Choice for choose, an exception to be raised.
+
+    A function makes its text from the messages, where a reply depends on what is shown.
+
+    What was asked stands in `requests`. Raises ModelError when the script ends, or holds the other kind of reply.
+    """
+
+    def __init__(self, replies: Sequence[Scripted] = (), model: str = "scripted", budget_calls: int = 0,
+                 budget_tokens: int = 0, config: ModelConfig | None = None) -> None:
+        """config: prices and budgets; without one, those of budget_*."""
+        self.model = model
+        self.requests: list[tuple[Message, ...]] = []
+        self._replies = list(replies)
+        self._meter = Meter(config or ModelConfig(budget_calls=budget_calls, budget_tokens=budget_tokens))
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the counts so far."""
+        return self._meter.usage
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+        """Return the next reply; a plain str counts its words as tokens."""
+        reply = self._next(messages)
+        if isinstance(reply, str):
+            asked = sum(len(part.split()) for m in messages for part in m.parts if isinstance(part, str))
+            reply = Completion(reply, asked, len(reply.split()))
+        if not isinstance(reply, Completion):
+            raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, but text was asked for")
+        self._meter.add(0, reply.tokens_in, reply.tokens_out)
+        return reply
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        """Return the next reply."""
+        reply = self._next(messages)
+        if not isinstance(reply, Choice) or len(reply.probabilities) != len(options):
+            raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, "
+                             f"but a choice of {len(options)} options was asked for")
+        return reply
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _next(self, messages: Sequence[Message]) -> str | Completion | Choice:
+        with self._lock:
+            self._meter.check()
+            self._meter.add(1)
+            self.requests.append(tuple(messages))
+            number = len(self.requests)
+        if number > len(self._replies):
+            raise ModelError(f"script: it has ended after {len(self._replies)} replies")
+        reply = self._replies[number - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply(messages) if callable(reply) else reply

@@ -1,0 +1,144 @@
+"""What an episode history is, whatever it was recorded with, and what one says of itself."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from eqa_nodes.core.camera.frames import check_frame
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.types.views import Frame, Label
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedFrame:
+    """A frame and its place in the recording.
+
+    index: which of the recorded images it is, from 0, dropped ones counted; offset_ns: how far into the bag its colour
+    image was recorded (`ros2 bag play --start-offset` goes there), -1 where there is no bag.
+    """
+
+    index: int
+    offset_ns: int
+    frame: Frame
+
+
+class EpisodeHistory(Protocol):
+    """What a robot or a person with a camera saw, with poses; each iteration reads it anew, a few frames at a time.
+
+    name: what the history is called; dropped: what the last iteration could not use, by reason; labels: what the ids
+    in the frames' label images are, empty where nothing labels (privileged: only simulators know).
+    """
+
+    @property
+    def name(self) -> str:
+        """Return what the history is called."""
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """Return what the last iteration could not use, by reason."""
+
+    @property
+    def labels(self) -> Mapping[int, Label]:
+        """Return what the ids in Frame.labels are (privileged); empty where nothing labels."""
+
+    def __len__(self) -> int:
+        """Return how many images were recorded: an iteration yields as many frames, less the dropped ones.
+
+        For progress bars only: 0 where nobody knows before the end, as of what a live robot sees.
+        """
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the frames in the order of their recording. Raises StorageError where nothing more can be read."""
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """Yield as an iteration does, each frame with its place in the recording."""
+
+
+class FramesAlone(ABC):
+    """Gives a history its iteration: the frames of `recorded` without their places."""
+
+    @abstractmethod
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """As in EpisodeHistory."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (recorded.frame for recorded in self.recorded())
+
+
+class Recording(Protocol):
+    """Frames that are read by their index, in the map frame."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __getitem__(self, index: int) -> Frame:
+        """Return one frame. Raises BadFrame or BadPose when it cannot be used."""
+
+
+class RecordedHistory(FramesAlone):
+    """A recording as an episode history: frames that cannot be used are skipped and counted."""
+
+    labels: Mapping[int, Label] = MappingProxyType({})
+
+    def __init__(self, name: str, recording: Recording) -> None:
+        self.name, self.recording = name, recording
+        self.dropped: Counter[str] = Counter()
+        self.labels: Mapping[int, Label] = {}
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """As in EpisodeHistory."""
+        self.dropped = Counter()
+        for i in range(len(self.recording)):
+            try:
+                frame = self.recording[i]
+                check_frame(frame)
+            except (BadFrame, BadPose) as error:
+                self.dropped[str(error)] += 1
+            else:
+                yield RecordedFrame(i, -1, frame)
+
+
+class Survey(NamedTuple):
+    """What a history holds. image: width and height in pixels; lengths in metres, map frame, of the base's way."""
+
+    frames: int
+    image: tuple[int, int]
+    seconds: float  # between the first and the last frame
+    path_m: float
+    lowest: tuple[float, float, float]
+    highest: tuple[float, float, float]
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames per second; 0 where the stamps tell no time."""
+        return (self.frames - 1) / self.seconds if self.seconds > 0 else 0.0
+
+
+def survey(frames: Iterable[Frame]) -> Survey:
+    """Read all frames, one at a time. Raises StorageError when there is none."""
+    reading = iter(frames)
+    first = next(reading, None)
+    if first is None:
+        raise StorageError("the history holds no frame that can be used")
+    count, path_m, last_ns, here = 1, 0.0, first.stamp_ns, first.map_from_base.xyz
+    lowest = highest = here
+    for frame in reading:
+        before, here = here, frame.map_from_base.xyz
+        count, path_m, last_ns = count + 1, path_m + math.dist(before, here), frame.stamp_ns
+        lowest, highest = _each(min, lowest, here), _each(max, highest, here)
+    k = first.intrinsics
+    return Survey(count, (k.width, k.height), (last_ns - first.stamp_ns) / 1e9, path_m, lowest, highest)
+
+
+def _each(choose: Callable[[float, float], float], a: tuple[float, float, float],
+          b: tuple[float, float, float]) -> tuple[float, float, float]:
+    return choose(a[0], b[0]), choose(a[1], b[1]), choose(a[2], b[2])

@@ -1,0 +1,100 @@
+"""Episode histories of every kind: `open_history(path)` finds out what a path holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+
+if TYPE_CHECKING:
+    from eqa_nodes.recordings.history import BagOptions
+
+
+def _bag(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
+    from eqa_nodes.recordings.history import read_history
+
+    if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+        raise StorageError(f"{path} is neither a folder nor a file")
+    return read_history(path, options=options)
+
+
+def _openeqa(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.openeqa_folder import OpenEqaFolder
+
+    return RecordedHistory(path.name, OpenEqaFolder(path))
+
+
+def _sens(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.scannet import SensFile
+
+    return RecordedHistory(path.stem, SensFile(path))
+
+
+def _scannet(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.scannet import ScanNetFolder
+
+    return RecordedHistory(path.name, ScanNetFolder(path))
+
+
+def _redwood(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.rgbd_folder import RgbdFolder
+
+    return RecordedHistory(path.name, RgbdFolder(path))
+
+
+class _Format(NamedTuple):
+    looks_like: str
+    fits: Callable[[Path], bool]
+    open: Callable[[Path], EpisodeHistory]
+
+
+def _is_bag(path: Path) -> bool:
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file() or _any(path, "*.mcap") or _any(path, "*.db3")
+    return path.suffix in (".mcap", ".db3") and path.is_file()
+
+
+def _any(path: Path, pattern: str) -> bool:
+    return next(path.glob(pattern), None) is not None
+
+
+FORMATS: dict[str, _Format] = {
+    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", _is_bag, _bag),
+    "openeqa": _Format("a folder with NNNNN-rgb.png", lambda p: _any(p, "*-rgb.png"), _openeqa),
+    "redwood": _Format("a folder with color/, depth/ and trajectory.log",
+                       lambda p: (p / "trajectory.log").is_file(), _redwood),
+    "scannet": _Format("a folder with color/, depth/, pose/ and intrinsic/",
+                       lambda p: (p / "pose").is_dir() and (p / "intrinsic").is_dir(), _scannet),
+    "sens": _Format("a ScanNet .sens file", lambda p: p.suffix == ".sens" and p.is_file(), _sens),
+}
+
+
+def open_history(path: Path, format: str = "", options: BagOptions | None = None) -> EpisodeHistory:  # noqa: A002
+    """Return the episode history that a path holds. format: one of FORMATS, empty = find out; options: of a bag.
+
+    Raises StorageError when the path is absent, fits no format or cannot be read as it; BadFrame when not even the
+    first frame can be used where the map frame comes from it; ConfigError for options of a bag where there is none.
+    """
+    path = Path(path)
+    if format and format not in FORMATS:
+        raise StorageError(unknown("format of episode histories", format, FORMATS))
+    try:
+        if not path.exists():
+            raise StorageError(f"there is no {path}: an episode history is {_wanted()}")
+        found = FORMATS.get(format) or next((f for f in FORMATS.values() if f.fits(path)), None)
+        if found is None:
+            raise StorageError(f"{path} holds no episode history: looked for {_wanted()}")
+        if options is None:
+            return found.open(path)
+        if found.open is not _bag:
+            raise ConfigError(f"{path} is no bag: only bags have topics and frames to choose from, leave them out")
+        return _bag(path, options)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error}") from error
+
+
+def _wanted() -> str:
+    return "; ".join(f"{name}: {f.looks_like}" for name, f in FORMATS.items())

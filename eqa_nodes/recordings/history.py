@@ -1,0 +1,247 @@
+"""A bag as an episode history: the frames that the robot saw, with its poses (EM-EQA asks about these)."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from eqa_nodes.core.camera.frames import check_frame, clean_depth
+from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.recordings import images, poses
+from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.recordings.poses import Poses
+from eqa_nodes.recordings.reader import Bag, Recorded, open_bag
+from eqa_nodes.recordings.roles import rectified
+from eqa_nodes.ros import messages
+
+KEEP_NS = 30_000_000_000  # transforms: a slow localisation may lag by seconds
+HOLD_NS = 2_000_000_000  # an image waits this long, in recorded time, for its partner and its pose
+_HOLD_BYTES = 256 << 20  # of waiting images; the oldest then does with what is there
+
+
+class BagOptions(NamedTuple):
+    """How to read another robot's bag. remap: role -> topic, found by name and type where not given.
+
+    map_frame: what stands for the map (empty: map, odom or world); base_frame: empty: base_link, base_footprint, base,
+    else a point on the ground below the camera; tolerance_s: between color and depth of one moment.
+    """
+
+    remap: Mapping[str, str] = MappingProxyType({})
+    map_frame: str = ""
+    base_frame: str = ""
+    tolerance_s: float = 0.02
+
+
+class BagHistory(FramesAlone):
+    """The frames of a bag, read anew and lazily by each iteration: one pass, with few seconds of it in memory.
+
+    Its length is the number of colour images; labels: what the ids in label images are (empty where nothing labels);
+    dropped: what the last iteration could not use, by reason.
+    """
+
+    def __init__(self, bag: Path, namespace: str = "", options: BagOptions | None = None) -> None:
+        """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
+        self.path, self._namespace, self._options = Path(bag), namespace, options or BagOptions()
+        self.name = self.path.stem
+        self.dropped: Counter[str] = Counter()
+        with self._opened() as opened:
+            self._check_topics(opened)
+            self._length = opened.count("color")
+            self._poses = Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
+            self._lens = _Lens(opened)
+            self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
+            self.labels: Mapping[int, Label] = {}
+            for _, _, message in opened.read(("label_table",)):
+                self.labels = {**self.labels, **messages.label_table_of(message)}
+
+    def __len__(self) -> int:
+        return self._length
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """Yield the frames in the order their colour images were recorded."""
+        self.dropped = Counter()
+        where = copy.deepcopy(self._poses)
+        with self._opened() as opened:
+            moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped)
+            for color, parts in moments:
+                try:
+                    yield RecordedFrame(color.index, color.log_ns - opened.start_ns, self._frame(parts, where))
+                except (BadFrame, BadPose) as error:
+                    self.dropped[str(error)] += 1
+        self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
+
+    def _opened(self) -> Any:
+        return open_bag(self.path, self._namespace, self._options.remap)
+
+    def _check_topics(self, bag: Bag) -> None:
+        missing = sorted({"color", "depth", "camera_info"} - bag.keys)
+        unclear = "".join(f"; {role} may be {' or '.join(bag.unclear[role])}: say which (remap)"
+                          for role in missing if role in bag.unclear)
+        if missing:
+            raise StorageError(f"bag {self.path} has no topic for {', '.join(missing)}: an episode history needs "
+                               f"images{unclear}")
+
+    def _frame(self, parts: dict[str, Any], where: Poses) -> Frame:
+        color, depth, stamp = parts["color"], parts["depth"], messages.stamp_of(parts["color"])
+        camera = depth.header.frame_id
+        if not where.registered(stamp, camera, color.header.frame_id):
+            raise BadFrame(f"depth is seen from {camera!r}, colour from {color.header.frame_id!r}: record depth that "
+                           "is registered to the colour camera")
+        labels = messages.pixels_of(parts["labels"]) if "labels" in parts else None
+        frame = Frame(stamp, images.rgb_of(color), clean_depth(images.depth_of(depth))[0],
+                      self._lens.intrinsics(parts["camera_info"]), where.map_from_base(stamp, camera),
+                      where.base_from_camera(stamp, camera), labels)
+        check_frame(frame)
+        return self._lens.straight(frame, parts["camera_info"])
+
+
+class _Lens:
+    """What the camera of a bag does to its images, and the maps that undo it."""
+
+    def __init__(self, bag: Bag) -> None:
+        """Raises BadFrame when the first camera_info names a lens that is not known."""
+        self._rectified = rectified(bag.topics)  # colour, depth
+        self._maps: tuple[Distortion, Rectifier] | None = None
+        for _, _, info in bag.read(("camera_info",)):
+            self._distortion(info)
+            return
+        raise StorageError(f"bag {bag.path} has no camera_info message: an episode history needs the intrinsics")
+
+    def intrinsics(self, info: Any) -> Intrinsics:
+        """Return the intrinsics of the rectified image; messages count pixel centres from 0, the core from 0.5."""
+        k = messages.intrinsics_of(info)
+        fx, fy, cx, cy = self._distortion(info).straight
+        return k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
+
+    def straight(self, frame: Frame, info: Any) -> Frame:
+        """Return the frame with those images rectified that are not yet."""
+        distortion = self._distortion(info)
+        if distortion.nothing:
+            return frame
+        if self._maps is None or self._maps[0] != distortion:
+            self._maps = distortion, Rectifier(distortion)
+        maps = self._maps[1]
+        color, depth = self._rectified
+        rgb = frame.rgb if color else maps.rgb(frame.rgb)
+        depth_m = frame.depth_m if depth else maps.nearest(frame.depth_m)
+        labels = frame.labels if color or frame.labels is None else maps.nearest(frame.labels)
+        return Frame(frame.stamp_ns, rgb, depth_m, frame.intrinsics, frame.map_from_base, frame.base_from_camera,
+                     labels)
+
+    def _distortion(self, info: Any) -> Distortion:
+        return distortion_of(info, self._rectified)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """An image or camera_info that waits. index: which of its kind it is."""
+
+    stamp_ns: int
+    log_ns: int
+    message: Any
+    index: int
+
+
+class _Moments:
+    """The messages of one moment together: each colour image with its nearest partners, once their pose is known.
+
+    A partner serves one moment only (each depth image is decoded once): the one whose colour image is nearest.
+    """
+
+    def __init__(self, bag: Bag, where: Poses, parts: tuple[str, ...], slop_ns: int, dropped: Counter[str]) -> None:
+        self._bag, self._where, self._parts, self._slop_ns, self._dropped = bag, where, parts, slop_ns, dropped
+        self._held: dict[str, deque[_Held]] = {key: deque() for key in ("color", *parts, "camera_info")}
+        self._bytes = 0
+        self._count = Counter[str]()
+        every_image = 2 * bag.count("camera_info") > bag.count("color")  # else one was sent for many
+        self._awaited = (*parts, "camera_info") if every_image else parts
+
+    def __iter__(self) -> Iterator[tuple[_Held, dict[str, Any]]]:
+        """Yield the colour image with the messages of its moment."""
+        self._hold(next(self._bag.read(("camera_info",))))  # images may come before it
+        for recorded in self._bag.read((*self._held, *poses.KEYS)):
+            if recorded.key in poses.KEYS:
+                self._where.take(recorded)
+            else:
+                self._hold(recorded)
+            yield from self._complete(recorded.log_ns)
+        yield from self._complete(1 << 63)
+
+    def _hold(self, recorded: Recorded) -> None:
+        message = recorded.message
+        number = self._count[recorded.key]
+        self._held[recorded.key].append(_Held(messages.stamp_of(message), recorded.log_ns, message, number))
+        self._count[recorded.key] += 1
+        self._bytes += _size(message)
+
+    def _complete(self, now_ns: int) -> Iterator[tuple[_Held, dict[str, Any]]]:
+        """Yield what is complete, or has waited long enough."""
+        colors = self._held["color"]
+        while colors:
+            expired = now_ns - colors[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES
+            if not expired and not self._ready(colors[0]):
+                break
+            color = colors.popleft()
+            self._bytes -= _size(color.message)
+            parts = {key: held for key in self._parts if (held := self._partner(key, color))}
+            if len(parts) < len(self._parts):
+                self._dropped[f"no {' and '.join(p for p in self._parts if p not in parts)}"] += 1
+                continue
+            for key, held in parts.items():
+                self._held[key].remove(held)
+                self._bytes -= _size(held.message)
+            info = min(self._held["camera_info"], key=lambda held: abs(held.stamp_ns - color.stamp_ns))
+            yield color, {"color": color.message, "camera_info": info.message,
+                          **{k: h.message for k, h in parts.items()}}
+        self._forget(now_ns)
+
+    def _ready(self, color: _Held) -> bool:
+        """Say whether nothing that is still to come would change the moment of this image."""
+        for key in self._awaited:
+            if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
+                return False
+        depth = self._partner("depth", color)
+        if depth is None:
+            return True
+        if depth.stamp_ns > color.stamp_ns and len(self._held["color"]) < 2:
+            return False  # the next colour image may be nearer to it
+        try:
+            self._where.base_from_camera(color.stamp_ns, depth.message.header.frame_id)
+            self._where.map_from_base(color.stamp_ns, depth.message.header.frame_id)
+        except BadFrame:
+            return False
+        return True
+
+    def _partner(self, key: str, color: _Held) -> _Held | None:
+        """Return the nearest image of a kind, if it is near enough and no later colour image is nearer to it."""
+        near = min(self._held[key], key=lambda held: abs(held.stamp_ns - color.stamp_ns), default=None)
+        if near is None or abs(near.stamp_ns - color.stamp_ns) > self._slop_ns:
+            return None
+        rivals = (abs(other.stamp_ns - near.stamp_ns) for other in self._held["color"] if other is not color)
+        return None if min(rivals, default=self._slop_ns + 1) < abs(near.stamp_ns - color.stamp_ns) else near
+
+    def _forget(self, now_ns: int) -> None:
+        """Let go what no image to come can be near to."""
+        infos = self._held["camera_info"]
+        while len(infos) > 1 and now_ns - infos[0].log_ns > HOLD_NS:
+            infos.popleft()
+        for held in (self._held[key] for key in self._parts):
+            while held and (now_ns - held[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES):
+                self._bytes -= _size(held.popleft().message)
+                self._dropped["no color"] += 1
+
+
+def _size(message: Any) -> int:
+    return len(message.data) if hasattr(message, "data") else 0
+
+
+def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> BagHistory:
+    """Return the episode history that a bag (folder, MCAP or sqlite3 file) holds. Raises StorageError."""
+    return BagHistory(bag, namespace, options)

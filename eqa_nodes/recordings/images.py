@@ -1,0 +1,55 @@
+"""Images of bags: raw ones and the compressed ones of ROS's image transports -> colour and metres."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.recordings.files import raw_depth, rgb_pixels
+from eqa_nodes.ros import messages
+
+_DEPTH_HEADER = struct.Struct("<iff")  # format, then the two parameters of the inverse depth
+
+
+def rgb_of(message: Any) -> np.ndarray:
+    """Return (H, W, 3) uint8, RGB, of an Image or a CompressedImage (JPEG or PNG). Raises BadFrame."""
+    if hasattr(message, "encoding"):
+        return messages.rgb_of(message)
+    return rgb_pixels(bytes(message.data), f"of format {message.format!r}")
+
+
+def depth_of(message: Any) -> np.ndarray:
+    """Return (H, W) float32 metres, 0 = no return, of an Image or a CompressedImage. Raises BadFrame.
+
+    A compressed depth image is a PNG of 16 bits. With compressed_depth_image_transport a header of 12 bytes comes
+    first; floating-point depth is stored as inverse depth, metres = A / (value - B) with A and B of the header.
+    """
+    if hasattr(message, "encoding"):
+        return messages.depth_of(message)
+    encoding, _, transport = (part.strip() for part in message.format.partition(";"))
+    data, what = bytes(message.data), f"of format {message.format!r}"
+    if "compressedDepth" not in transport:
+        return _millimetres(raw_depth(data, what))
+    if "rvl" in transport:
+        raise BadFrame(f"depth image is {message.format!r}: RVL is not supported, republish it as PNG or raw")
+    if len(data) <= _DEPTH_HEADER.size:
+        raise BadFrame(f"compressed depth image has {len(data)} bytes: no more than its header")
+    raw = raw_depth(data[_DEPTH_HEADER.size:], what)
+    if encoding != "32FC1":
+        return _millimetres(raw)
+    _, a, b = _DEPTH_HEADER.unpack_from(data)
+    return _inverse(raw, a, b)
+
+
+def _inverse(raw: np.ndarray, a: float, b: float) -> np.ndarray:
+    """Return metres of inverse depth; what is not in front of the camera has no return."""
+    below = raw.astype(np.float32) - np.float32(b)
+    metres = np.divide(np.float32(a), below, out=np.zeros(raw.shape, np.float32), where=(raw > 0) & (below > 0))
+    return np.where(np.isfinite(metres), metres, np.float32(0))
+
+
+def _millimetres(raw: np.ndarray) -> np.ndarray:
+    return raw.astype(np.float32) * np.float32(0.001)

@@ -1,0 +1,185 @@
+"""Opens bags without ROS and finds the topics in them that the graph, or a history of another robot, is made of."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
+from eqa_nodes.recordings.bounded import check_storage, leave_packed, unpack_message
+from eqa_nodes.recordings.roles import ROLES, guess
+from eqa_nodes.ros.graph import TOPICS
+
+_LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
+
+
+class Recorded(NamedTuple):
+    """A message of a bag: the graph's key of its topic, when it was recorded, and its fields."""
+
+    key: str
+    log_ns: int
+    message: Any
+
+
+class Source(Protocol):
+    """What holds serialized messages: an open reader of rosbags, or what was heard of a robot."""
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Topics with their types and counts."""
+
+    @property
+    def start_time(self) -> int:
+        """When the first message was recorded, ns."""
+
+    @property
+    def end_time(self) -> int:
+        """When the last one was."""
+
+    def messages(self, connections: Collection[Connection] = (),
+                 start: int | None = None) -> Iterable[tuple[Connection, int, bytes]]:
+        """Yield messages of some connections, with their times, in order."""
+
+
+class Bag:
+    """An open bag; topics are found by their names in the graph, under any one namespace, or by name and type.
+
+    topics: key -> topic; unclear: role -> topics of which none is more likely than the others.
+    """
+
+    def __init__(self, path: Path, reader: Source, namespace: str = "", remap: Mapping[str, str] | None = None,
+                 packed: bool = False) -> None:
+        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one.
+
+        Raises ConfigError for an unknown role, StorageError for no topic.
+        """
+        self.path = path
+        self._reader, self._packed = reader, packed
+        self._store = _standard()
+        self.types = {c.topic: c.msgtype for c in reader.connections}
+        self._counts = Counter[str]()
+        for c in reader.connections:
+            self._counts[c.topic] += c.msgcount
+        named = {key: found for key, topic in TOPICS.items()
+                 if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
+        mine = {t: kind for t, kind in self.types.items() if t.startswith(f"/{namespace.strip('/')}".rstrip("/") + "/")}
+        guessed = guess(mine, {**named, **self._remapped(remap or {})})
+        self.topics, self.unclear = guessed.topics, guessed.unclear
+        self.keys = frozenset(self.topics)
+
+    @property
+    def start_ns(self) -> int:
+        """When the first message was recorded: offsets into the bag count from here."""
+        return int(self._reader.start_time)
+
+    def count(self, key: str) -> int:
+        """Return how many messages of a topic there are."""
+        return self._counts[self.topics.get(key, "")]
+
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+        """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
+
+        from_ns: leave out what was recorded before.
+        """
+        wanted = [c for key in keys for c in self._connections(key)]
+        key_of = {self.topics[key]: key for key in keys if key in self.topics}
+        if not wanted:
+            return
+        with _readable(self.path):
+            for connection, log_ns, data in self._reader.messages(wanted, from_ns):
+                data = unpack_message(data) if self._packed else data
+                yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""
+        end, back = int(self._reader.end_time), _LAST_NS
+        while self.count(key):
+            if found := deque(self.read((key,), end - back), maxlen=1):
+                return found[0].message
+            if end - back < self.start_ns:
+                break
+            back *= 8
+        return None
+
+    def _message(self, connection: Connection, data: bytes) -> Any:
+        """Standard messages by their standard definition (old bags carry none), all others by that of the bag."""
+        if connection.msgtype not in self._store.fielddefs:
+            text = connection.msgdef.data
+            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
+            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+            if self._store is _standard():  # which all bags share
+                self._store = get_typestore(Stores.ROS2_JAZZY)
+            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
+        return self._store.deserialize_cdr(data, connection.msgtype)
+
+    def _connections(self, key: str) -> list[Connection]:
+        return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
+
+    def _find(self, name: str, namespace: str) -> str:
+        """Return a topic of the graph: in the namespace, else outside of any, else in the only one there is."""
+        for wanted in ([f"/{namespace}/{name}"] if namespace else []) + [f"/{name}"]:
+            if wanted in self.types:
+                return wanted
+        topics = sorted(t for t in self.types if not namespace and t.endswith(f"/{name}"))
+        if len(topics) > 1:
+            raise StorageError(f"bag {self.path} has {' and '.join(topics)}: say which namespace is meant")
+        return topics[0] if topics else ""
+
+    def _remapped(self, remap: Mapping[str, str]) -> dict[str, str]:
+        for role, topic in remap.items():
+            if role not in ROLES:
+                raise ConfigError(unknown("role", role, ROLES))
+            if self.types.get(topic) not in ROLES[role]:
+                has = sorted(t for t, type_name in self.types.items() if type_name in ROLES[role])
+                raise StorageError(f"bag {self.path} has no topic {topic!r} of {' or '.join(ROLES[role])} for {role}: "
+                                   f"it has {', '.join(has) or 'none'}")
+        return dict(remap)
+
+
+@cache
+def _standard() -> Typestore:
+    """Return the standard messages: those that a history is made of are the same in every release of ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+@contextmanager
+def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
+    """Open a bag folder or a single MCAP or sqlite3 file.
+
+    Raises StorageError when it is absent, damaged or was never closed, or lacks a topic that `remap` names.
+    """
+    path = Path(path)
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        help_ = (f"name its file {file}, or run `ros2 bag reindex`" if (file := next(path.glob("*.db3"), None)) else
+                 f"when nobody records it, run `python -m eqa_nodes.recordings.recover {path}`")
+        raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
+    with _readable(path):
+        check_storage(path)
+        reader = Reader(path)
+        reader.open()
+    try:
+        with _readable(path):
+            bag = Bag(path, reader, namespace, remap, leave_packed(reader))
+        yield bag
+    finally:
+        reader.close()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """A damaged bag makes its readers raise whatever they stumble over: none of it may pass without a name."""
+    try:
+        yield
+    except EqaError:
+        raise
+    except Exception as error:
+        raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}") from error

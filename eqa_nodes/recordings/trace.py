@@ -1,0 +1,72 @@
+"""A bag -> the trace of its episode, for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.types.floor import Frontier
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.recordings.images import rgb_of
+from eqa_nodes.recordings.poses import Poses, all_poses
+from eqa_nodes.recordings.reader import open_bag
+from eqa_nodes.ros import messages
+
+_KEYS = ("question", "answer", "decision", "frontiers", "keyframes", "map", "explored")
+
+
+def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
+    """Return what happened; what a bag does not hold stays empty. With several questions: the last one's answer.
+
+    Raises StorageError when the bag cannot be read, or has an answer or decision that nobody of this project wrote.
+    """
+    trace = EpisodeTrace()
+    last: dict[str, Any] = {}
+    with open_bag(Path(bag), namespace) as opened:
+        if opened.count("tf") or opened.count("odom"):  # neither: its recorder was killed before it wrote anything
+            trace.poses = list(_path(all_poses(opened)))
+        for key, _, message in opened.read(_KEYS):
+            last[key] = message
+            if key == "question":
+                trace.question, trace.answer = str(message.data), None
+            elif key == "answer":
+                trace.answer = decode(Answer, _parsed(message.data, bag))
+            elif key == "decision":
+                trace.decisions.append(_decision(message, last.get("frontiers"), bag))
+            elif key == "keyframes":
+                trace.keyframes.append(messages.keyframe_of(message))
+        if (color := opened.last("color")) is not None:
+            with suppress(BadFrame):  # an image that nobody can read is no view
+                trace.view = jpeg_of_pixels(rgb_of(color))
+    if "map" in last:
+        trace.grid = messages.grid_of(last["map"], last.get("explored"))
+    return trace
+
+
+def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
+    for stamp_ns in poses.stamps_ns:
+        try:
+            yield stamp_ns, pose2_of(poses.map_from_base(stamp_ns, ""))
+        except BadFrame:
+            continue  # before the first fix of the localisation the place is unknown
+
+
+def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
+    """Return the decision with the frontiers that were published last before it."""
+    decision = decode(TraceDecision, _parsed(message.data, bag))
+    known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
+    return decision if decision.frontiers else decision._replace(frontiers=known)
+
+
+def _parsed(text: str, bag: Path) -> Any:
+    try:
+        return loads(text)
+    except ValueError as error:
+        raise StorageError(f"bag {bag} has a message that is not JSON ({error}): {text[:200]!r}") from error

@@ -1,0 +1,286 @@
+"""Which views of an episode history an answerer is given: K even in time, or what a memory made of it recalls.
+
+A history is read when its first question comes; what was made of it stays in a cache folder, under a name that stands
+for the history and all settings, so that the next question, and the next run, need not read it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import eqa_nodes
+from eqa_nodes.core.answerers.common import answer_of
+from eqa_nodes.core.answerers.places import places_of
+from eqa_nodes.core.camera.privacy import masked
+from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
+from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
+from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of, spread_in_time
+from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
+from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery
+from eqa_nodes.core.types.views import Frame, Keyframe, Label
+from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame
+
+DEFAULT_K = 50  # OpenEQA's baselines show as many frames
+_INDEX, _MEMORY = "views.json", "memory.sqlite"
+_MAX_POSES = 1000  # of the way, for drawing
+
+Tick = Callable[[int, int], None]  # frames read, frames to read
+
+
+class Spot(NamedTuple):
+    """Where a keyframe stands in its recording; as in RecordedFrame."""
+
+    frame: int
+    offset_ns: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
+
+    way: stamps and poses along it; spots: of the keyframes, by id; views: K keyframes even in time, where wanted.
+    """
+
+    name: str
+    frames: int
+    dropped: Mapping[str, int]
+    way: tuple[tuple[int, Pose2], ...]
+    spots: Mapping[str, Spot]
+    views: tuple[Keyframe, ...] = ()
+
+
+class Selection(NamedTuple):
+    """What decides which views there are. labels: take in a simulator's labels (privileged)."""
+
+    frames: str
+    k: int = DEFAULT_K
+    labels: bool = False
+    memory: MemoryConfig = MemoryConfig()
+
+
+class Views(Protocol):
+    """A history that questions can be asked about."""
+
+    kept: Kept
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return the views for a question, K at most."""
+
+    def close(self) -> None:
+        """Release everything; a second call does nothing."""
+
+
+class UniformViews:
+    """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
+
+    def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
+        self.kept = kept
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return all, oldest first."""
+        why = f"1 of {len(self.kept.views)} of {self.kept.frames} frames, even in time"
+        return [Recalled(view, 0.0, why) for view in self.kept.views]
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+    @staticmethod
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+        """Read twice: which frames can be used, then those of them that are wanted."""
+        along = _Along(history, tick)
+        stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
+        wanted = even_in_time([stamp for _, stamp in stamps], selection.k)
+        indices = {stamps[i][0] for i in wanted}
+        views, spots, labels = [], {}, history.labels if selection.labels else {}
+        for recorded in _Along(history, tick):
+            if recorded.index in indices:
+                views.append(keyframe_of(recorded.frame, recorded.index + 1, labels, selection))
+                spots[str(recorded.index + 1)] = Spot(recorded.index, recorded.offset_ns)
+        return replace(along.kept(), spots=spots, views=tuple(views))
+
+
+class NoViews(UniformViews):
+    """No view at all: for agents that are blind. The history is not read."""
+
+    @staticmethod
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+        """Read nothing."""
+        return Kept(history.name, 0, {}, (), {})
+
+
+class _Remembered:
+    """A memory of the whole history."""
+
+    def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
+        self.kept, self.k = kept, selection.k
+        self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
+
+    def recollect(self, question: Question) -> tuple[Answer, list[Keyframe]] | None:
+        """Return what memory itself says to a question about the past, with the views that prove it."""
+        told = self.store.recollect(question.text)
+        if told is None:
+            return None
+        proof = [view for e in told.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
+        return answer_of(told, proof), proof
+
+    def close(self) -> None:
+        """Close the memory."""
+        self.store.close()
+
+    @staticmethod
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+        """Let a memory see every frame."""
+        along, spots, refused = _Along(history, tick), {}, Counter[str]()
+        labels = history.labels if selection.labels else {}
+        store = MemoryStore(folder / _MEMORY, selection.memory)
+        try:
+            store.reset(history.name)
+            for recorded in along:
+                try:
+                    keyframe = store.take(_seen(recorded.frame, selection), labels)
+                except BadFrame as error:
+                    refused[str(error)] += 1
+                    continue
+                if keyframe is not None:
+                    spots[str(keyframe.id)] = Spot(recorded.index, recorded.offset_ns)
+        finally:
+            store.close()
+        kept = along.kept()
+        return replace(kept, spots=spots, dropped={**kept.dropped, **refused})
+
+
+class RecalledViews(_Remembered):
+    """The K views that memory recalls for the words of the question, best first."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return what memory recalls."""
+        return self.store.recall(RecallQuery(question.text, self.k))
+
+
+class KeptViews(_Remembered):
+    """The views that memory found worth keeping: all that the history shows, and little of it twice."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return K of them even in time, oldest first."""
+        return spread_in_time(self.store.since(0), self.k)
+
+
+class ObjectViews(_Remembered):
+    """The K things that memory finds likest to what the words are about, told in the captions of their best views."""
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return each best view once, that of the likest thing first."""
+        told: dict[int, list[str]] = {}
+        for thing in self.store.objects(question.text, self.k):
+            told.setdefault(thing.keyframe_id, []).append(_told(thing))
+        views = [(self.store.keyframe(number), lines) for number, lines in told.items()]
+        return [Recalled(replace(view, caption="; ".join(lines)), 0.0, f"the best view of {len(lines)} things")
+                for view, lines in views if view is not None]
+
+
+POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[KeptViews]] = {
+    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": KeptViews, "none": NoViews}
+
+
+def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: Selection,
+               cache: Path, tick: Tick = lambda read, total: None) -> Views:
+    """Return a history's views out of the cache, read into it first where they are not there.
+
+    identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_labels,
+    StorageError where the history has no frame or cannot be read.
+    """
+    check_selection(selection)
+    policy = POLICIES[selection.frames]
+    one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
+    made_by = selection._replace(k=0, frames=_MEMORY) if one_for_all else selection
+    key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT]}
+    folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
+    if not (folder / _INDEX).exists():
+        history = opened()
+        check_labels(history, selection)
+        part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
+        shutil.rmtree(part, ignore_errors=True)  # of a process with that number that was killed
+        try:
+            write_json(part / _INDEX, policy.read(history, part, selection, tick))
+            part.rename(folder)
+        except OSError as error:
+            if folder.exists():  # another process was faster
+                return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
+            raise StorageError(f"{part} cannot be written: {error}") from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
+
+
+def check_selection(selection: Selection) -> None:
+    """Raise ConfigError for a choice of frames that there is not, or that could never give a view."""
+    if selection.frames not in POLICIES:
+        raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
+    if selection.k < 1:
+        raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
+    if POLICIES[selection.frames] is ObjectViews and not selection.labels:
+        raise ConfigError(f"the frames {selection.frames!r} show things that memory puts together from labels, which "
+                          "this answerer does without: choose recalled or uniform")
+
+
+def check_labels(history: EpisodeHistory, selection: Selection) -> None:
+    """Raise ConfigError where labels are wanted of a history without any, and no detector gives it some."""
+    if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
+        raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
+                          "model (--answerer vlm), or a history that was recorded in a simulator")
+
+
+class _Along:
+    """An iteration over a history that notes the way and tells how far it is."""
+
+    def __init__(self, history: EpisodeHistory, tick: Tick) -> None:
+        self._history, self._tick = history, tick
+        self._way: list[tuple[int, Pose2]] = []
+
+    def __iter__(self) -> Iterator[RecordedFrame]:
+        for recorded in self._history.recorded():
+            self._way.append((recorded.frame.stamp_ns, recorded.frame.pose))
+            self._tick(recorded.index + 1, len(self._history))
+            yield recorded
+
+    def kept(self) -> Kept:
+        """Return what was passed. Raises StorageError when that was nothing."""
+        way, dropped = self._way, dict(self._history.dropped)
+        if not way:
+            raise StorageError(f"the history {self._history.name} holds no frame that can be used: {dropped or 'none'}")
+        return Kept(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
+
+
+def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: Selection) -> Keyframe:
+    """Return a frame as a memory would keep it."""
+    config = selection.memory
+    frame, labels = masked(frame, labels, config.privacy)
+    seen = sightings(frame, labels, config.perception) if selection.labels else ()
+    return Keyframe(number, frame.stamp_ns, frame.map_from_base, jpeg_of(frame, config.keyframes.jpeg_quality), seen,
+                    caption_of(seen, config.perception.caption_items), region_of(seen),
+                    places_of(frame, config.places))
+
+
+def _told(thing: MemoryObject) -> str:
+    """Return a line: "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
+    facts = ", ".join(f"{name} {value}" for name, value in sorted(thing.attributes.items()))
+    x, y, z = thing.centre
+    return (f"{thing.kind}{f' ({facts})' if facts else ''}{f' in the {thing.room}' if thing.room else ''} at "
+            f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {thing.times} times")
+
+
+def _seen(frame: Frame, selection: Selection) -> Frame:
+    """Return the frame as a robot without labels sees it, unless they are wanted."""
+    return frame if selection.labels else replace(frame, labels=None)

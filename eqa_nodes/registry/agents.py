@@ -1,0 +1,101 @@
+"""Agents by name: who answers, from which views, and how the place is explored first. docs/agents.md is the table."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eqa_nodes.core import policies
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.registry.answerers import about
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.graph import Parameters
+
+_CAPTIONING_S = 1800.0  # for one answer that describes every picture first
+
+
+@dataclass(frozen=True)
+class NamedAgent:
+    """A row of the table.
+
+    answerer: a name of ANSWERERS. frames, k: which views of a history (EM-EQA) answer, and how many. policy, explore,
+    k_active: how a place is explored (AgentConfig.explore), and from how many views the answer is then made (A-EQA).
+    """
+
+    answerer: str
+    frames: str = "uniform"
+    k: int = 50
+    k_active: int = 75
+    policy: str = "frontier"
+    explore: str = "first"
+
+
+_THINGS = NamedAgent("", frames="kept", k=200, k_active=200)
+
+AGENTS: dict[str, NamedAgent] = {
+    "random": NamedAgent("random", frames="none", explore="never"),
+    "blind": NamedAgent("blind-llm", frames="none", explore="never"),
+    "blind-priors": NamedAgent("blind", frames="none", explore="never"),
+    "socratic-captions": NamedAgent("socratic-captions"),
+    "socratic-graph": replace(_THINGS, answerer="socratic-graph"),
+    "socratic-graph-no-boxes": replace(_THINGS, answerer="socratic-graph-no-boxes"),
+    "socratic-voxel": replace(_THINGS, answerer="socratic-voxel"),
+    "socratic-voxel-no-boxes": replace(_THINGS, answerer="socratic-voxel-no-boxes"),
+    "multi-frame": NamedAgent("vlm"),
+    "snapshot": replace(_THINGS, answerer="snapshot", policy="snapshot", explore="asking"),
+    "ours": NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy=policies.DEFAULT, explore="asking"),
+    "label": NamedAgent("label", policy=policies.DEFAULT, explore="asking"),
+}
+DEFAULT = NamedAgent("label", policy=policies.DEFAULT, explore="asking")  # where none is named
+FUNCTION = replace(DEFAULT, answerer="blind", k=0)  # beside a function: its blind guess, and every frame
+
+
+def is_function(name: str) -> bool:
+    """Say whether a name means a function of the user's own: "package.module:function"."""
+    return ":" in name
+
+
+def agent_of(name: str) -> NamedAgent:
+    """Return the agent of a name; "": the default. Raises ConfigError that lists the known ones."""
+    if name and name not in AGENTS and not is_function(name):
+        raise ConfigError(unknown("agent", name, (*AGENTS, "package.module:function")))
+    return FUNCTION if is_function(name) else AGENTS.get(name, DEFAULT)
+
+
+def refuse_function(name: str) -> None:
+    """Raise ConfigError for a function where only nodes can answer."""
+    if is_function(name):
+        raise ConfigError(f"the agent {name!r} is a function, which no node runs: use `eqa bench run` or `eqa ask "
+                          "--history`")
+
+
+def fill_in(arguments: argparse.Namespace) -> None:
+    """Give the command line's options that nobody named the values of its agent; those that were named stay."""
+    agent, k = agent_of(arguments.agent), getattr(arguments, "k", None)
+    arguments.k_active = agent.k_active if k is None else k
+    for name in ("answerer", "policy", "frames", "k"):
+        if getattr(arguments, name, None) is None:
+            setattr(arguments, name, getattr(agent, name))
+
+
+def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
+    """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
+    agent = agent_of(name)
+    own: Parameters = {"agent": {}, "answerer": {}}
+    if name in AGENTS:
+        own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
+        if agent.explore == "first":
+            own["answerer"] = {"max_images": k}
+    if about(answerer).captions:
+        own["agent"]["model_deadline_s"] = _CAPTIONING_S
+    return own
+
+
+def chain_parameters(name: str) -> Parameters:
+    """Return the parameters of a whole chain under a named agent, beside those of its robot and its model."""
+    agent = agent_of(name)
+    own = agent_parameters(name, agent.answerer, agent.k_active)
+    own["answerer"]["answerer"] = agent.answerer
+    return {**own, "explorer": {"policy": agent.policy}, "memory": {"labels": about(agent.answerer).labels}}

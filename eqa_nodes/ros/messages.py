@@ -1,0 +1,222 @@
+"""Messages -> core values, by the messages' field names: the same for rclpy's classes and for bags read without ROS.
+
+The other direction is eqa_nodes/ros/convert.py; there and back is exact, so the graph computes what the core does.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.core.agent.limits import limit_in
+from eqa_nodes.core.errors import BadFrame, ErrorCode
+from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Join
+from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Place, Sighting
+
+_FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
+            "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
+# Where red, green and blue stand; an 8UC3 image is what OpenCV hands out: blue first.
+_COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
+           "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}
+_DEPTHS = ("16UC1", "32FC1", "mono16")
+DETECTED = "source=detector"  # among a label's attributes: no simulator says so
+
+
+def ns_of(stamp: Any) -> int:
+    """Nanoseconds of a builtin_interfaces/Time."""
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def stamp_in(data: bytes) -> int:
+    """Return the stamp in ns of a serialized message that begins with a header (little-endian CDR)."""
+    seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)
+
+
+def stamp_in_tf(data: bytes) -> int:
+    """Return the stamp in ns of the first transform of a serialized tf2_msgs/TFMessage, -1 where it has none."""
+    return stamp_in(data[4:]) if len(data) >= 16 else -1  # a count stands before it
+
+
+def stamp_of(message: Any) -> int:
+    """Stamp of a message with a header, in ns."""
+    return ns_of(message.header.stamp)
+
+
+def pixels_of(image: Any) -> np.ndarray:
+    """Return (H, W) or (H, W, channels) pixels of a sensor_msgs/Image. Raises BadFrame when encoding or size is off."""
+    rows, dtype, channels = _rows_of(image)
+    pixels = np.ascontiguousarray(rows).view(dtype).astype(dtype.newbyteorder("="), copy=False)
+    return pixels if channels == 1 else pixels.reshape(image.height, image.width, channels)
+
+
+def blacked_out(image: Any, hidden: np.ndarray) -> np.ndarray:
+    """Return the data of a sensor_msgs/Image with zeros where `hidden` says so, and in the padding of its rows.
+
+    hidden: (H, W) bool. Raises BadFrame when encoding or size is off.
+    """
+    rows, dtype, channels = _rows_of(image)
+    if hidden.shape != (image.height, image.width):
+        raise BadFrame(f"{image.width}x{image.height} image cannot be hidden by a mask of "
+                       f"{hidden.shape[1]}x{hidden.shape[0]} pixels")
+    kept = np.zeros((image.height, image.step), np.uint8)
+    np.multiply(rows, np.repeat(~hidden, channels * dtype.itemsize, axis=1), out=kept[:, :rows.shape[1]])
+    return kept.ravel()
+
+
+def _rows_of(image: Any) -> tuple[np.ndarray, np.dtype[Any], int]:
+    """Return the bytes of an image without its padding (height, row), the type of its values, and its channels."""
+    if image.encoding not in _FORMATS:
+        raise BadFrame(f"image encoding {image.encoding!r} is not one of {', '.join(sorted(_FORMATS))}")
+    kind, channels = _FORMATS[image.encoding]
+    dtype = np.dtype((">" if image.is_bigendian else "<") + kind)
+    row = image.width * channels * dtype.itemsize
+    if not 0 < row <= image.step or len(image.data) != image.step * image.height:
+        raise BadFrame(f"{image.width}x{image.height} {image.encoding} image has {len(image.data)} bytes "
+                       f"in steps of {image.step}")
+    return np.frombuffer(image.data, np.uint8).reshape(image.height, image.step)[:, :row], dtype, channels
+
+
+def rgb_of(image: Any) -> np.ndarray:
+    """Return (H, W, 3) uint8 in RGB order; a grey image has three equal channels."""
+    if image.encoding not in _COLORS:
+        raise BadFrame(f"colour image encoding {image.encoding!r} is not one of {', '.join(_COLORS)}")
+    pixels = np.atleast_3d(pixels_of(image))
+    return pixels if image.encoding == "rgb8" else np.ascontiguousarray(pixels[..., list(_COLORS[image.encoding])])
+
+
+def depth_of(image: Any) -> np.ndarray:
+    """Return (H, W) float32 metres (REP 118: 32FC1 in metres, 16UC1 in millimetres)."""
+    if image.encoding not in _DEPTHS:
+        raise BadFrame(f"depth image encoding {image.encoding!r} is not one of {', '.join(_DEPTHS)}")
+    pixels = pixels_of(image)
+    return pixels if pixels.dtype == np.float32 else pixels.astype(np.float32) * np.float32(0.001)
+
+
+def intrinsics_of(info: Any) -> Intrinsics:
+    """Return the intrinsics of a sensor_msgs/CameraInfo; messages count pixel centres from 0, the core from 0.5."""
+    k = [float(v) for v in info.k]
+    if not (k[0] > 0 and k[4] > 0 and all(map(math.isfinite, k))):
+        raise BadFrame(f"camera_info has focal lengths {k[0]}, {k[4]}: the camera is not calibrated")
+    return Intrinsics(int(info.width), int(info.height), k[0], k[4], k[2] + 0.5, k[5] + 0.5)
+
+
+def transform_of(message: Any) -> Transform:
+    """Return the transform of a geometry_msgs/TransformStamped."""
+    return _transform(message.transform.translation, message.transform.rotation)
+
+
+def pose_of(pose: Any) -> Transform:
+    """Return map_from_base of a geometry_msgs/Pose."""
+    return _transform(pose.position, pose.orientation)
+
+
+def goal_of(message: Any) -> Pose2:
+    """Return the floor pose of a geometry_msgs/PoseStamped."""
+    return pose2_of(pose_of(message.pose))
+
+
+def _transform(t: Any, q: Any) -> Transform:
+    return Transform((float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
+
+
+def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
+    """Return a map of nav_msgs/OccupancyGrid messages; an explored grid of another size belongs to another map."""
+    shape = (int(occupancy.info.height), int(occupancy.info.width))
+    seen = np.zeros(shape, bool)
+    if explored is not None and (explored.info.height, explored.info.width) == shape:
+        seen = np.asarray(explored.data, np.int8).reshape(shape) > 0
+    cells = np.asarray(occupancy.data, np.int8).reshape(shape)
+    origin = (float(occupancy.info.origin.position.x), float(occupancy.info.origin.position.y))
+    return GridMap(stamp_of(occupancy), round(float(occupancy.info.resolution), 6), origin, cells, seen,
+                   float(occupancy.info.origin.position.z))
+
+
+def joins_of(message: Any) -> tuple[Join, ...]:
+    """Return the stairs of a geometry_msgs/PoseArray: two poses each, the lower end first."""
+    ends = [(float(p.position.x), float(p.position.y), float(p.position.z)) for p in message.poses]
+    return tuple(Join(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True))
+
+
+def frontier_of(f: Any) -> Frontier:
+    """Return the frontier of an eqa_interfaces/Frontier."""
+    return Frontier(float(f.position.x), float(f.position.y), float(f.heading), float(f.length))
+
+
+def frontiers_of(message: Any) -> tuple[Frontier, ...]:
+    """Return the frontiers of an eqa_interfaces/FrontierArray."""
+    return tuple(map(frontier_of, message.frontiers))
+
+
+def area_of(polygon: Any) -> Area:
+    """Return the corners of a geometry_msgs/Polygon."""
+    return tuple((float(p.x), float(p.y)) for p in polygon.points)
+
+
+def candidate_of(m: Any) -> Candidate:
+    """Return the candidate of an eqa_interfaces/Candidate."""
+    return Candidate(float(m.position.x), float(m.position.y), float(m.weight), str(m.label))
+
+
+def assessment_of(m: Any) -> ViewAssessment:
+    """Return the assessment of an eqa_interfaces/ViewAssessment."""
+    target = (float(m.target.x), float(m.target.y)) if m.has_target else None
+    pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
+    return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
+                          str(m.note), pose, float(m.worth),
+                          tuple(map(candidate_of, m.places)), target, str(m.says), float(m.position.z))
+
+
+def ranked_region_of(m: Any) -> RankedRegion:
+    """Return the region of an eqa_interfaces/RankedRegion."""
+    return RankedRegion(str(m.name), float(m.weight))
+
+
+def label_table_of(message: Any) -> dict[int, Label]:
+    """Return the table of an eqa_interfaces/LabelArray."""
+    return {int(label.instance_id): _label(label) for label in message.labels}
+
+
+def keyframe_of(message: Any) -> Keyframe:
+    """Return the keyframe of an eqa_interfaces/Keyframe."""
+    return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
+                    tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region),
+                    tuple(Place(int(p.u), int(p.v), float(p.position.x), float(p.position.y)) for p in message.places))
+
+
+def _sighting(s: Any) -> Sighting:
+    left, top, right, bottom = (int(edge) for edge in s.bbox)
+    return Sighting(_label(s.label), int(s.pixels), (left, top, right, bottom),
+                    (float(s.center.x), float(s.center.y), float(s.center.z)),
+                    (float(s.size.x), float(s.size.y), float(s.size.z)))
+
+
+def receipt_of(m: Any) -> Receipt:
+    """Return the receipt of an eqa_interfaces/Receipt."""
+    return Receipt(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), int(m.tokens_in), int(m.tokens_out),
+                   tuple(m.privileged), float(m.money))
+
+
+def answer_of(m: Any) -> Answer:
+    """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
+    receipt = replace(receipt_of(m.receipt), limit=limit_in(m.error_message))
+    return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt,
+                  ErrorCode(m.error_code), m.error_message, bool(getattr(m, "shown", False)))
+
+
+def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:
+    """Return the evidence of eqa_interfaces/Evidence messages."""
+    return tuple(Evidence(int(e.keyframe_id), stamp_of(e), pose2_of(pose_of(e.pose)), str(e.note)) for e in entries)
+
+
+def _label(label: Any) -> Label:
+    pairs = [str(pair) for pair in label.attributes]
+    return Label(int(label.instance_id), str(label.kind), str(label.room),
+                 dict(pair.split("=", 1) for pair in pairs if pair != DETECTED), DETECTED in pairs)

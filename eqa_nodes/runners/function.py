@@ -1,0 +1,183 @@
+"""Functions of a user's own as agents in a benchmark, in the shapes that OpenEQA expects (supplement D)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.agent.limits import check_limits
+from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.errors import ConfigError, LimitReached
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
+from eqa_nodes.runners.history import Source
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import Robot, Step
+
+
+class Environment:
+    """Where an A-EQA question is asked: a robot that sees and moves, and nothing that a robot does not know.
+
+    observation: what it sees now: a Frame with rgb, depth_m, poses in the map frame and stamp, and no labels; collided:
+    something stopped its last action; steps, metres: what it has moved so far; robot: its body and its actions; limits:
+    what the question may cost, 0 = no limit.
+    """
+
+    def __init__(self, first: Step, act: Callable[[Action], Step], robot: Robot, limits: Limits = Limits()) -> None:
+        check_limits(limits)
+        self.robot, self.limits = robot, limits
+        self._carry_out, self._began_s = act, time.monotonic()
+        self._show(first)
+
+    def act(self, action: Action) -> Frame:
+        """Carry out one action and return what the robot sees then. Raises LimitReached once a limit is reached."""
+        if action is not Action.OBSERVE and (self.spent() or self._too_far(action)):
+            raise LimitReached(f"the question may cost no more than {self.limits}, and {self.steps} steps and "
+                               f"{self.metres:.2f} m are behind it: answer from what is known")
+        self._show(self._carry_out(Action(action)))
+        return self.observation
+
+    def spent(self) -> bool:
+        """Say whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
+        so_far = (self.steps, self.metres, time.monotonic() - self._began_s)
+        return any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
+
+    def _too_far(self, action: Action) -> bool:
+        ahead_m = self.robot.move_m if action is Action.MOVE_FORWARD else 0.0
+        return 0 < self.limits.metres < self.metres + ahead_m - 1e-6
+
+    def _show(self, step: Step) -> None:
+        self.observation: Frame = replace(step.frame, labels=None)
+        self.collided, self.steps, self.metres = step.collided, step.steps, step.metres
+
+
+EmFunction = Callable[[str, HistoryArrays], "str | Answer"]  # question, history -> answer
+ActiveFunction = Callable[[str, Environment], "tuple[str | Answer, int]"]  # question, state -> answer, timesteps
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """Return the function that "package.module:function" names, also from the working directory. Raises ConfigError."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"the agent {name!r} cannot be loaded: {error}; expected package.module:function, installed "
+                          "or in the working directory") from error
+    if not callable(found):
+        raise ConfigError(f"the agent {name!r} is a {type(found).__name__}: expected a function")
+    return found
+
+
+class _FunctionRunner:
+    """What both kinds share. What the function raises is left to the runner: it fails the question."""
+
+    def __init__(self, answerer: Answerer, force_guess: bool) -> None:
+        self._answerer, self._force_guess = answerer, force_guess
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything, by the answerer."""
+        return self._answerer.answer(sample.as_question(force_guess=True), ())
+
+    def _given(self, sample: Sample, said: object) -> Answer:
+        """Return what a function said as an answer, without evidence: that would need pictures. "" is an abstention."""
+        if isinstance(said, str):
+            answer = Answer(said.strip(), abstained=not said.strip())
+        elif isinstance(said, Answer):
+            answer = replace(said, evidence=(), abstained=said.abstained or not said.text)
+        else:
+            raise ConfigError(f"the function returned {said!r:.80} for an answer: expected a str or an Answer")
+        if answer.abstained and self._force_guess:
+            return replace(self.blind(sample), message="forced guess: the function did not answer")
+        return answer
+
+
+class EmFunctionRunner(_FunctionRunner):
+    """Asks a function about episode histories. Implements EpisodeRunner. k: frames even in time, 0 = all.
+
+    The arrays of one history are kept: questions about one come together.
+    """
+
+    def __init__(self, function: EmFunction, source_of: Callable[[Sample], Source], k: int, answerer: Answerer,
+                 force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
+        super().__init__(answerer, force_guess)
+        self._function, self._source_of, self._k, self._listener = function, source_of, k, listener
+        self._read: tuple[object, HistoryArrays] | None = None
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Answer one question. seconds of the receipt: what the function took."""
+        check_question(sample.question)
+        source = self._source_of(sample)
+        if self._read is None or self._read[0] != source.identity:
+            self._read = None  # two histories at a time may be more than memory holds
+            self._listener(f"{source.name}: reading")
+            self._read = source.identity, arrays_of(source.open(), self._k)
+        self._listener("answering")
+        began = time.monotonic()
+        answer = self._given(sample, self._function(asked(sample), self._read[1]))
+        receipt = replace(answer.receipt, steps=0, metres=0.0, seconds=time.monotonic() - began)
+        answer = replace(answer, receipt=receipt)
+        return EpisodeResult(sample.id, answer, None, EpisodeTrace(sample.question, answer=answer))
+
+    def close(self) -> None:
+        """Let go of the arrays."""
+        self._read = None
+
+
+class ActiveFunctionRunner(_FunctionRunner):
+    """Lets a function drive a simulated robot. Implements EpisodeRunner.
+
+    Steps and metres are the simulator's: where the function says another number of timesteps, the message notes it.
+    """
+
+    def __init__(self, function: ActiveFunction, robot: Robot, answerer: Answerer, limits: Limits = Limits(),
+                 force_guess: bool = False) -> None:
+        super().__init__(answerer, force_guess)
+        self._function, self._robot, self._limits = function, robot, limits
+        self._pool = SimulatorPool()
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode."""
+        check_question(sample.question)
+        simulator, trace = self._pool.get(sample.scene), EpisodeTrace(sample.question)
+        last = simulator.reset(sample.episode(self._robot))
+        trace.poses.append((last.frame.stamp_ns, last.frame.pose))
+
+        def act(action: Action) -> Step:
+            nonlocal last
+            last = simulator.act(action)
+            trace.poses.append((last.frame.stamp_ns, last.frame.pose))
+            return last
+
+        began = time.monotonic()
+        said = self._function(asked(sample), Environment(last, act, self._robot, self._limits))
+        if not isinstance(said, tuple) or len(said) != 2:
+            raise ConfigError(f"the function returned {said!r:.80}: expected (answer, timesteps)")
+        answer = self._given(sample, said[0])
+        note = "" if said[1] == last.steps else (f"the function says that it took {said[1]!r:.20} timesteps; counted "
+                                                 f"were {last.steps}")
+        receipt = replace(answer.receipt, steps=last.steps, metres=last.metres, seconds=time.monotonic() - began)
+        trace.answer = replace(answer, receipt=receipt, message="; ".join(filter(None, (answer.message, note))))
+        return EpisodeResult(sample.id, trace.answer, last.frame.pose, trace)
+
+    def close(self) -> None:
+        """Release the simulators."""
+        self._pool.close()
+
+
+def asked(sample: Sample) -> str:
+    """Return the question as a function gets it, with the options where there are some: "... A) red B) grey"."""
+    options = (f"{chr(ord('A') + i)}) {choice}" for i, choice in enumerate(sample.choices))
+    return " ".join((sample.question, *options))

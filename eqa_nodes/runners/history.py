@@ -1,0 +1,156 @@
+"""Questions about what was recorded (EM-EQA): no robot moves, the answer comes from views of an episode history."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.core.answerers.common import check_question, refusal
+from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.memory.recollect import about_past
+from eqa_nodes.core.storage.codec import encode
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.episode_history import EpisodeHistory
+from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.views import RecalledViews, Selection, Views, check_selection, open_views
+from eqa_nodes.registry.answerers import make_answerer
+
+if TYPE_CHECKING:
+    from sim_bridge.tours import Tour
+
+_ASK_MEMORY = ("label", "vlm")  # other answerers are the papers' agents: no memory of things helps them
+_SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
+_OPEN = 2  # histories whose views are kept open: questions about one come together
+
+
+class Source(NamedTuple):
+    """Where a history comes from. identity: what decides its frames, as plain JSON."""
+
+    name: str
+    identity: Mapping[str, object]
+    open: Callable[[], EpisodeHistory]
+
+
+def file_source(path: Path, format: str = "", options: BagOptions | None = None) -> Source:  # noqa: A002
+    """Return a recording as a source. Raises StorageError where there is none, and as open_history does."""
+    path = Path(path)
+    history = open_history(path, format, options)
+    given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
+    identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given}
+    return Source(history.name, identity, lambda: history)
+
+
+def tour_source(tour: Tour) -> Source:
+    """Return a tour in a simulator as a source."""
+    from sim_bridge.tours import TourHistory
+
+    history = TourHistory(tour)
+    return Source(history.name, {"tour": encode(tour)}, lambda: history)
+
+
+def _fingerprint(path: Path) -> str:
+    """Return a hash of names, sizes and times of change of all files: of their content it would take too long."""
+    digest = hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            stat = file.stat() if file.exists() else file.lstat()  # a link that leads nowhere is not the history's
+            digest.update(os.fsencode(f"{file.relative_to(path)} {stat.st_size} {stat.st_mtime_ns}\n"))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error}") from error
+    return digest.hexdigest()
+
+
+class HistoryRunner:
+    """Answers questions from episode histories. Implements EpisodeRunner.
+
+    source_of: the history of a question; raises EqaError where there is none. listener: hears what goes on. Raises
+    ConfigError for a selection or an answerer that there is not.
+    """
+
+    def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: Selection,
+                 cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
+        check_selection(selection)
+        self._source_of, self._selection, self._cache = source_of, selection, cache
+        self._force_guess, self._listener = force_guess, listener
+        self._asks_memory = selection.labels and answerer.answerer in _ASK_MEMORY
+        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache)
+        self._views: OrderedDict[str, Views] = OrderedDict()
+        self._unreadable: dict[str, EqaError] = {}
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
+        check_question(sample.question)
+        question = sample.as_question(force_guess=self._force_guess)
+        refused = None if self._is_past(question) else refusal(self._answerer, question)
+        if refused is not None:  # nothing is read for it
+            return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused))
+        source = self._source_of(sample)
+        past = self._opened(source, "recalled") if self._is_past(question) else None
+        began = time.monotonic()
+        told = past.recollect(question) if isinstance(past, RecalledViews) else None
+        if past is not None and told is not None:
+            views, (answer, shown) = past, told
+        else:
+            views = self._opened(source, self._selection.frames)
+            self._listener("answering")
+            began = time.monotonic()
+            answer, shown = self._answered(question, views)
+        spots = views.kept.spots
+        evidence = tuple(e._replace(**spots[str(e.keyframe_id)]._asdict()) for e in answer.evidence)
+        answer = replace(answer, evidence=evidence,
+                         receipt=replace(answer.receipt, seconds=time.monotonic() - began))
+        trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
+                              refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
+        best = next((k.jpeg for e in answer.evidence[:1] for k in shown if k.id == e.keyframe_id), b"")
+        return EpisodeResult(sample.id, answer, None, replace(trace, view=best))
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self._answerer.answer(sample.as_question(force_guess=True), ())
+
+    def close(self) -> None:
+        """Release what is open."""
+        while self._views:
+            self._views.popitem()[1].close()
+
+    def _is_past(self, question: Question) -> bool:
+        """Say whether a memory of the history is asked first: it knows things from labels alone."""
+        return self._asks_memory and not question.choices and about_past(question.text)
+
+    def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
+        items = views.items(question)
+        if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
+            answer = self._answerer.answer(question, items)
+            proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
+            return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
+        return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
+                      message="nothing was seen that bears on the question"), []
+
+    def _opened(self, source: Source, frames: str) -> Views:
+        key = f"{frames} of {source.identity}"
+        if key in self._unreadable:  # it is not read once more for each of its questions
+            raise self._unreadable[key]
+        if key not in self._views:
+            try:
+                self._views[key] = open_views(source.name, source.identity, source.open,
+                                              self._selection._replace(frames=frames), self._cache,
+                                              lambda read, total: self._listener(f"{source.name}: frame {read} of "
+                                                                                 f"{total}"))
+            except EqaError as error:
+                self._unreadable[key] = error
+                raise
+            if len(self._views) > _OPEN:
+                self._views.popitem(last=False)[1].close()
+        return self._views[key]

@@ -1,0 +1,79 @@
+"""Episodes through the ROS graph: starts it, asks it, and reads what happened from the bag it recorded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.writer import free_name
+from eqa_nodes.ros.runner import Graph
+
+
+class GraphRunner:
+    """Runs episodes through one graph, in one process or a process a node; use `close` at the end.
+
+    Gives the same poses, goals and answers as InProcessRunner under the same parameters. own: where its logs and its
+    parameter file go, by itself `folder`, where bags and memories go: several runners may share that. show: the robot
+    drives to the evidence after each answer.
+    """
+
+    def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
+                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
+                 isolate: bool = False, own: Path | None = None, show: bool = False) -> None:
+        from eqa_nodes.ros.client import GraphClient
+
+        self.folder, self._bags = folder, folder / "bags"
+        folders = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
+        merged = {node: {**parameters.get(node, {}), **folders.get(node, {})} for node in {*parameters, *folders}}
+        self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
+        self._exit = contextlib.ExitStack()
+        self.graph = self._exit.enter_context(Graph(own or folder, merged, isolate=isolate))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment))
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode. Raises what the graph reports."""
+        bag = free_name(self._bags / file_name(sample.id))  # the bag of a try that was cut off stays beside it
+        self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
+                          start_height_m=sample.start_height_m or 0.0)
+        question = sample.as_question(self._limits, self._force_guess)._replace(show=self._show)
+        answer = self.client.ask(question, self._progress)
+        pose = self.client.pose()
+        self.client.end_episode()
+        return EpisodeResult(sample.id, answer, pose, _trace(bag), bag)
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self.client.blind(sample.as_question(self._limits, force_guess=True))
+
+    def close(self) -> None:
+        """End the graph; a second call does nothing."""
+        self._exit.close()
+
+    def _progress(self, feedback: Any) -> None:
+        self._listener(progress_of(feedback))
+
+
+def _trace(bag: Path) -> EpisodeTrace:
+    """Read what was recorded; a bag whose recorder died is mended first."""
+    try:
+        return trace_of(bag)
+    except StorageError:
+        recover(bag)
+        return trace_of(bag)
+
+
+def progress_of(feedback: Any) -> Progress:
+    """Feedback of the action ask -> Progress."""
+    return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason,
+                    place=feedback.place)

@@ -1,0 +1,248 @@
+"""The same chain without ROS: simulator, mapper, memory, policy and answerer as objects of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.core.agent.agent import Agent, Ports, Progress
+from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.mapping.storeys import Storeys, choose
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.perception.tracking import Perceiver
+from eqa_nodes.core.policies import make_policy
+from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.types.floor import (
+    FREE,
+    Action,
+    Allowance,
+    Decision,
+    Frontier,
+    GridMap,
+    Join,
+    NavResult,
+    Travelled,
+)
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.views import Frame, Keyframe, Label
+from eqa_nodes.perception import open_perceiver
+from eqa_nodes.registry.answerers import answerer_of
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import Episode, Simulator, Step
+
+
+class Body:
+    """A simulated robot that maps and remembers what every action shows, as bridge, mapper and memory nodes do."""
+
+    step: Step  # the last observation; there from `begin` on
+
+    def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool,
+                 perceiver: Perceiver | None = None) -> None:
+        """labels: memory takes in what labels things: the perceiver, or without one the simulator."""
+        self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
+        self._perceiver = perceiver
+        self._failure: StorageError | None = None
+        self.trace = EpisodeTrace()
+
+    def begin(self, episode: Episode) -> None:
+        """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
+        step = self._simulator.reset(episode)
+        self._mapper.reset()
+        self._memory.reset(episode.id, keep=False)
+        if self._perceiver is not None:
+            self._perceiver.reset()
+        self._take(step)
+
+    def act(self, action: Action) -> ActOutcome:
+        """Carry out one action and take in what it shows; OBSERVE shows nothing new."""
+        if action is not Action.OBSERVE:
+            self._take(self._simulator.act(action))
+        return ActOutcome(self.step.frame.pose, self.step.collided)
+
+    def view(self) -> GridMap:
+        """Return the map of the last observation."""
+        return self._mapper.grid()
+
+    def frontiers(self) -> list[Frontier]:
+        """Return the frontiers of the last observation."""
+        return self._mapper.frontiers()
+
+    def joins(self) -> tuple[Join, ...]:
+        """Return the stairs that were taken in this episode."""
+        return self._mapper.joins
+
+    def now(self) -> float:
+        """Return the stamp of the last observation in seconds."""
+        return self.step.frame.stamp_ns / 1e9
+
+    def travelled(self) -> Travelled:
+        """Return what was driven since the episode began."""
+        return Travelled(self.step.steps, self.step.metres)
+
+    def last(self) -> tuple[int, Pose2]:
+        """Return stamp and pose of the last observation."""
+        return self.step.frame.stamp_ns, self.step.frame.pose
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        """Look something up. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.recall(query)
+
+    def recollect(self, question: str) -> Recollection | None:
+        """Ask memory about the past. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.recollect(question)
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        """Return later keyframes. Raises StorageError when a view could not be kept."""
+        self._check_storage()
+        return self._memory.since(keyframe_id)
+
+    def refused(self) -> dict[str, int]:
+        """Return how many frames of this episode could not be used, by who refused them."""
+        counts = {"mapper": self._mapper.rejected, "mapper, between floors": self._mapper.between,
+                  "memory": self._memory.refused}
+        return {who: count for who, count in counts.items() if count}
+
+    def _check_storage(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _take(self, step: Step) -> None:
+        self.step, frame = step, step.frame
+        self.trace.poses.append((frame.stamp_ns, frame.pose))
+        with suppress(BadFrame):  # counted by the mapper; the map stays as it was
+            self._mapper.integrate(frame)
+        try:
+            keyframe = self._memory.take(*self._seen(frame))
+        except BadFrame:
+            return  # counted by the memory
+        except StorageError as error:
+            self._failure = error
+            return
+        if keyframe is not None:
+            self.trace.keyframes.append(keyframe)
+
+    def _seen(self, frame: Frame) -> tuple[Frame, Mapping[int, Label]]:
+        """Return the frame as a robot without labels sees it, unless they are wanted."""
+        if not self._labels:
+            return replace(frame, labels=None), {}
+        if self._perceiver is None:
+            return frame, self._simulator.labels()
+        perceived = self._perceiver.take(frame, self._simulator.labels())
+        return perceived.frame, perceived.table
+
+
+class LocalExplorer:
+    """A policy on the body's own map; notes every decision."""
+
+    def __init__(self, policy: Policy, body: Body) -> None:
+        self._policy, self._body = policy, body
+        self._asked: object = None
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
+        """Decide on the map of the last observation."""
+        return self._ask(False, question, assessments, regions)
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        """Ask where to look again before an answer is given."""
+        return self._ask(True, question, assessments, regions)
+
+    def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
+             regions: Sequence[RankedRegion]) -> Decision:
+        if question is not self._asked:
+            self._policy.reset(question.seed)
+            self._asked = question
+        stamp, pose = self._body.last()
+        grid, frontiers = self._body.view(), self._body.frontiers()
+        situation = Situation(question, pose, grid, frontiers, assessments, regions)
+        decision = choose(self._policy, situation, self._body.joins(), confirm)
+        goal = decision.goal.as_sent() if decision.goal is not None else None
+        decision = decision._replace(goal=goal, explored=grid.explored_share())
+        if goal is not None:
+            self._body.trace.decisions.append(
+                TraceDecision(stamp, pose, goal, decision.reason, decision.candidates, tuple(frontiers),
+                              decision.marks))
+        return decision
+
+
+class LocalNavigator(AtomicNavigator):
+    """The atomic navigator, given goals as they arrive through a message."""
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
+        """Drive to the goal."""
+        return super().go_to(goal.as_sent(), deadline_s, allowance)
+
+
+class InProcessRunner:
+    """Runs episodes without ROS; gives the same poses, goals and answers as the graph under the same parameters."""
+
+    def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
+                 force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
+                 pool: SimulatorPool | None = None, show: bool = False) -> None:
+        """show: the robot drives to the evidence after each answer."""
+        whole = merged(None, parameters)
+        self._settings = {node: settings(node, whole) for node in ("mapper", "memory", "perception", "explorer",
+                                                                   "navigator", "answerer", "agent", "bridge")}
+        self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
+        self._answerer = answerer_of(self._settings["answerer"])
+        self._perceiver = self._make_perceiver()
+        self._pool = pool or SimulatorPool()
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Carry out one episode."""
+        own = self._settings
+        simulator = self._pool.get(sample.scene)
+        memory = MemoryStore(Path(own["memory"].folder) / f"{file_name(sample.id)}.sqlite", own["memory"].memory)
+        try:
+            body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels, self._perceiver)
+            body.begin(sample.episode(own["bridge"].robot))
+            def listen(progress: Progress) -> None:
+                if progress.weighed is not None:
+                    body.trace.weighed.append((body.last()[0], progress.weighed))
+                self._listener(progress)
+
+            agent = Agent(self._ports(body), own["agent"].agent, listen)
+            answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))
+            body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
+            body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
+            return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
+        finally:
+            memory.close()
+
+    def blind(self, sample: Sample) -> Answer:
+        """Answer without having seen anything."""
+        return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
+
+    def close(self) -> None:
+        """Release the simulators."""
+        self._pool.close()
+
+    def _make_perceiver(self) -> Perceiver | None:
+        own = self._settings["perception"]
+        detected = self._settings["memory"].labels and self._settings["memory"].labels_from == "detector"
+        return open_perceiver(own.detector, own.perceiver) if detected else None
+
+    def _ports(self, body: Body) -> Ports:
+        own = self._settings["navigator"]
+        navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1],
+                                   travelled=body.travelled)
+        explores = self._settings["explorer"]
+        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.radius_m), body)
+        return Ports(navigator, explorer, body, self._answerer, body)
+
+

@@ -1,0 +1,182 @@
+"""Answers to questions for places, times and lengths of time about a history: from memory, or from a model's look."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, from_labels
+from eqa_nodes.core.language.english import canonical, content_words
+from eqa_nodes.core.memory.store import MemoryStore
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.views import Kept, RecalledViews, Views
+from eqa_nodes.runners.history import HistoryRunner
+
+_SECOND = 1e9
+HINTS = {  # what a model is told of the form of an answer; memory needs no telling
+    "position": "Answer with a place on the robot's map in metres, as (x, y).",
+    "time": "Answer with a time in seconds after the recording began, such as 12.5 s after the start.",
+    "duration": "Answer with a length of time in seconds, such as 12.5 s.",
+    "yes-no": "Answer yes or no.",
+}
+_SURE, _UNSURE = 0.9, 0.5  # known by its kind; nothing of that kind is remembered
+
+
+class NavqaRunner(HistoryRunner):
+    """As HistoryRunner; questions whose samples say what kind of answer they expect are answered in that form.
+
+    With labels a memory of the history answers by itself (privileged); else the answerer looks at views that say when
+    they were taken.
+    """
+
+    _timed = False
+
+    def run(self, sample: Sample) -> EpisodeResult:
+        """Answer one question. Raises EqaError."""
+        if "expects" not in sample.metadata:
+            return super().run(sample)
+        if self._asks_memory:
+            told = self._remembered(sample)
+            if told is not None:
+                return told
+        self._timed = True
+        try:
+            hint = HINTS.get(str(sample.metadata["expects"]), "")
+            return super().run(replace(sample, question=f"{sample.question} {hint}".strip()))
+        finally:
+            self._timed = False
+
+    def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
+        return super()._answered(question, _Timed(views) if self._timed else views)
+
+    def _remembered(self, sample: Sample) -> EpisodeResult | None:
+        views = self._opened(self._source_of(sample), "recalled")
+        if not isinstance(views, RecalledViews):
+            return None
+        began = time.monotonic()
+        told = remembered(views.store, views.kept, sample.question)
+        if told is None:
+            return None
+        text, sure, shown = told
+        proof = tuple(e._replace(**views.kept.spots[str(e.keyframe_id)]._asdict()) for e in evidence_from(shown))
+        privileged = RECOLLECTED_FROM if from_labels(shown) else ()
+        answer = Answer(text, sure, evidence=proof,
+                        receipt=Receipt(seconds=time.monotonic() - began, privileged=privileged))
+        trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer)
+        return EpisodeResult(sample.id, answer, None, trace)
+
+
+class _Timed:
+    """Views whose captions say when they were taken."""
+
+    def __init__(self, views: Views) -> None:
+        self._views, self.kept = views, views.kept
+
+    def items(self, question: Question) -> list[Recalled]:
+        """Return the views with their times."""
+        return [item._replace(keyframe=replace(item.keyframe, caption=self._caption(item.keyframe)))
+                for item in self._views.items(question)]
+
+    def close(self) -> None:
+        """Close the views."""
+        self._views.close()
+
+    def _caption(self, view: Keyframe) -> str:
+        start, end = self.kept.way[0][0], self.kept.way[-1][0]
+        when = f"{(view.stamp_ns - start) / _SECOND:.1f} s after the start of {(end - start) / _SECOND:.1f} s"
+        return f"{view.caption}, {when}" if view.caption else when
+
+
+Told = tuple[str, float, list[Keyframe]]  # text, confidence, views that prove it
+_Form = Callable[[MemoryStore, Kept, str], "Told | None"]
+
+
+def remembered(store: MemoryStore, kept: Kept, question: str) -> Told | None:
+    """Return what memory says to a question for a place, a time or a length of time; None for other questions."""
+    asked = " ".join(question.lower().strip(" ?!.").split())
+    for form, answer in _FORMS:
+        if match := form.fullmatch(asked):
+            return answer(store, kept, match[1])
+    return None
+
+
+def _of(tell: Callable[[MemoryStore, Kept, MemoryObject], str]) -> _Form:
+    """Return the answer about the thing that a name means, None where nothing of the kind is remembered."""
+
+    def answer(store: MemoryStore, kept: Kept, name: str) -> Told | None:
+        thing = _meant(store, name)
+        proof = [] if thing is None else _proof(store, thing)
+        return (tell(store, kept, thing), _SURE, proof) if thing is not None and proof else None  # views are forgotten
+
+    return answer
+
+
+def _meant(store: MemoryStore, name: str) -> MemoryObject | None:
+    """Return the remembered thing that a name fits best, out of those whose kind the name says."""
+    wanted = set(content_words(name))
+    return next((o for o in store.objects(name) if set(canonical(o.kind).split()) <= wanted), None)
+
+
+def _proof(store: MemoryStore, thing: MemoryObject) -> list[Keyframe]:
+    ids = dict.fromkeys((store.last_view(thing.id), thing.keyframe_id))
+    return [view for i in ids if (view := store.keyframe(i)) is not None]
+
+
+def _place(store: MemoryStore, kept: Kept, thing: MemoryObject) -> str:
+    return f"({thing.centre[0]:.2f}, {thing.centre[1]:.2f})"
+
+
+def _viewpoint(store: MemoryStore, kept: Kept, thing: MemoryObject) -> str:
+    x, y, _ = _proof(store, thing)[0].pose
+    return f"({x:.2f}, {y:.2f})"
+
+
+def _moment(stamp_ns: int, kept: Kept) -> str:
+    return f"{(stamp_ns - kept.way[0][0]) / _SECOND:.1f} s after the start"
+
+
+def _stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
+    """Return how long views lay in a room: each counts until the next one."""
+    views = store.since(0)
+    inside = [(a, b) for a, b in pairwise(views) if a.region and canonical(a.region) == canonical(room)]
+    if not inside:
+        return None
+    seconds = sum(b.stamp_ns - a.stamp_ns for a, b in inside) / _SECOND
+    return f"{seconds:.1f} s", _UNSURE, [inside[0][0], inside[-1][0]]
+
+
+def _longest_stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
+    """Return the room in which most of the time passed between views."""
+    spent: dict[str, int] = {}
+    views = store.since(0)
+    for a, b in pairwise(views):
+        spent[a.region] = spent.get(a.region, 0) + b.stamp_ns - a.stamp_ns
+    rooms = sorted(((ns, room) for room, ns in spent.items() if room), reverse=True)
+    return None if not rooms else (f"the {rooms[0][1]}", _UNSURE, [v for v in views if v.region == rooms[0][1]][:1])
+
+
+def _seen(store: MemoryStore, kept: Kept, name: str) -> Told | None:
+    thing = _meant(store, name)
+    return ("no", _UNSURE, []) if thing is None else ("yes", _SURE, _proof(store, thing))
+
+
+_THING = r"((?:the |an? |some )?.+)"
+_FORMS: tuple[tuple[re.Pattern[str], _Form], ...] = tuple((re.compile(form), answer) for form, answer in (
+    (rf"where were you when you last saw {_THING}", _of(_viewpoint)),
+    (rf"where (?:is|are|was|were) {_THING}", _of(_place)),
+    (rf"when did you first see {_THING}", _of(lambda store, kept, o: _moment(o.first_ns, kept))),
+    (rf"when did you (?:last )?see {_THING}", _of(lambda store, kept, o: _moment(o.last_ns, kept))),
+    (rf"how long ago did you (?:last )?see {_THING}",
+     _of(lambda store, kept, o: f"{(kept.way[-1][0] - o.last_ns) / _SECOND:.1f} s")),
+    (r"how long were you in (?:the )?(.+)", _stay),
+    (rf"did you see {_THING}", _seen),
+    (r"(in which room) did you spend the most time", _longest_stay),
+))

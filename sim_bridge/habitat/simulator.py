@@ -1,0 +1,249 @@
+"""Scanned scenes in habitat_sim as a Simulator: scenes "habitat:<place>". habitat_sim runs in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.bench.metrics.axes import camera_to_habitat, position_from_habitat, position_to_habitat
+from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
+from eqa_nodes.core.types.views import Frame, Label
+from sim_bridge.habitat.devices import CPU, Device, device_for
+from sim_bridge.habitat.ground import STOREY_M, Ground, Position
+from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
+from sim_bridge.habitat.session import Answering, Process, Reply, Session
+from sim_bridge.habitat.wire import Views
+from sim_bridge.scans import Scan
+from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, arc, height_of
+
+_GREY = 128  # what an image that is not wanted shows
+_LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
+_FLOOR_M = 0.35  # the floor that is seen lies no further from the mesh, or it is a hole or something else
+_PIECE_M, _PIECE_RAD = 0.05, 0.1  # velocities are followed in pieces no longer than this
+log = logging.getLogger(__name__)
+
+
+class HabitatSimulator:
+    """One robot in one scanned scene at a time. Implements sim_bridge.simulator.Driving."""
+
+    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = Process) -> None:
+        """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""
+        self._folder = folder
+        self._session = Session(start)
+        self._device: Device | None = None
+        self._robot = Robot()
+        self._stamp_ns = 0
+        self._step: Step | None = None
+        self._ground: Ground | None = None
+        self._labels: dict[int, Label] | None = None
+
+    @property
+    def restarts(self) -> int:
+        """Return how many workers were lost so far; each time the episode was repeated in a new one, or it failed."""
+        return self._session.restarts
+
+    def reset(self, episode: Episode) -> Step:
+        """Open the scene and place the robot.
+
+        Raises UnknownScene, SimulatorError for a scene that cannot be opened or has no floor, and BadPose, naming the
+        nearest free pose, for a start off the floor.
+        """
+        self._step = None
+        self._robot = episode.robot
+        opened = self._open(scan_of(episode.scene, self._folder), episode)
+        self._labels = _labels(opened["labels"])
+        self._ground = Ground(self._session, opened["islands"], opened["bounds"])
+        self._nav, self._yaw = self._start(self._ground, episode)
+        self._start_y = self._nav[1]
+        self._look_deg, self._probed, self._floor_y = 0.0, math.inf, self._nav[1]
+        self._settle()
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), False, 0, 0.0)
+        return self._step
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE renders again without counting. Raises SimulatorError before a reset."""
+        step, action = self._now(), Action(action)
+        if action == Action.OBSERVE:
+            frame = step.frame if step.frame.stamp_ns == self._stamp_ns else self._frame()
+            self._step = replace(step, frame=frame, collided=False)
+            return self._step
+        metres, collided = 0.0, False
+        if action == Action.MOVE_FORWARD:
+            metres, collided = self._walk([self._ahead(self._robot.move_m, self._yaw)])
+        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
+        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
+        self._yaw = wrap(self._yaw + turn * self._robot.turn_rad)
+        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
+        self._stamp_ns += self._tick_ns()
+        self._step = Step(self._frame(), collided, step.steps + 1, step.metres + metres)
+        return self._step
+
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+        """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
+
+        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        """
+        step = self._now()
+        metres, turn = arc(forward_m_s, turn_rad_s, seconds)
+        pieces = max(1, math.ceil(abs(metres) / _PIECE_M), math.ceil(abs(turn) / _PIECE_RAD))
+        moves = [self._ahead(metres / pieces, self._yaw + turn * (i + 0.5) / pieces) for i in range(pieces)]
+        driven, collided = self._walk(moves) if metres else (0.0, False)
+        self._yaw = wrap(self._yaw + turn)
+        self._stamp_ns += round(seconds * 1e9)
+        self._step = replace(step, metres=step.metres + driven)
+        return Driven(self._stamp_ns, self._base(), collided, self._step.metres)
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are; empty where the scene has none."""
+        return self._labels or {}
+
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance in metres, also over stairs; inf when there is none.
+
+        A point without a height lies on the floor of the start.
+        """
+        return self._way(a, b)[0]
+
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Privileged, scorer and generator only: corners of the shortest way on one floor; none: empty."""
+        metres, corners = self._way(a, b)
+        if not math.isfinite(metres) or max(p[1] for p in corners) - min(p[1] for p in corners) > STOREY_M:
+            return []
+        return [position_from_habitat(p)[:2] for p in corners]
+
+    def close(self) -> None:
+        """End the worker; a second call does nothing."""
+        self._session.close()
+        self._step, self._ground = None, None
+
+    def _now(self) -> Step:
+        if self._step is None:
+            raise SimulatorError("the simulator has no episode: call reset first")
+        return self._step
+
+    def _open(self, scan: Scan, episode: Episode) -> Reply:
+        """Open a scene in the worker, on the CPU where a GPU was only found and does not work."""
+        self._device = self._device or device_for()
+        try:
+            opened = self._opened(scan, episode, self._device.gpu)
+        except SimulatorError as error:
+            if self._device.chosen or self._device.gpu == CPU:
+                raise
+            log.warning("Habitat does not draw on GPU %d, so the CPU does, more slowly: %s", self._device.gpu, error)
+            self._device = Device(CPU, False)
+            opened = self._opened(scan, episode, CPU)
+        if opened["note"]:
+            log.warning("%s", opened["note"])
+        if opened["labels"] is None and (promised := missing_labels(scan)):
+            log.warning("%s has no labels: %s", episode.scene, promised)
+        if not opened["islands"]:
+            raise self._no_floor(scan, episode)
+        return opened
+
+    def _opened(self, scan: Scan, episode: Episode, gpu: int, body: Mapping[str, float] | None = None) -> Reply:
+        request = {"scene": {**files_of(scan), "gpu": gpu}, "camera": camera_of(episode.robot.camera),
+                   "body": body or body_of(episode.robot)}
+        try:
+            return self._session.open(flat=scan.instance is None, **request)
+        except SimulatorError as error:
+            raise SimulatorError(f"the scene {episode.scene!r} ({request['scene']['file']}) cannot be opened: {error}"
+                                 ) from error
+
+    def _no_floor(self, scan: Scan, episode: Episode) -> SimulatorError | BadPose:
+        """Return whether the scene has no floor at all, or none for this robot."""
+        robot, tiny = episode.robot, {"radius_m": 0.05, "height_m": 0.2, "climb_m": 0.2, "slope_deg": 45.0}
+        assert self._device is not None
+        if self._opened(scan, episode, self._device.gpu, tiny)["islands"]:
+            return BadPose(f"a robot of radius {robot.radius_m} m and height {robot.height_m} m fits nowhere in "
+                           f"{episode.scene!r}: choose a smaller one")
+        return SimulatorError(f"the scene {episode.scene!r} ({files_of(scan)['file']}) has no floor: nothing in it is "
+                              "level, large enough and open above. Does its up axis point up?")
+
+    def _start(self, ground: Ground, episode: Episode) -> tuple[Position, float]:
+        """Return where the robot starts: a point of the mesh with the x, z that were asked for, and a heading."""
+        if episode.start is None:
+            heading = np.random.default_rng(episode.seed).uniform(-math.pi, math.pi)
+            return ground.drawn(episode.seed), float(heading)
+        pose = Pose2(*map(float, episode.start))
+        if not all(map(math.isfinite, pose)):
+            raise BadPose(f"start pose {tuple(pose)} is not finite: {_free(ground.drawn(episode.seed), 0.0)}")
+        x, y, z = position_to_habitat((pose.x, pose.y, episode.start_height_m))
+        found = ground.start_at(x, y, z)
+        if found is None:
+            raise BadPose(f"start pose ({pose.x:.2f}, {pose.y:.2f}, {pose.yaw:.2f}) is inside something solid or "
+                          f"off the floor: {_free(ground.nearest(x, y, z), pose.yaw)}")
+        return (x, found[1], z), wrap(pose.yaw)
+
+    def _way(self, a: Point, b: Point) -> tuple[float, list[Position]]:
+        self._now()
+        assert self._ground is not None
+        if not all(map(math.isfinite, (*a, *b))):
+            return math.inf, []
+        ends = [position_to_habitat((p[0], p[1], height_of(p) if len(p) > 2 else self._start_y)) for p in (a, b)]
+        return self._ground.way(ends[0], ends[1])
+
+    def _ahead(self, metres: float, yaw: float) -> tuple[float, float]:
+        """Return a move in Habitat's x and z."""
+        x, _, z = position_to_habitat((metres * math.cos(yaw), metres * math.sin(yaw), 0.0))
+        return x, z
+
+    def _walk(self, moves: list[tuple[float, float]]) -> tuple[float, bool]:
+        """Move along the mesh; return metres driven and whether something was in the way."""
+        done = self._session.do("walk", position=self._nav, moves=moves, slide=self._robot.slide)
+        x, y, z = done["position"]
+        self._nav = (x, y, z)
+        self._settle()
+        return done["metres"], done["collided"]
+
+    def _settle(self) -> None:
+        """Put the base on the floor that is seen below it: the mesh lies up to a cell of its own height above."""
+        if abs(self._nav[1] - self._probed) <= _LEVEL_M:
+            return
+        seen = self._session.ask("floor", position=self._nav)["height"]
+        above = self._probed - self._floor_y if math.isfinite(self._probed) else 0.0
+        self._floor_y = seen if seen is not None and abs(seen - self._nav[1]) <= _FLOOR_M else self._nav[1] - above
+        self._probed = self._nav[1]
+
+    def _base(self) -> Transform:
+        x, y, z = position_from_habitat((self._nav[0], self._floor_y, self._nav[2]))
+        return Pose2(x, y, self._yaw).transform(z)
+
+    def _tick_ns(self) -> int:
+        return max(1, round(self._robot.step_s * 1e9))
+
+    def _frame(self) -> Frame:
+        camera, base = self._robot.camera, self._base()
+        mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+        position, rotation = camera_to_habitat(compose(base, mount))
+        self._session.ask("look", position=position, rotation=rotation)
+        seen = self._session.views(camera.width, camera.height)
+        rgb, depth_m, labels = kept(seen, camera, self._labels is not None)
+        return Frame(self._stamp_ns, rgb, depth_m, camera.intrinsics, base, mount, labels)
+
+
+def kept(seen: Views, camera: Camera, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return copies of images that the next look would change: colours, depth up to the camera's range, labels."""
+    rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
+    depth_m = seen.depth_m * (seen.depth_m <= camera.max_range_m)
+    labels = seen.labels.copy() if labelled else None
+    for array in (rgb, depth_m, *(() if labels is None else (labels,))):
+        array.setflags(write=False)
+    return rgb, depth_m, labels
+
+
+def _labels(found: list[list[Any]] | None) -> dict[int, Label] | None:
+    return None if found is None else {i: Label(i, kind, room, {}) for i, kind, room in found}
+
+
+def _free(position: Position, yaw: float) -> str:
+    x, y, _ = position_from_habitat(position)
+    return f"the nearest free pose is ({x:.2f}, {y:.2f}, {yaw:.2f})"

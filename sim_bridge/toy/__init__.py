@@ -1,0 +1,1 @@
+"""A small world drawn with characters: the simulator of fast tests."""

@@ -1,0 +1,276 @@
+"""A small world drawn with characters (toy_plan.py): the fake that ships with the package, fast enough for every test.
+
+A storey is drawn as it looks from a camera between its floor and its ceiling: stairs up are steps, stairs down a shaft.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numba
+import numpy as np
+
+from eqa_nodes.core.driving.planning import centre_of, index_of, walks
+from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
+from eqa_nodes.core.types.floor import Action, GridMap
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types.views import Frame, Label
+from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Robot, Step, arc, height_of
+from sim_bridge.toy.plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
+
+PREFIX = "toy:"
+_FINE_M = 0.1  # cells that geodesic distances are measured on
+_PIECE_M, _PIECE_RAD = 0.025, 0.05  # motion is tried in pieces no longer than this
+
+
+class GridWorld:
+    """Implements the Simulator and Driving protocols over `scenes` (name -> rows of characters, cells of CELL_M)."""
+
+    def __init__(self, scenes: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._scenes = scenes if scenes is not None else SCENES
+        self._clock_ns = 0
+        self._closed = False
+        self._robot: Robot | None = None
+
+    def reset(self, episode: Episode) -> Step:
+        """Place the robot, always on the lowest storey.
+
+        Raises UnknownScene, or BadPose for a start inside something or off the floor.
+        """
+        if self._closed:
+            raise SimulatorError("the simulator is closed: make a new one")
+        name = episode.scene.removeprefix(PREFIX)
+        if name not in self._scenes:
+            raise UnknownScene(unknown("scene", episode.scene, (PREFIX + known for known in self._scenes)))
+        self._plans, self._labels, mark = read_plans(self._scenes[name], name)
+        self._solid = [plan.solid() for plan in self._plans]
+        self._storey = 0
+        start = episode.start or mark
+        if not all(map(math.isfinite, start)) or not self._fits(start.x, start.y, episode.robot.radius_m):
+            near = self._nearest_free(start, mark)
+            raise BadPose(f"start {tuple(start)} is not on free floor of {episode.scene!r}; "
+                          f"a free pose near it: ({near.x:.2f}, {near.y:.2f}, {near.yaw:.2f})")
+        self._robot, self._pose, self._look_deg = episode.robot, start, 0.0
+        self._steps, self._metres = 0, 0.0
+        self._tick()
+        return self._observe(collided=False)
+
+    def act(self, action: Action) -> Step:
+        """Carry out one action; OBSERVE renders again without counting."""
+        robot = self._require_robot()
+        if action == Action.OBSERVE:
+            return self._observe(collided=False)
+        collided = False
+        if action == Action.MOVE_FORWARD:
+            collided = self._move(robot)
+        elif action in (Action.TURN_LEFT, Action.TURN_RIGHT):
+            turn = robot.turn_rad if action == Action.TURN_LEFT else -robot.turn_rad
+            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn))
+        else:
+            look = robot.look_deg if action == Action.LOOK_UP else -robot.look_deg
+            self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look))
+        self._steps += 1
+        self._tick()
+        return self._observe(collided)
+
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+        """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
+
+        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        """
+        robot = self._require_robot()
+        metres, turn = arc(forward_m_s, turn_rad_s, seconds)
+        pieces = max(1, math.ceil(abs(metres) / _PIECE_M), math.ceil(abs(turn) / _PIECE_RAD))
+        collided = False
+        for _ in range(pieces):
+            heading = self._pose.yaw + turn / pieces / 2
+            collided |= metres != 0 and self._shift(metres / pieces * math.cos(heading),
+                                                    metres / pieces * math.sin(heading), robot)
+            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn / pieces))
+        self._clock_ns += round(seconds * 1e9)
+        return Driven(self._clock_ns, self._base(), collided, self._metres)
+
+    def labels(self) -> Mapping[int, Label]:
+        """Privileged: what the ids in Frame.labels are."""
+        self._require_robot()
+        return self._labels
+
+    def geodesic(self, a: Point, b: Point) -> float:
+        """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
+        self._require_robot()
+        low, high = sorted((a, b), key=height_of)
+        storey, top = (round(height_of(end) / RISE_M) for end in (low, high))
+        if storey == top:
+            return self._walk(storey, low, high)
+        stairs = self._plans[storey].up if 0 <= storey < len(self._plans) else None
+        if stairs is None:
+            return math.inf
+        foot, head = stairs.ends()
+        above = self.geodesic((*head, (storey + 1) * RISE_M), high)
+        return self._walk(storey, low, foot) + math.dist(foot, head) + above
+
+    def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
+        """Privileged, scorer and generator only: points of the shortest way on one storey, at most two cells apart."""
+        storey, top = (round(height_of(end) / RISE_M) for end in (a, b))
+        found = self._field(storey, a, b) if storey == top else None
+        if found is None:
+            return []
+        grid, field, cell = found
+        between = [centre_of(grid, int(iy), int(ix)) for iy, ix in field.way(cell)[1:-1]]
+        return [(a[0], a[1]), *((p.x, p.y) for p in between), (b[0], b[1])]
+
+    def _walk(self, storey: int, a: Point, b: Point) -> float:
+        """Return the shortest distance on one storey."""
+        found = self._field(storey, a, b)
+        return math.inf if found is None else float(found[1].metres[found[2]])
+
+    def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, Field, tuple[int, int]] | None:
+        """Return the plan of a storey, the ways on it from a, and the cell of b; None where no way leads there."""
+        robot = self._require_robot()
+        if not 0 <= storey < len(self._plans):
+            return None
+        blocked = np.where(self._plans[storey].ids > 0, 100, 0)
+        cells = np.kron(blocked, np.ones((round(CELL_M / _FINE_M),) * 2)).astype(np.int8)
+        grid = GridMap(0, _FINE_M, (0.0, 0.0), cells, cells == 0)
+        try:
+            field, cell = walks(grid, Pose2(a[0], a[1], 0.0), robot.radius_m), index_of(grid, b[0], b[1])
+        except BadPose:
+            return None
+        return (grid, field, cell) if math.isfinite(field.metres[cell]) else None
+
+    def close(self) -> None:
+        """Release everything; a second call does nothing."""
+        self._closed, self._robot = True, None
+
+    def _require_robot(self) -> Robot:
+        if self._robot is None:
+            raise SimulatorError("no episode is running: call reset first")
+        return self._robot
+
+    def _tick(self) -> None:
+        self._clock_ns += round(self._require_robot().step_s * 1e9)
+
+    def _move(self, robot: Robot) -> bool:
+        """Go forward in small steps. Return whether something was there."""
+        n = 10
+        dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
+        return sum(self._shift(dx, dy, robot) for _ in range(n)) > 0
+
+    def _shift(self, dx: float, dy: float, robot: Robot) -> bool:
+        """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""
+        collided = False
+        x, y, yaw = self._pose
+        for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)) if robot.slide else ((dx, dy),):
+            if self._fits(x + sx, y + sy, robot.radius_m):
+                self._pose = Pose2(x + sx, y + sy, yaw)
+                self._storey, _ = self._level(x + sx, y + sy)
+                self._metres += math.hypot(sx, sy)
+                break
+            collided = True
+        return collided
+
+    def _fits(self, x: float, y: float, radius: float) -> bool:
+        """Say whether a disc at (x, y) lies on free floor: its distance to every solid cell is at least `radius`."""
+        solid = self._solid[self._level(x, y)[0]]
+        rows, columns = solid.shape
+        if not (0 <= x < columns * CELL_M and 0 <= y < rows * CELL_M):
+            return False
+        iy, ix = np.nonzero(solid)
+        gap_x = np.maximum(np.abs(x - (ix + 0.5) * CELL_M) - CELL_M / 2, 0)
+        gap_y = np.maximum(np.abs(y - (iy + 0.5) * CELL_M) - CELL_M / 2, 0)
+        return bool(np.all(np.hypot(gap_x, gap_y) >= radius))
+
+    def _level(self, x: float, y: float) -> tuple[int, float]:
+        """Return the storey, which changes half-way up the stairs, and the height of the base at a point, metres."""
+        plan, storey = self._plans[self._storey], self._storey
+        for stairs, below in ((plan.up, storey), (plan.down, storey - 1)):
+            climbed = stairs.climbed(x, y) if stairs is not None else None
+            if climbed is not None:
+                return below + (climbed >= 0.5), (below + climbed) * RISE_M
+        return storey, storey * RISE_M
+
+    def _nearest_free(self, pose: Pose2, mark: Pose2) -> Pose2:
+        """Return the middle of the free cell nearest to a pose; the marked start for a pose that is not finite."""
+        if not all(map(math.isfinite, pose)):
+            return mark
+        middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(~self._solid[0])]
+        return Pose2(*min(middles, key=lambda middle: math.dist(middle, pose[:2])), 0.0)
+
+    def _base(self) -> Transform:
+        """Return where the base stands, map frame."""
+        return self._pose.transform(self._level(self._pose.x, self._pose.y)[1])
+
+    def _observe(self, collided: bool) -> Step:
+        robot = self._require_robot()
+        camera = robot.camera
+        k = camera.intrinsics
+        base_from_camera = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+        map_from_base = self._base()
+        pose = map_from_base.matrix() @ base_from_camera.matrix()
+        shown = min(max(math.floor((pose[2, 3] + RISE_M - WALL_M) / RISE_M), 0), len(self._plans) - 1)
+        pose[2, 3] -= shown * RISE_M
+        depth, labels = _render(np.ascontiguousarray(pose), k.width, k.height, k.fx, k.fy, k.cx, k.cy,
+                                self._plans[shown].ids, self._plans[shown].tops, CELL_M, WALL_M, camera.max_range_m)
+        frame = Frame(self._clock_ns, _colour(depth, labels), depth, k, map_from_base, base_from_camera, labels)
+        return Step(frame, collided, self._steps, self._metres)
+
+
+def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Paint ids in different hues, darker with distance: enough to tell views apart. (H, W, 3) uint8."""
+    palette = np.array([[150, 120, 90], [220, 220, 210], [200, 60, 60], [60, 120, 200], [70, 170, 80], [210, 170, 50],
+                        [150, 80, 180], [60, 180, 180]], np.float32)
+    shade = np.clip(1.0 - depth / 12.0, 0.2, 1.0)
+    hue = np.minimum(labels, 1) + np.where(labels > 1, (labels - 2) % 6 + 1, 0)
+    return (palette[hue] * shade[..., None]).astype(np.uint8)
+
+
+@numba.njit(cache=True)
+def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx: float, cy: float, ids: np.ndarray,
+            heights: np.ndarray, cell: float, ceiling: float, max_range: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cast one ray a pixel through the cells. Returns depth (H, W) float32 metres, 0 = none, and ids (H, W) uint16."""
+    depth = np.zeros((height, width), np.float32)
+    labels = np.zeros((height, width), np.uint16)
+    for v in range(height):
+        for u in range(width):
+            a, b = (u + 0.5 - cx) / fx, (v + 0.5 - cy) / fy
+            dx = pose[0, 0] * a + pose[0, 1] * b + pose[0, 2]
+            dy = pose[1, 0] * a + pose[1, 1] * b + pose[1, 2]
+            dz = pose[2, 0] * a + pose[2, 1] * b + pose[2, 2]
+            d, label = _cast(pose[0, 3], pose[1, 3], pose[2, 3], dx, dy, dz, ids, heights, cell, ceiling)
+            if d <= max_range:
+                depth[v, u], labels[v, u] = d, label
+    return depth, labels
+
+
+@numba.njit(cache=True)
+def _cast(x: float, y: float, z: float, dx: float, dy: float, dz: float, ids: np.ndarray, heights: np.ndarray,
+          cell: float, ceiling: float) -> tuple[float, int]:
+    """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets.
+
+    heights: (rows, columns) float64, metres over the floor of what fills a cell from below: 0 where that is the floor.
+    """
+    ix, iy = int(np.floor(x / cell)), int(np.floor(y / cell))
+    step_x, step_y = (1 if dx > 0 else -1), (1 if dy > 0 else -1)
+    next_x = ((ix + (dx > 0)) * cell - x) / dx if dx != 0 else np.inf
+    next_y = ((iy + (dy > 0)) * cell - y) / dy if dy != 0 else np.inf
+    roof = (ceiling - z) / dz if dz > 0 else np.inf
+    at = 0.0
+    while 0 <= ix < ids.shape[1] and 0 <= iy < ids.shape[0]:
+        leave = min(next_x, next_y)
+        top = heights[iy, ix]
+        if z + at * dz <= top:
+            return at, int(ids[iy, ix])
+        if dz < 0 and (top - z) / dz <= leave:
+            return (top - z) / dz, int(ids[iy, ix])
+        if roof <= leave:
+            return roof, 0
+        at = leave
+        if next_x <= next_y:
+            ix += step_x
+            next_x += abs(cell / dx)
+        else:
+            iy += step_y
+            next_y += abs(cell / dy)
+    return np.inf, 0
