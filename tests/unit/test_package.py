@@ -121,12 +121,14 @@ def test_every_node_has_an_executable_and_a_main(setup_cfg: configparser.ConfigP
 def test_executable_runs_the_node_it_is_named_after(tmp_path: Path) -> None:
     """The wrapper is copied into a made-up environment, as pip and colcon do, whose Python tells what it was asked."""
     environment, script = tmp_path / "bin", tmp_path / "lib" / "eqa_nodes" / "bridge"
-    for folder in (environment, script.parent, tmp_path / "eqa_nodes"):
+    package = tmp_path / "eqa_nodes" / "ros"
+    for folder in (environment, script.parent, package):
         folder.mkdir(parents=True)
     shutil.copy(ROOT / "resource" / "node", script)
     (environment / "python").symlink_to(sys.executable)
-    (tmp_path / "eqa_nodes" / "__init__.py").touch()
-    (tmp_path / "eqa_nodes" / "graph.py").write_text(
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
+    (package / "graph.py").write_text(
         "from types import SimpleNamespace\nNODES = {'bridge': SimpleNamespace(target='fake_bridge:Node')}\n")
     (tmp_path / "fake_bridge.py").write_text("import sys\ndef main():\n    print(sys.argv)\n    return 3\n")
     done = subprocess.run([script, "--ros-args"], capture_output=True, text=True, timeout=60, cwd="/",
