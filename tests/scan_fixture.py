@@ -13,7 +13,7 @@ from pathlib import Path
 
 import trimesh
 
-from eqa_nodes.bench.metrics.axes import position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample, about_history, check_samples
-from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
-
-if TYPE_CHECKING:
-    from sim_bridge.house.dataset import HouseQuestion
+from eqa_nodes.core.errors import ConfigError, unknown
 
 DATA_VARIABLE = "EQA_DATA"
-_EVERY = 1_000_000  # more questions than a split has
 HOUSE_QUESTIONS = 500  # how many questions of the built-in houses are asked unless said otherwise
-FEWEST_HOUSES = 3  # that also a few questions come from
 
 
 class _Options(NamedTuple):
@@ -54,32 +47,9 @@ def open_dataset(name: str, *, folder: str | Path | None = None, split: str = ""
 
 
 def _house(options: _Options) -> list[Sample]:
-    from sim_bridge.house.dataset import CATEGORIES, house_questions
+    from eqa_nodes.bench.house.questions import house_samples
 
-    limit = options.limit or HOUSE_QUESTIONS
-    per_house = min(len(CATEGORIES), math.ceil(limit / FEWEST_HOUSES))
-    em, split = options.task == EM, options.split or "test"
-    every = house_questions(split, _EVERY if em else limit, options.seed, include_seen=em, per_house=per_house)
-    questions = islice(_on_tour(every), limit) if em else every
-    return [Sample(q.id, q.question, q.answer, tuple(q.alternatives), q.category, q.scene, q.start,
-                   (q.target_view.x, q.target_view.y), q.l_steps, q.l_metres, needs_exploration=q.needs_exploration,
-                   metadata={"split": q.split, "targets": list(q.targets), **(
-                       {"episode_history": f"house-v0/{q.scene.replace(':', '-')}"} if em else {})}) for q in questions]
-
-
-def _on_tour(questions: Iterator[HouseQuestion]) -> Iterator[HouseQuestion]:
-    """Yield the questions whose targets the tour of their house shows; houses too small for a tour have none."""
-    from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-    from sim_bridge.tours import house_tour, most_pixels
-
-    for question in questions:
-        try:
-            seen = most_pixels(house_tour(question.scene))
-        except SimulatorError:
-            continue
-        pixels = [seen.get(target, 0) for target in question.targets]
-        if min(pixels, default=0) >= SEEN_PIXELS and max(pixels) >= VIEW_PIXELS:
-            yield question
+    return house_samples(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed, options.task == EM)
 
 
 def _openeqa(options: _Options) -> list[Sample]:
@@ -123,7 +93,7 @@ def _embodied(options: _Options) -> list[Sample]:
 
 
 def _house_tasks(options: _Options) -> list[Sample]:
-    from eqa_nodes.embodied.house_tasks import house_tasks
+    from eqa_nodes.bench.house.tasks import house_tasks
     from eqa_nodes.embodied.tasks import sample_of
 
     _only(options, "house-tasks", TASKS, "eqa bench tasks")
@@ -132,7 +102,7 @@ def _house_tasks(options: _Options) -> list[Sample]:
 
 
 def _house_navqa(options: _Options) -> list[Sample]:
-    from eqa_nodes.bench.house_navqa import house_navqa
+    from eqa_nodes.bench.house.navqa import house_navqa
 
     _only(options, "house-navqa", EM, "eqa bench run --task em --dataset house-navqa")
     return house_navqa(options.split or "test", options.limit or HOUSE_QUESTIONS, options.seed)

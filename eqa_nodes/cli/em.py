@@ -110,7 +110,7 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Sel
         if histories is not None and inside(histories, name).exists():
             return _tried(lambda: opened(inside(histories, name)))
         if simulator_of(scene) == "house":
-            from sim_bridge.tours import house_tour
+            from eqa_nodes.recordings.tours import house_tour
 
             def rendered() -> Source:
                 tour = house_tour(scene)

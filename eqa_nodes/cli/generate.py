@@ -80,7 +80,7 @@ def job_of(arguments: argparse.Namespace) -> Job:
 def _players(arguments: argparse.Namespace, kind: Benchmark) -> Iterator[Players]:
     """Yield who plays which role; models are closed after it."""
     if (arguments.generator or ("model" if arguments.model else "label")) == "label":
-        from eqa_nodes.generate.house_roles import PRIVILEGED, HouseRoles
+        from eqa_nodes.bench.house.roles import PRIVILEGED, HouseRoles
 
         roles = HouseRoles(kind)
         yield Players(Cast(roles, roles, LabelAnswerer(), Usage, True), dict.fromkeys(

@@ -51,7 +51,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 def record(arguments: argparse.Namespace) -> int:
     """Make a history in a simulator and write it."""
-    from sim_bridge.tours import RECIPES, TourHistory, plan_tour
+    from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 
     _form(arguments.to)
     recipe = RECIPES.get(arguments.kind)

@@ -20,7 +20,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.perception import open_perceiver
-from sim_bridge.tours import RECIPES, TourHistory, plan_tour
+from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.metrics.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.bench.readers.explora import read_explora, write_explora
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.generate.values import Benchmark, Record, Way

@@ -17,10 +17,10 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
+from eqa_nodes.recordings.tours import plan_tour, spread_points
 from eqa_nodes.recordings.views import Selection, keyframe_of
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Point, Robot, Simulator
-from sim_bridge.tours import plan_tour, spread_points
 
 PASSED = 4  # views kept along a way
 _NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond

@@ -17,10 +17,10 @@ from eqa_nodes.config.nodes import NAV2, SETTINGS
 from eqa_nodes.config.parameters import write_file
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
+from eqa_nodes.launching.nav2_parameters import write_nav2
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.registry.agents import fill_in
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
-from sim_bridge.nav2 import write_nav2
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
 Chosen = Mapping[str, str]  # what an argument was given, or its default

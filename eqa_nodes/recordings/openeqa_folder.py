@@ -23,9 +23,9 @@ from typing import IO, NamedTuple
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.bench.metrics.axes import position_from_habitat
 from eqa_nodes.core.camera.frames import clean_depth
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.cameras import base_below, mount, pinhole, rigid

@@ -28,7 +28,7 @@ from eqa_nodes.recordings.views import RecalledViews, Selection, Views, check_se
 from eqa_nodes.registry.answerers import make_answerer
 
 if TYPE_CHECKING:
-    from sim_bridge.tours import Tour
+    from eqa_nodes.recordings.tours import Tour
 
 _ASK_MEMORY = ("label", "vlm")  # other answerers are the papers' agents: no memory of things helps them
 _SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
@@ -54,7 +54,7 @@ def file_source(path: Path, format: str = "", options: BagOptions | None = None)
 
 def tour_source(tour: Tour) -> Source:
     """Return a tour in a simulator as a source."""
-    from sim_bridge.tours import TourHistory
+    from eqa_nodes.recordings.tours import TourHistory
 
     history = TourHistory(tour)
     return Source(history.name, {"tour": encode(tour)}, lambda: history)

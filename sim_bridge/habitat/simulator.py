@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes.bench.metrics.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.types.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
 from eqa_nodes.core.types.views import Frame, Label

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.metrics.axes import position_from_habitat, position_to_habitat
+from eqa_nodes.core.types.axes import position_from_habitat, position_to_habitat
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.floor import Floor

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from eqa_nodes.bench.metrics.axes import position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house

@@ -20,13 +20,13 @@ from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import POLICIES, Selection
 from eqa_nodes.registry import answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.simulator import Camera, Robot
-from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.talkative import prompts, talkative
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.test_from_history import seen_on

@@ -26,12 +26,12 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.registry import answerers
 from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Camera, Episode, Robot
-from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.talkative import talkative
 from tests.unit import own_agents
 from tests.unit.history_fixture import walk

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.metrics.axes import (
+from eqa_nodes.core.types.axes import (
     camera_to_habitat,
     position_from_habitat,
     position_to_habitat,

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.metrics.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
+from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.data import shared_data
 
@@ -191,8 +191,8 @@ def test_other_tasks_are_named(tmp_path: Path) -> None:
 
 
 def test_a_house_is_asked_about_what_its_tour_shows() -> None:
+    from eqa_nodes.recordings.tours import house_tour, most_pixels
     from sim_bridge.house.questions.grounding import SEEN_PIXELS
-    from sim_bridge.tours import house_tour, most_pixels
 
     asked = open_dataset("house", split="train", limit=2, seed=1, task="em")
     assert len({s.id for s in asked}) == 2

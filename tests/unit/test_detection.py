@@ -21,8 +21,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector
 from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from sim_bridge.simulator import Camera
-from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.unit.frame_fixture import H, W, frame
 
 CONFIG = DetectionConfig(perception=PerceptionConfig(min_share=5 / (H * W)))

@@ -26,10 +26,10 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import Selection
 from eqa_nodes.runners.history import HistoryRunner, Source, file_source, tour_source
 from sim_bridge.simulator import Camera
-from sim_bridge.tours import RECIPES, TourHistory, plan_tour
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.history_fixture import walk
 

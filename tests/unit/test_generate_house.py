@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.bench.house.roles import HouseRoles
 from eqa_nodes.cli import main
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.house_roles import HouseRoles
 from eqa_nodes.generate.pipeline import read_records, read_way
 from eqa_nodes.generate.results import read_manifest
 from eqa_nodes.generate.values import ACCEPTED, Pair, Way, benchmark

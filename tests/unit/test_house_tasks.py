@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.bench.house.graph import LONGEST_M, graph_of
+from eqa_nodes.bench.house.tasks import ANSWERS, MOST_STEPS, house_tasks, tasks_of
 from eqa_nodes.bench.samples import check_runnable, check_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.embodied.agents import RandomAgent, ScriptedAgent
-from eqa_nodes.embodied.house_graph import LONGEST_M, graph_of
-from eqa_nodes.embodied.house_tasks import ANSWERS, MOST_STEPS, house_tasks, tasks_of
 from eqa_nodes.embodied.loop import run_task
 from eqa_nodes.embodied.tasks import Task, read_tasks, sample_of, write_tasks
 from eqa_nodes.embodied.world import CAMERA, SimulatedWorld

@@ -24,10 +24,10 @@ from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, Perso
 from eqa_nodes.console.human.runner import PersonRunner, read_answer
 from eqa_nodes.console.human.server import PageServer
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.recordings.tours import RECIPES, plan_tour
 from eqa_nodes.recordings.views import Selection, open_views
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.simulator import Camera, Robot
-from sim_bridge.tours import RECIPES, plan_tour
 from sim_bridge.toy.simulator import GridWorld
 
 ROBOT = Robot(camera=Camera(160, 120))

@@ -22,13 +22,13 @@ from eqa_nodes.config.parameters import defaults_of, read_file
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
+from eqa_nodes.launching.nav2_parameters import fitted
 from eqa_nodes.launching.plans import Plan, planned
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.ros import environment
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.run import LAUNCH, RUN
 from eqa_nodes.ros.runner import RESTARTS
-from sim_bridge.nav2 import fitted
 from tests.unit.history_fixture import walk
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.house_navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
+from eqa_nodes.bench.house.navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
 from eqa_nodes.bench.judges import Mark, OfflineJudge
 from eqa_nodes.bench.metrics.navqa import WITHIN_M as PAPER_M
 from eqa_nodes.bench.metrics.navqa import WITHIN_S as PAPER_S
@@ -25,11 +25,11 @@ from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
+from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
 from eqa_nodes.recordings.views import Selection
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
 from sim_bridge.house.simulator import world
-from sim_bridge.tours import house_tour, pixels_by_frame
 
 SCENE = "house:3"  # a train house
 

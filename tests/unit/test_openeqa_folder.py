@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from eqa_nodes.bench.metrics.axes import pose_from_habitat
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.axes import pose_from_habitat
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import _square_pixels, write_openeqa

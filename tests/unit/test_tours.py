@@ -15,8 +15,8 @@ from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
 from sim_bridge.simulator import Camera
-from sim_bridge.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
 from tests.unit.bag_fixture import needs_messages
 
 SMALL = Camera(width=48, height=36)

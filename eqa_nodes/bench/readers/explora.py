@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.metrics.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.bench.readers.records import Record, questions, scan
 from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 
 SPLITS = ("train", "test-seen", "test-unseen")
 

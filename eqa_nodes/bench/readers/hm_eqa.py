@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from eqa_nodes.bench.metrics.axes import position_from_habitat
 from eqa_nodes.bench.readers.records import Record, load, rows, scan
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
 
 LETTERS = "ABCD"

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from eqa_nodes.bench.metrics.axes import pose_from_habitat, position_from_habitat
 from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2
 
 

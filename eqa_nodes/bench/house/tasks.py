@@ -14,9 +14,9 @@ from itertools import islice
 
 import numpy as np
 
+from eqa_nodes.bench.house.graph import Plan, Planner, graph_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.embodied.agents import ScriptedAgent
-from eqa_nodes.embodied.house_graph import Plan, Planner, graph_of
 from eqa_nodes.embodied.loop import run_task
 from eqa_nodes.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
 from eqa_nodes.embodied.world import CAMERA, SimulatedWorld

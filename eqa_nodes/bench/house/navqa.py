@@ -14,6 +14,7 @@ import numpy as np
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
+from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.questions import lexicon
@@ -21,7 +22,6 @@ from sim_bridge.house.questions.facts import Facts, article
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import seed_of, world
-from sim_bridge.tours import house_tour, pixels_by_frame
 
 WITHIN_M, WITHIN_S = 2.0, 10.0  # what counts as right here: a house is smaller, a tour shorter than NaVQA's
 CATEGORIES = ("position", "time", "duration", "yes-no", "text")
