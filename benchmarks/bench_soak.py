@@ -11,13 +11,13 @@ import numpy as np
 from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.runner import Graph
-from sim_bridge.simulator import Camera, Robot
 
 SCENE, HOUR_S, WARM_S = "house:3", 3600, 600
 WANTED = 0.02
-ROBOT = Robot(camera=Camera(320, 240))
+ROBOT = RobotModel(camera=CameraModel(320, 240))
 COMPRESSED = {"bag.color": "jpeg", "bag.depth": "png"}  # an hour of raw images does not fit everywhere
 
 

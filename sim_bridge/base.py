@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.ranges import Range, check_ranges
 from eqa_nodes.core.types.geometry import Pose2, wrap
-
-_MOST = 1000.0  # no base does more
-_Limit: TypeAlias = Annotated[float, Range(0.0, _MOST, above=True)]
-
-
-@dataclass(frozen=True)
-class BaseConfig:
-    """Limits of a differential base."""
-
-    forward_m_s: _Limit = 0.5  # fastest forward, metres a second
-    backward_m_s: Annotated[float, Range(0.0, _MOST)] = 0.25  # fastest backward, metres a second
-    turn_rad_s: _Limit = 1.5  # fastest turn either way, radians a second
-    accelerate_m_s2: _Limit = 1.5  # acceleration, also when it slows down, metres a second squared
-    accelerate_rad_s2: _Limit = 3.0  # acceleration of turns, also when they slow down, radians a second squared
-    timeout_s: _Limit = 0.5  # a command older than this does not count, and the base stops, seconds
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "base")
+from eqa_nodes.core.types.robot import BaseLimits
 
 
 class Velocity(NamedTuple):
@@ -36,7 +17,7 @@ class Velocity(NamedTuple):
     turn_rad_s: float = 0.0
 
 
-def towards(config: BaseConfig, present: Velocity, wanted: Velocity, seconds: float) -> Velocity:
+def towards(config: BaseLimits, present: Velocity, wanted: Velocity, seconds: float) -> Velocity:
     """Return the velocity after so long on the way from the present to the wanted one, within all limits."""
     forward = min(config.forward_m_s, max(-config.backward_m_s, wanted.forward_m_s))
     turn = min(config.turn_rad_s, max(-config.turn_rad_s, wanted.turn_rad_s))
@@ -62,7 +43,7 @@ class BaseController:
     velocity: the present one.
     """
 
-    def __init__(self, config: BaseConfig) -> None:
+    def __init__(self, config: BaseLimits) -> None:
         self.config = config
         self.velocity = Velocity()
         self._wanted, self._wanted_ns = Velocity(), 0

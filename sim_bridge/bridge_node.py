@@ -46,7 +46,7 @@ class BridgeNode(EqaNode):
 
     def reconfigured(self, old: Any, new: Any) -> None:
         if self._velocities is not None:
-            self._velocities.limit(new.base)
+            self._velocities.limit(new.robot.base)
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""

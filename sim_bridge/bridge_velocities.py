@@ -16,12 +16,13 @@ from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Transform, pose2_of
+from eqa_nodes.core.types.robot import BaseLimits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
-from sim_bridge.base import BaseConfig, BaseController, Velocity, velocity_between
+from sim_bridge.base import BaseController, Velocity, velocity_between
 from sim_bridge.simulator import Driven, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node
@@ -38,7 +39,7 @@ class VelocityDrive:
 
     def __init__(self, node: EqaNode, observations: Observations) -> None:
         self._node, self._observations = node, observations
-        self._base, self._one_at_a_time = BaseController(self._config.base), threading.Lock()
+        self._base, self._one_at_a_time = BaseController(self._config.robot.base), threading.Lock()
         self._announced, self._stop = threading.Event(), threading.Event()
         self._world: threading.Thread | None = None
         self._showing: threading.Thread | None = None
@@ -54,7 +55,7 @@ class VelocityDrive:
     def _config(self) -> Any:
         return self._node.config
 
-    def limit(self, config: BaseConfig) -> None:
+    def limit(self, config: BaseLimits) -> None:
         """Keep to other limits from the next step on."""
         with self._one_at_a_time:
             self._base.config = config
@@ -69,7 +70,7 @@ class VelocityDrive:
 
         Commands that were sent before do not count. Raises SimulatorError for a simulator without velocities.
         """
-        self._base = BaseController(self._config.base)
+        self._base = BaseController(self._config.robot.base)
         self.newest = Driven(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
@@ -104,7 +105,7 @@ class VelocityDrive:
         sent_ns, begun_ns = (stamp_ns, self._begun_ns) if stamp_ns else (info["source_timestamp"], self._begun_wall_ns)
         if 0 < sent_ns < begun_ns:
             self._node.count("command from before the episode")
-        elif stamp_ns and now_ns - stamp_ns > self._config.base.timeout_s * 1e9:
+        elif stamp_ns and now_ns - stamp_ns > self._config.robot.base.timeout_s * 1e9:
             self._node.count("command that came too late")
         else:
             if twist.linear.y:

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import MapperConfig
-from sim_bridge.simulator import Camera, Robot
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses
-_BODY = Robot(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
+_BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
 
 # openeqa: the camera of OpenEQA's histories (supplement B.1). express: EXPRESS-Bench, 3.2. hm-eqa: Ren et al., RSS
 # 2024; how it steps between its stops is not said. exploraqa: VLN-CE, whose camera is 1.25 m up. embodied-eval: stands
 # on the points of a graph; its body is the one that the tasks of the built-in houses are made for.
-ROBOTS: dict[str, Robot] = {
-    DEFAULT: Robot(),
-    "openeqa": replace(_BODY, turn_deg=15.0, camera=Camera(1920, 1080, 90.0, height_m=1.0, tilt_down_deg=0.0)),
-    "express": replace(_BODY, turn_deg=30.0, camera=Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)),
-    "hm-eqa": replace(_BODY, turn_deg=30.0, camera=Camera(640, 480, 120.0, height_m=1.5, tilt_down_deg=30.0)),
-    "exploraqa": replace(_BODY, turn_deg=15.0, camera=Camera(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
-    "embodied-eval": Robot(camera=Camera(448, 448, 90.0, tilt_down_deg=0.0)),
+ROBOTS: dict[str, RobotModel] = {
+    DEFAULT: RobotModel(),
+    "openeqa": replace(_BODY, turn_deg=15.0, camera=CameraModel(1920, 1080, 90.0, height_m=1.0, tilt_down_deg=0.0)),
+    "express": replace(_BODY, turn_deg=30.0, camera=CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)),
+    "hm-eqa": replace(_BODY, turn_deg=30.0, camera=CameraModel(640, 480, 120.0, height_m=1.5, tilt_down_deg=30.0)),
+    "exploraqa": replace(_BODY, turn_deg=15.0, camera=CameraModel(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
+    "embodied-eval": RobotModel(camera=CameraModel(448, 448, 90.0, tilt_down_deg=0.0)),
 }
 _MARGIN_M = 0.1  # the map counts what hangs so little above the robot as in its way: one voxel
 
 
-def robot_of(name: str, dataset: str = "") -> Robot:
+def robot_of(name: str, dataset: str = "") -> RobotModel:
     """Return a robot by its name; "": the data set's own, else the default. Raises ConfigError for an unknown name."""
     if name and name not in ROBOTS:
         raise ConfigError(unknown("robot", name, ROBOTS))
     return ROBOTS[name] if name else ROBOTS.get(dataset, ROBOTS[DEFAULT])
 
 
-def map_settings(robot: Robot) -> dict[str, float]:
+def map_settings(robot: RobotModel) -> dict[str, float]:
     """Return what a robot means to its map: its body, and from where on its camera shows the floor's surroundings."""
     usual = MapperConfig()
     return {"robot_radius_m": robot.radius_m, "robot_height_m": robot.height_m + _MARGIN_M,
-            "blind_m": max(usual.blind_m, min(usual.range_m, round(seen_from_m(robot.camera, usual.low_m), 2)))}
-
-
-def seen_from_m(camera: Camera, height_m: float) -> float:
-    """Return from which distance on a level view shows what is so high, in every column of the image; metres.
-
-    inf where the lowest row does not look down.
-    """
-    focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
-    down = math.radians(camera.tilt_down_deg) + math.atan(camera.height / 2 / focal)
-    if down <= 0:
-        return math.inf
-    return (camera.height_m - height_m) / math.tan(min(down, math.pi / 2)) / math.cos(math.radians(camera.hfov_deg) / 2)
+            "blind_m": max(usual.blind_m, min(usual.range_m, round(robot.camera.sees_from_m(usual.low_m), 2)))}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.views import Frame, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
@@ -26,47 +26,6 @@ def height_of(point: Point) -> float:
 
 
 @dataclass(frozen=True)
-class Camera:
-    """The robot's RGB-D camera."""
-
-    width: Counted = 640  # of the image, pixels
-    height: Counted = 480  # of the image, pixels
-    hfov_deg: Degrees = 90.0  # horizontal field of view, degrees
-    height_m: float = 1.2  # of the camera, above the floor, metres
-    tilt_down_deg: float = 10.0  # of the camera, below level, degrees
-    max_range_m: Positive = 10.0  # farther than this depth is 0, metres
-    # False: the image stays grey, which saves most of its cost where only depth and labels are looked at
-    color: bool = True
-
-    @property
-    def intrinsics(self) -> Intrinsics:
-        """The pinhole: square pixels, principal point in the middle."""
-        focal = self.width / 2 / math.tan(math.radians(self.hfov_deg) / 2)
-        return Intrinsics(self.width, self.height, focal, focal, self.width / 2, self.height / 2)
-
-
-@dataclass(frozen=True)
-class Robot:
-    """The body and its atomic actions."""
-
-    radius_m: Positive = 0.18  # of the body, metres
-    height_m: Positive = 1.3  # of the body, metres
-    move_m: Positive = 0.25  # way of one action, metres
-    turn_deg: Positive = 30.0  # angle of one action, degrees
-    look_deg: Positive = 15.0  # angle of one action of the camera, up or down, degrees
-    step_s: Positive = 0.5  # simulated time of one action, seconds
-    climb_m: NotNegative = 0.2  # the highest step that it drives over, metres
-    slope_deg: NotNegative = 45.0  # the steepest floor that it drives over, degrees
-    slide: bool = True  # along what is in its way, instead of standing still before it
-    camera: Camera = field(default_factory=Camera)
-
-    @property
-    def turn_rad(self) -> float:
-        """Angle of one turn action in radians."""
-        return math.radians(self.turn_deg)
-
-
-@dataclass(frozen=True)
 class Episode:
     """Where an episode takes place. start None: the scene's own start pose for this seed.
 
@@ -77,7 +36,7 @@ class Episode:
     id: str = ""
     start: Pose2 | None = None
     seed: int = 0
-    robot: Robot = field(default_factory=Robot)
+    robot: RobotModel = RobotModel()
     start_height_m: float = 0.0
 
 

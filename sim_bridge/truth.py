@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.simulator import Camera, Episode, Point, Robot
+from sim_bridge.simulator import Episode, Point
 
-_BLIND = Camera(width=16, height=12, color=False)  # measuring needs no images
+_BLIND = CameraModel(width=16, height=12, color=False)  # measuring needs no images
 
 
 class Truth:
@@ -20,7 +21,7 @@ class Truth:
     after the other.
     """
 
-    def __init__(self, robot: Robot = ROBOTS[DEFAULT]) -> None:
+    def __init__(self, robot: RobotModel = ROBOTS[DEFAULT]) -> None:
         self._pool, self._robot = SimulatorPool(), replace(robot, camera=_BLIND)
         self._scene = ""
 

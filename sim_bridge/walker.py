@@ -13,9 +13,10 @@ import numpy as np
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Robot, Step, arc
+from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Step, arc
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
 
@@ -53,7 +54,7 @@ class Walker(ABC):
     """
 
     def __init__(self) -> None:
-        self._robot = Robot()
+        self._robot = RobotModel()
         self._stamp_ns = 0
         self._step: Step | None = None
         self._driven = False  # since the last picture: it shows where the robot was
@@ -171,8 +172,8 @@ class Walker(ABC):
 
     @abstractmethod
     def _hop(self, at: At, dx: float, dy: float) -> At:
-        """Return where a hop of a centimetre or less ends (see Hop); Robot.slide says whether it slides."""
+        """Return where a hop of a centimetre or less ends (see Hop); RobotModel.slide says whether it slides."""
 
     @abstractmethod
-    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""

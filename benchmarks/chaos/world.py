@@ -21,10 +21,10 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, driven_by, merged
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.runner import RESTARTS, Child, Graph
-from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
@@ -171,7 +171,7 @@ class World:
 
 def parameters(kind: str, folder: Path, url: str) -> Parameters:
     """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
-    robot = Robot()
+    robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     nodes = nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic")
     each: dict[str, dict[str, Any]] = {node: {"node.test_seed": 1} for node in nodes}
@@ -188,5 +188,5 @@ def parameters(kind: str, folder: Path, url: str) -> Parameters:
         del own["navigator"]
     driven = driven_by(kind) if kind == "nav2" else {}
     if driven:
-        driven["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}  # a slow machine's commands count too
+        driven["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # for a slow machine
     return merged(None, robot_parameters(robot), each, own, driven)

@@ -13,8 +13,9 @@ from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.registry import SIMULATORS, simulator_of
-from sim_bridge.simulator import Episode, Point, Robot
+from sim_bridge.simulator import Episode, Point
 
 _NO_LIMITS = Limits()
 SCANNED = ("habitat", "mesh")  # the simulators that open scans, the same ones
@@ -59,7 +60,7 @@ class Sample:
         """Return what opens the scene, "" for a place that is only recorded."""
         return simulator_of(self.scene)
 
-    def episode(self, robot: Robot) -> Episode:
+    def episode(self, robot: RobotModel) -> Episode:
         """Return where a simulated robot begins."""
         return Episode(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
 

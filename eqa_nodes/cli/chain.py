@@ -21,11 +21,11 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.floor import Area
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.registry.agents import agent_parameters, is_function
 from eqa_nodes.registry.answerers import about, answerer_of
 from sim_bridge.robots import map_settings, robot_of
-from sim_bridge.simulator import Robot
 
 IMAGE = "640x480"  # of tours of the built-in houses, where nobody says
 
@@ -58,7 +58,7 @@ def area_of(text: str) -> Area:
     return area
 
 
-def robot_parameters(robot: Robot) -> Parameters:
+def robot_parameters(robot: RobotModel) -> Parameters:
     """Return what a simulated robot's body and actions mean to the nodes: this alone describes the robot."""
     return {
         "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
@@ -105,13 +105,13 @@ def image_size(image: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def chosen_robot(arguments: argparse.Namespace) -> Robot:
+def chosen_robot(arguments: argparse.Namespace) -> RobotModel:
     """Return the robot of the options: named, else the data set's own, else the default; its image as they say."""
     robot = robot_of(getattr(arguments, "robot", ""), getattr(arguments, "dataset", ""))
     return with_image(robot, arguments.image)
 
 
-def with_image(robot: Robot, image: str) -> Robot:
+def with_image(robot: RobotModel, image: str) -> RobotModel:
     """Return the robot with another size of its image; "": as it is. Raises ConfigError."""
     if not image:
         return robot

@@ -14,14 +14,14 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.chain import STOPPING, robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.types.questions import Limits
-from sim_bridge.simulator import Robot
+from eqa_nodes.core.types.robot import RobotModel
 
 IMAGE = (160, 120)  # pixels; labels need no more
 
 
 def label_chain(noise: str, *overrides: Parameters) -> Parameters:
     """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours."""
-    robot = Robot()
+    robot = RobotModel()
     camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)
     return merged(None, robot_parameters(replace(robot, camera=camera)), {
         "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)},

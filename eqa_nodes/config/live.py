@@ -24,7 +24,7 @@ LIVE: dict[str, dict[str, str]] = {
     "agent": _CALLS | {"map_deadline_s": NOW, "model_deadline_s": NOW, "observe_deadline_s": EPISODE} | {
         f"agent.{field.name}": "next question" for field in fields(AgentConfig)
         if field.name != "leg_deadline_s"},  # in the graph who drives has its own
-    "bridge": _SHOWS | {"base": NOW, "real_time_factor": NOW, "physics_hz": EPISODE, "camera_hz": EPISODE,
+    "bridge": _SHOWS | {"robot.base": NOW, "real_time_factor": NOW, "physics_hz": EPISODE, "camera_hz": EPISODE,
                         "scan.frame_m": EPISODE} | {
         f"scan.{name}": "next picture" for name in ("low_m", "high_m", "min_range_m", "max_range_m")},
     "replay": _SHOWS | {"rate": "next picture"}}

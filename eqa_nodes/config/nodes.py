@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from eqa_nodes.core import policies
@@ -17,12 +17,11 @@ from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
-from sim_bridge.base import BaseConfig
-from sim_bridge.simulator import Robot
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
@@ -220,11 +219,10 @@ class LockstepSettings:
 class BridgeSettings(LockstepSettings):
     """Parameters of the bridge node."""
 
-    robot: Robot = field(default_factory=Robot)
-    # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel; only then base, scan, stamped,
-    # rates and real_time_factor count
+    robot: RobotModel = RobotModel()
+    # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel; only then robot.base, scan,
+    # stamped, rates and real_time_factor count
     drive: str = ACTIONS
-    base: BaseConfig = BaseConfig()  # of velocities, as all below
     scan: ScanConfig = ScanConfig()
     stamped: bool = True  # cmd_vel is a TwistStamped (Nav2 from Kilted on), else a Twist (Nav2 up to Jazzy)
     physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = 30.0  # of odometry and transforms, in simulated time

@@ -11,10 +11,11 @@ import numpy as np
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import ROBOTS
-from sim_bridge.simulator import Camera, Episode, Handling, Point, Simulator, Step
+from sim_bridge.simulator import Episode, Handling, Point, Simulator, Step
 
 ROBOT = ROBOTS["embodied-eval"]
 CAMERA = ROBOT.camera
@@ -49,7 +50,7 @@ class World(Protocol):
 class SimulatedWorld:
     """A world in one of this project's simulators. Implements World and predicates.Facts."""
 
-    def __init__(self, camera: Camera = CAMERA) -> None:
+    def __init__(self, camera: CameraModel = CAMERA) -> None:
         self._pool = SimulatorPool()
         self._simulator: Simulator | None = None
         self._step: Step | None = None

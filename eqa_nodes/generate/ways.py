@@ -15,12 +15,13 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
 from eqa_nodes.recordings.tours import plan_tour, spread_points
 from eqa_nodes.recordings.views import Selection, keyframe_of
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode, Point, Robot, Simulator
+from sim_bridge.simulator import Episode, Point, Simulator
 
 PASSED = 4  # views kept along a way
 _NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond
@@ -49,7 +50,7 @@ def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int
 class _Scout:
     """Looks from places of a scene, without driving there."""
 
-    def __init__(self, simulator: Simulator, scene: str, robot: Robot, start: Pose2, labels: bool) -> None:
+    def __init__(self, simulator: Simulator, scene: str, robot: RobotModel, start: Pose2, labels: bool) -> None:
         self._simulator, self._scene, self._robot = simulator, scene, robot
         self._blind = replace(robot, camera=replace(robot.camera, width=64, height=64, color=False))
         self.z = self._look(start, self._blind).map_from_base.xyz[2]
@@ -117,7 +118,7 @@ class _Scout:
             return False
         return True
 
-    def _look(self, pose: Pose2, robot: Robot) -> Frame:
+    def _look(self, pose: Pose2, robot: RobotModel) -> Frame:
         return self._simulator.reset(Episode(self._scene, start=pose, robot=robot)).frame
 
     def _point(self, pose: Pose2) -> Point:
@@ -125,7 +126,7 @@ class _Scout:
 
 
 @lru_cache(maxsize=8)
-def _places(scene: str, robot: Robot) -> tuple[tuple[float, float], ...]:
+def _places(scene: str, robot: RobotModel) -> tuple[tuple[float, float], ...]:
     """Return places all over the floor that the scene begins on."""
     with closing(open_simulator(scene)) as simulator:
         first = simulator.reset(Episode(scene, robot=robot)).frame

@@ -15,7 +15,7 @@ CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is f
 
 def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]:
     """Fit parameters of Nav2, as its YAML holds them, to a simulated robot; return the same object."""
-    base = bridge.base
+    base = bridge.robot.base
 
     def of(*path: str) -> Any:
         value: Any = parameters

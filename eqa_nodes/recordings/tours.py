@@ -24,13 +24,14 @@ import numpy as np
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.simulator import Camera, Episode, Robot, Simulator, Step
+from sim_bridge.simulator import Episode, Simulator, Step
 
-_BLIND = Camera(width=16, height=12, color=False)  # planning needs poses, not images
+_BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
 _POINTS = 40  # places that a tour may begin or end at
 _TRIES = 600  # to find them, each up to this far from a known one:
 _STRIDE_M = 6.0
@@ -47,7 +48,7 @@ class Recipe:
     curved: least ratio of the way to the straight line; scan_every_m 0: it does not look round.
     """
 
-    robot: Robot
+    robot: RobotModel
     min_m: float = 0.0
     curved: float = 1.0
     scan_every_m: float = 0.0
@@ -56,7 +57,7 @@ class Recipe:
     max_steps: int = 2000
 
 
-def _guide(name: str, height_m: float) -> Robot:
+def _guide(name: str, height_m: float) -> RobotModel:
     """Return a benchmark's robot in a body as wide as the built-in houses are furnished for: tours keep clear."""
     return replace(ROBOTS[name], radius_m=ROBOTS[DEFAULT].radius_m, height_m=height_m)
 
@@ -73,7 +74,7 @@ class Tour:
     """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest way between its ends."""
 
     scene: str
-    robot: Robot
+    robot: RobotModel
     actions: tuple[Action, ...]
     poses: tuple[Pose2, ...]
     way_m: float
@@ -103,7 +104,7 @@ class TourHistory(FramesAlone):
             for index, action in enumerate(self.tour.actions, start=1):
                 yield RecordedFrame(index, -1, simulator.act(action).frame)
 
-    def _episode(self, camera: Camera) -> Episode:
+    def _episode(self, camera: CameraModel) -> Episode:
         return Episode(self.tour.scene, self.name, self.tour.poses[0], robot=replace(self.tour.robot, camera=camera))
 
 
@@ -178,7 +179,7 @@ def _length(path: Sequence[tuple[float, float]]) -> float:
     return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
 
-def _drive(simulator: Simulator, scene: str, robot: Robot, ends: tuple[tuple[float, ...], tuple[float, ...]],
+def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tuple[float, ...], tuple[float, ...]],
            recipe: Recipe, rng: np.random.Generator) -> _Drive | None:
     """Drive between two places, looking round on the way; None where the robot does not fit or does not get there."""
     (x, y, _), goal = ends[0], ends[1]
@@ -201,7 +202,7 @@ def _drive(simulator: Simulator, scene: str, robot: Robot, ends: tuple[tuple[flo
 class _Drive:
     """Atomic actions towards a goal, and the pose after each."""
 
-    def __init__(self, simulator: Simulator, robot: Robot, step: Step) -> None:
+    def __init__(self, simulator: Simulator, robot: RobotModel, step: Step) -> None:
         self._simulator, self._robot = simulator, robot
         self._z = step.frame.map_from_base.xyz[2]
         self.pose, self.metres = step.frame.pose, 0.0

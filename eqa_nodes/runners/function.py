@@ -18,12 +18,13 @@ from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
 from eqa_nodes.runners.history import Source
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Robot, Step
+from sim_bridge.simulator import Step
 
 
 class Environment:
@@ -34,7 +35,8 @@ class Environment:
     what the question may cost, 0 = no limit.
     """
 
-    def __init__(self, first: Step, act: Callable[[Action], Step], robot: Robot, limits: Limits = Limits()) -> None:
+    def __init__(self, first: Step, act: Callable[[Action], Step], robot: RobotModel,
+                 limits: Limits = Limits()) -> None:
         check_limits(limits)
         self.robot, self.limits = robot, limits
         self._carry_out, self._began_s = act, time.monotonic()
@@ -142,7 +144,7 @@ class ActiveFunctionRunner(_FunctionRunner):
     Steps and metres are the simulator's: where the function says another number of timesteps, the message notes it.
     """
 
-    def __init__(self, function: ActiveFunction, robot: Robot, answerer: Answerer, limits: Limits = Limits(),
+    def __init__(self, function: ActiveFunction, robot: RobotModel, answerer: Answerer, limits: Limits = Limits(),
                  force_guess: bool = False) -> None:
         super().__init__(answerer, force_guess)
         self._function, self._robot, self._limits = function, robot, limits

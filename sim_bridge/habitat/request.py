@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.mesh.upright import map_from_file, stage_config_of
 from sim_bridge.scans import Scan, fault_of, find_scan
-from sim_bridge.simulator import Camera, Robot
 
 PREFIX = "habitat:"
 
@@ -48,11 +48,11 @@ def missing_labels(scan: Scan) -> str:
     return ""
 
 
-def camera_of(camera: Camera) -> dict[str, Any]:
+def camera_of(camera: CameraModel) -> dict[str, Any]:
     """Return a camera as the worker wants it."""
     return {"width": camera.width, "height": camera.height, "hfov_deg": float(camera.hfov_deg), "color": camera.color}
 
 
-def body_of(robot: Robot) -> dict[str, float]:
+def body_of(robot: RobotModel) -> dict[str, float]:
     return {"radius_m": float(robot.radius_m), "height_m": float(robot.height_m), "climb_m": float(robot.climb_m),
             "slope_deg": float(robot.slope_deg)}

@@ -15,6 +15,7 @@ from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, device_for
 from sim_bridge.habitat.ground import STOREY_M, Ground, Position
@@ -22,7 +23,7 @@ from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_lab
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
 from sim_bridge.habitat.wire import Views
 from sim_bridge.scans import Scan
-from sim_bridge.simulator import MAX_LOOK_DEG, Camera, Driven, Episode, Point, Robot, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -39,7 +40,7 @@ class HabitatSimulator:
         self._folder = folder
         self._session = Session(start)
         self._device: Device | None = None
-        self._robot = Robot()
+        self._robot = RobotModel()
         self._stamp_ns = 0
         self._step: Step | None = None
         self._ground: Ground | None = None
@@ -230,7 +231,7 @@ class HabitatSimulator:
         return Frame(self._stamp_ns, rgb, depth_m, camera.intrinsics, base, mount, labels)
 
 
-def kept(seen: Views, camera: Camera, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def kept(seen: Views, camera: CameraModel, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return copies of images that the next look would change: colours, depth up to the camera's range, labels."""
     rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
     depth_m = seen.depth_m * (seen.depth_m <= camera.max_range_m)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface
@@ -17,7 +18,6 @@ from sim_bridge.house.meshes import placed_at
 from sim_bridge.house.scene import House, Opening, Room, Thing
 from sim_bridge.house.space import YAW, Block
 from sim_bridge.house.walkable import extents
-from sim_bridge.simulator import Robot
 
 REACH_M, REACH_UP_M = 1.2, 1.9  # from the middle of the robot to the nearest side of a thing; its lower edge at most
 LIFT_M = 0.5  # no side of what is picked up is longer
@@ -67,7 +67,7 @@ def surfaces_of(thing: Thing) -> list[Surface]:
 class Hands:
     """The robot at a pose in a house, and what it holds."""
 
-    def __init__(self, house: House, pose: Pose2, robot: Robot, held: Thing | None) -> None:
+    def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: Thing | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
     def handle(self, verb: str, instance: int) -> Changed | Refused:

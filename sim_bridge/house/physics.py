@@ -17,8 +17,8 @@ from scipy.sparse import csgraph
 
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.scene import House, Opening, Part, Thing
-from sim_bridge.simulator import Robot
 from sim_bridge.walker import SUBSTEP_M, At, advance
 
 CELL_M = 0.025
@@ -111,12 +111,12 @@ class FreeSpace:
         best = int(np.argmin((px - x) ** 2 + (py - y) ** 2))
         return float(px[best]), float(py[best])
 
-    def move(self, x: float, y: float, yaw: float, robot: Robot) -> Move:
+    def move(self, x: float, y: float, yaw: float, robot: RobotModel) -> Move:
         """Drive robot.move_m along yaw in small steps; where something is in the way, slide along it, or stop."""
         moved = advance(lambda at, dx, dy: self.hop(at, dx, dy, robot), (x, y, 0.0), yaw, robot.move_m)
         return Move(moved.at[0], moved.at[1], moved.metres, moved.collided)
 
-    def hop(self, at: At, dx: float, dy: float, robot: Robot) -> At:
+    def hop(self, at: At, dx: float, dy: float, robot: RobotModel) -> At:
         """Return where a small step ends (see sim_bridge.walker.Hop)."""
         x, y, height = at
         if not robot.slide:
@@ -247,7 +247,7 @@ def path_length(path: list[Point]) -> float:
     return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
 
-def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: Robot) -> int:
+def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel) -> int:
     """Return how many atomic actions follow a path in the open: turn to the next corner, drive, face final_yaw."""
     if not path:
         raise NavigationError("an empty path has no steps: there is no way between its ends")

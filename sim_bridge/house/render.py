@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
 from sim_bridge.house.textures import SIZE, atlas
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
-from sim_bridge.simulator import Camera
 
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
 LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # glass surfaces in a row; share of what lies behind or is reflected
@@ -39,7 +39,7 @@ class Renderer:
         self._look = _looks(mesh)
         self._see = mesh.see
 
-    def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; edges of things are smoothed in rgb."""
         k = camera.intrinsics
         optical, count = optical_rays(k), k.height * k.width
@@ -102,7 +102,7 @@ class Renderer:
         return quad
 
 
-def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> Image:
+def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
     """Return what Renderer.image does, with the colour image left grey: needs neither light nor shading."""
     k = camera.intrinsics
     directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
@@ -114,7 +114,7 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np
                  np.where(seen, mesh.instance[hit["primID"] >> 1], 0).astype(np.uint16).reshape(shape))
 
 
-def instances_seen(rays: RayScene, mesh: QuadMesh, camera: Camera, map_from_camera: np.ndarray) -> dict[int, int]:
+def instances_seen(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
     directions = optical_rays(camera.intrinsics) @ map_from_camera[:3, :3].astype(np.float32).T
     hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)

@@ -10,6 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
@@ -17,13 +18,13 @@ from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, Thing
 from sim_bridge.rays import Image, RayScene
-from sim_bridge.simulator import VERBS, Camera, Episode, Handled, Robot, height_of
+from sim_bridge.simulator import VERBS, Episode, Handled, height_of
 from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
 SEEDS = 2000
 _ONE_FLOOR_M = 1.0  # what is so near to height 0 lies on the floor of the house
-ROBOT, GLANCE = Robot(), Camera(width=160, height=120)
+ROBOT, GLANCE = RobotModel(), CameraModel(width=160, height=120)
 
 
 class HouseWorld:
@@ -48,35 +49,35 @@ class HouseWorld:
         """The mesh with baked light."""
         return Renderer(self.mesh, self.rays, lighting.bake(self.house, self.mesh))
 
-    def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees."""
         if camera.color:
             return self.renderer.image(camera, map_from_camera)
         return surfaces(self.rays, self.mesh, camera, map_from_camera)
 
-    def space(self, robot: Robot) -> FreeSpace:
+    def space(self, robot: RobotModel) -> FreeSpace:
         """Return the free space for robots of this height."""
         if robot.height_m not in self._spaces:
             self._spaces[robot.height_m] = FreeSpace(self.house, robot.height_m)
         return self._spaces[robot.height_m]
 
-    def free(self, x: float, y: float, robot: Robot = ROBOT) -> bool:
+    def free(self, x: float, y: float, robot: RobotModel = ROBOT) -> bool:
         """Whether the robot can stand at a point of the map."""
         return self.space(robot).free(x, y, robot.radius_m)
 
-    def shortest_path(self, a: Point, b: Point, robot: Robot = ROBOT) -> list[Point]:
+    def shortest_path(self, a: Point, b: Point, robot: RobotModel = ROBOT) -> list[Point]:
         """Return the corners of the shortest drivable path, both ends included; empty when there is none."""
         return self.space(robot).shortest_path(a, b, robot.radius_m)
 
-    def geodesic(self, a: Point, b: Point, robot: Robot = ROBOT) -> float:
+    def geodesic(self, a: Point, b: Point, robot: RobotModel = ROBOT) -> float:
         """Return the shortest drivable distance in metres; inf when there is none."""
         return path_length(self.shortest_path(a, b, robot))
 
-    def steps_along(self, path: list[Point], start_yaw: float, final_yaw: float, robot: Robot = ROBOT) -> int:
+    def steps_along(self, path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel = ROBOT) -> int:
         """Return how many atomic actions follow a path and end facing final_yaw."""
         return physics.steps_along(path, start_yaw, final_yaw, robot)
 
-    def visible_pixels(self, pose: Pose2, camera: Camera = GLANCE) -> dict[int, int]:
+    def visible_pixels(self, pose: Pose2, camera: CameraModel = GLANCE) -> dict[int, int]:
         """Return how many pixels of each instance a camera on a robot at `pose` sees within its range."""
         mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
         return instances_seen(self.rays, self.mesh, camera, pose.transform().matrix() @ mount.matrix())
@@ -208,12 +209,12 @@ class HouseSimulator(Walker):
         assert self._world is not None
         return self._world.space(self._robot).hop(at, dx, dy, self._robot)
 
-    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         assert self._world is not None
         return self._world.image(camera, map_from_camera)
 
 
-def _check_start(place: HouseWorld, pose: Pose2, robot: Robot) -> None:
+def _check_start(place: HouseWorld, pose: Pose2, robot: RobotModel) -> None:
     """Raise BadPose, naming the nearest free pose, where the robot cannot stand."""
     if not np.isfinite(np.asarray(pose, float)).all():
         near = place.house.start

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import NoFloor
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.mesh import ground as cells
 from sim_bridge.mesh.ground import NONE, WALL_M, Ground
 from sim_bridge.mesh.heightfield import CELL_M, heightfield
-from sim_bridge.simulator import Robot
 from sim_bridge.walker import At
 
 MIN_AREA_M2 = 1.0  # smaller joined areas for the robot's middle are dropped: Recast's region_min_size, 20 cells
@@ -31,7 +31,7 @@ class Level(NamedTuple):
 class Floor:
     """The places of a mesh for one robot."""
 
-    def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: Robot) -> None:
+    def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> None:
         """vertices (n, 3) metres, map axes; faces (m, 3).
 
         Raises NoFloor where nothing can be stood on, and what sim_bridge.mesh.heightfield raises.

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from eqa_nodes.core.errors import NoFloor, SimulatorError
-from sim_bridge.simulator import Robot
+from eqa_nodes.core.types.robot import RobotModel
 
 CELL_M = 0.05  # Habitat's cell size
 TOUCH_M = 0.02  # solid spans with a smaller gap between them are one
@@ -41,7 +41,7 @@ class Heightfield(NamedTuple):
     walkable: np.ndarray
 
 
-def heightfield(vertices: np.ndarray, faces: np.ndarray, robot: Robot) -> Heightfield:
+def heightfield(vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> Heightfield:
     """Return the spans of triangles: vertices (n, 3) metres in map axes, faces (m, 3).
 
     walkable holds after all filters. Raises NoFloor for a mesh without anything flat that faces up, SimulatorError for

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.mesh.load import TriangleScene
 from sim_bridge.mesh.paint import backs, paint, rays, survey
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands
-from sim_bridge.simulator import Camera
 
 LAYERS = 32  # backs in a row that a ray passes through
 _SKIP = 1e-5  # metres, and share of the way, that a ray goes on behind a back
@@ -28,7 +28,7 @@ class MeshRenderer:
         self._rays = RayScene(scene.vertices, scene.faces)
         self._sheet = sheets(scene.vertices, scene.faces)
 
-    def image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees, background black.
 
         Depth is 0 where nothing is, or only beyond the camera's range; labels and colours reach as far as one can see.

@@ -11,6 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, Floor
 from sim_bridge.mesh.load import TriangleScene, load_mesh
@@ -18,7 +19,7 @@ from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import Paths
 from sim_bridge.rays import Image
 from sim_bridge.scans import Scan, find_scan
-from sim_bridge.simulator import Camera, Episode, Point, Robot
+from sim_bridge.simulator import Episode, Point
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"
@@ -37,15 +38,15 @@ class MeshWorld:
         """What draws it."""
         return MeshRenderer(self.scene)
 
-    def floor(self, robot: Robot) -> Floor:
+    def floor(self, robot: RobotModel) -> Floor:
         """Return where robots of this body can be. Raises what Floor raises."""
         return self._of(robot)[0]
 
-    def paths(self, robot: Robot) -> Paths:
+    def paths(self, robot: RobotModel) -> Paths:
         """Return the shortest ways of robots of this body. Raises what Floor raises."""
         return self._of(robot)[1]
 
-    def _of(self, robot: Robot) -> tuple[Floor, Paths]:
+    def _of(self, robot: RobotModel) -> tuple[Floor, Paths]:
         body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
         if body not in self._ways:
             floor = Floor(self.scene.vertices, self.scene.faces, robot)
@@ -123,7 +124,7 @@ class MeshSimulator(Walker):
     def _hop(self, at: At, dx: float, dy: float) -> At:
         return self._now_in().floor(self._robot).hop(at, dx, dy, self._robot.slide)
 
-    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         return self._now_in().renderer.image(camera, map_from_camera)
 
 

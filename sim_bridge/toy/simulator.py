@@ -16,8 +16,9 @@ from eqa_nodes.core.driving.shortest import Field
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Robot, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
 from sim_bridge.toy.plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -32,7 +33,7 @@ class GridWorld:
         self._scenes = scenes if scenes is not None else SCENES
         self._clock_ns = 0
         self._closed = False
-        self._robot: Robot | None = None
+        self._robot: RobotModel | None = None
 
     def reset(self, episode: Episode) -> Step:
         """Place the robot, always on the lowest storey.
@@ -144,7 +145,7 @@ class GridWorld:
         """Release everything; a second call does nothing."""
         self._closed, self._robot = True, None
 
-    def _require_robot(self) -> Robot:
+    def _require_robot(self) -> RobotModel:
         if self._robot is None:
             raise SimulatorError("no episode is running: call reset first")
         return self._robot
@@ -152,13 +153,13 @@ class GridWorld:
     def _tick(self) -> None:
         self._clock_ns += round(self._require_robot().step_s * 1e9)
 
-    def _move(self, robot: Robot) -> bool:
+    def _move(self, robot: RobotModel) -> bool:
         """Go forward in small steps. Return whether something was there."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
         return sum(self._shift(dx, dy, robot) for _ in range(n)) > 0
 
-    def _shift(self, dx: float, dy: float, robot: Robot) -> bool:
+    def _shift(self, dx: float, dy: float, robot: RobotModel) -> bool:
         """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""
         collided = False
         x, y, yaw = self._pose

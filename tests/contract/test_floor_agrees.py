@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.axes import position_from_habitat, position_to_habitat
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.floor import Floor
@@ -25,7 +26,6 @@ from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.mesh.load import load_mesh
 from sim_bridge.mesh.paths import Paths
 from sim_bridge.scans import find_scan
-from sim_bridge.simulator import Robot
 from sim_bridge.walker import At
 from tests.data import shared_data
 
@@ -68,7 +68,7 @@ def hills(folder: Path) -> Path:
     return path
 
 
-def asked(scene: Path, robot: Robot, folder: Path) -> Both:
+def asked(scene: Path, robot: RobotModel, folder: Path) -> Both:
     """Ask Habitat and ourselves about places of our largest area and pairs of them."""
     python = os.environ.get("EQA_HABITAT_PYTHON")
     if not python:
@@ -121,7 +121,7 @@ def _away(floor: Floor, point: np.ndarray) -> float:
 @pytest.mark.parametrize("make", [house, room, hills])
 def test_floors_and_ways_are_those_of_habitat(make: object, tmp_path: Path) -> None:
     assert callable(make)
-    both = asked(make(tmp_path), Robot(), tmp_path)
+    both = asked(make(tmp_path), RobotModel(), tmp_path)
     beyond = [float(np.mean(~(away <= CELL_M + 1e-3))) for away in (both.ours_away, both.theirs_away)]
     far = both.theirs_m > 0.5
     asked_once = both.ours_m[far] / both.theirs_m[far]

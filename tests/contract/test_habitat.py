@@ -12,18 +12,19 @@ import pytest
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
-from sim_bridge.simulator import Camera, Driving, Episode, Robot
+from sim_bridge.simulator import Driving, Episode
 from tests import habitat_tape
 from tests.habitat_scans import STOREYS_M, labelled_scans, scans
 from tests.logs import logged
 from tests.unit.house_fixture import two_rooms
 
 pytestmark = pytest.mark.parametrize("source", [f"habitat-{habitat_tape.MODE}"])
-SMALL = Robot(camera=Camera(width=80, height=60))
+SMALL = RobotModel(camera=CameraModel(width=80, height=60))
 START = Pose2(1.0, -2.6, 0.0)
-WIDE = replace(SMALL, camera=Camera(width=96, height=64, hfov_deg=120.0, height_m=1.5, tilt_down_deg=30.0))
+WIDE = replace(SMALL, camera=CameraModel(width=96, height=64, hfov_deg=120.0, height_m=1.5, tilt_down_deg=30.0))
 
 
 def in_house(pose: Pose2) -> Pose2:
@@ -32,7 +33,7 @@ def in_house(pose: Pose2) -> Pose2:
 
 
 @pytest.mark.parametrize(("robot", "pose"), [(SMALL, START), (WIDE, Pose2(1.4, -1.2, -2.0))])
-def test_it_shows_what_the_house_itself_shows(source: str, robot: Robot, pose: Pose2) -> None:
+def test_it_shows_what_the_house_itself_shows(source: str, robot: RobotModel, pose: Pose2) -> None:
     house = HouseSimulator({"test": HouseWorld(two_rooms())})
     wanted = house.reset(Episode("test", start=in_house(pose), robot=robot)).frame
     sim = habitat_tape.open_habitat(labelled_scans())

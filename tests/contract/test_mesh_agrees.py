@@ -14,20 +14,20 @@ from scipy import ndimage
 
 from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.upright import Y_UP, write_stage_config
 from sim_bridge.scans import Scan
-from sim_bridge.simulator import Camera
 from tests.data import shared_data
 from tests.unit.mesh_fixture import Glb
 
 PYTHON = os.environ.get("EQA_HABITAT_PYTHON", "")
 pytestmark = [pytest.mark.skipif(not PYTHON, reason="EQA_HABITAT_PYTHON names no Python that has habitat_sim"),
               pytest.mark.timeout(300)]
-CAMERA = Camera(width=320, height=240, max_range_m=1000.0)
+CAMERA = CameraModel(width=320, height=240, max_range_m=1000.0)
 
 
 class View(NamedTuple):

@@ -20,16 +20,17 @@ import pytest
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Camera, Driving, Episode, Robot, Simulator
+from sim_bridge.simulator import Driving, Episode, Simulator
 from sim_bridge.toy.simulator import GridWorld
 from tests import habitat_tape
 from tests.unit.house_fixture import two_rooms
 
-SMALL = Robot(camera=Camera(width=80, height=60))
+SMALL = RobotModel(camera=CameraModel(width=80, height=60))
 
 
 class Bench(NamedTuple):

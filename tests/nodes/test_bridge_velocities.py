@@ -45,7 +45,7 @@ class Driver:
 
     def __init__(self, ros: Any, stamped: bool = True, **parameters: Any) -> None:
         settings = {"drive": "velocities", "observers": [], "real_time_factor": 2.0, "stamped": stamped,
-                    "base__timeout_s": 2.0, **SMALL}  # commands of a slow machine count too
+                    "robot__base__timeout_s": 2.0, **SMALL}  # commands of a slow machine count too
         self.bridge = ros.add(BridgeNode, **{**settings, **parameters})
         self.node = ros.plain("driver")
         self.wanted: tuple[float, float] | None = None

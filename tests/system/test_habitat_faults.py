@@ -19,17 +19,18 @@ from benchmarks.habitat_echo import frame_seconds
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.habitat import session as habitat_session
 from sim_bridge.habitat.devices import GPU, PYTHON, Device, device_for
 from sim_bridge.habitat.session import Process
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.simulator import Camera, Driving, Episode, Robot
+from sim_bridge.simulator import Driving, Episode
 from tests import habitat_scans, habitat_tape
 from tests.logs import logged
 from tests.waiting import gone, until
 
-SMALL = Robot(camera=Camera(width=40, height=30))
+SMALL = RobotModel(camera=CameraModel(width=40, height=30))
 ACTIONS = (Action.MOVE_FORWARD, Action.TURN_LEFT, Action.MOVE_FORWARD, Action.LOOK_DOWN, Action.MOVE_FORWARD,
            Action.TURN_RIGHT, Action.MOVE_FORWARD)
 SCRIPTED = Path(habitat_tape.__file__).with_name("habitat_scripted.py")
@@ -290,6 +291,6 @@ def test_real_files_that_are_odd_are_named(tmp_path: Path) -> None:
     with pytest.raises(SimulatorError, match="garbled.glb"):
         sim.reset(Episode(f"habitat:{tmp_path / 'garbled.glb'}"))
     with pytest.raises(BadPose, match="fits nowhere"):
-        sim.reset(Episode(f"habitat:{tmp_path / 'house.glb'}", robot=Robot(radius_m=4.0)))
+        sim.reset(Episode(f"habitat:{tmp_path / 'house.glb'}", robot=RobotModel(radius_m=4.0)))
     assert sim.reset(Episode(f"habitat:{tmp_path / 'house.glb'}")).frame.depth_m.max() > 0  # without that mesh
     sim.close()

@@ -25,10 +25,10 @@ from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from sim_bridge.simulator import Robot
 
 LIMITS = Limits(steps=40)
 SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
@@ -59,7 +59,7 @@ def course(result: EpisodeResult) -> Course:
 
 
 def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
-    robot = Robot()
+    robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}
     return merged(None, robot_parameters(robot), own, extra or {})

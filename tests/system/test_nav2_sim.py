@@ -36,7 +36,7 @@ pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 
 def driven(folder: Path) -> Parameters:
     chosen = driven_by(NAV2)
-    chosen["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}  # commands of a slow machine count too
+    chosen["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # commands of a slow machine count too
     chosen["nav2_navigator"] = {"driving.gates.place_s": 60.0, "driving.wait.silent_s": 0.0}
     return parameters(folder, chosen)
 

@@ -16,9 +16,9 @@ from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from sim_bridge.simulator import Robot
 from tests.unit.tiny_detectors import need_transformers, save_tiny
 
 LIMITS = Limits(steps=40)
@@ -26,7 +26,7 @@ HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)
 
 
 def parameters(folder: Path, **detector: object) -> Parameters:
-    robot = Robot()
+    robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     return merged(None, robot_parameters(robot), {
         "memory": {"labels": True, "labels_from": "detector", "folder": str(folder / "memory")},

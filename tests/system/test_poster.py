@@ -20,10 +20,11 @@ from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
-from sim_bridge.simulator import Episode, Robot
+from sim_bridge.simulator import Episode
 from tests.poster import LINES, MODELS, SCENE, hung
 from tests.ros import need_ros
 from tests.vlm_server import VlmServer
@@ -60,7 +61,7 @@ def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server:
     """Fail where the robot, its goals, its costs or its answer left their bounds."""
     poses = [pose for _, pose in trace.poses]
     assert all(world.free(p.x, p.y) for p in poses), "the robot left the free floor"
-    assert all(a.distance(b) <= Robot().move_m + 1e-6 for a, b in pairwise(poses)), "the robot jumped"
+    assert all(a.distance(b) <= RobotModel().move_m + 1e-6 for a, b in pairwise(poses)), "the robot jumped"
     grid, house = trace.grid, world.house
     assert grid is not None
     for decision in trace.decisions:
@@ -79,7 +80,7 @@ def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server:
 def test_the_poster_can_be_read_from_where_the_robot_begins() -> None:
     with hung() as (world, poster, pose):
         with closing(HouseSimulator({SCENE: world})) as simulator:
-            frame = simulator.reset(Episode(SCENE, "e", pose, 0, Robot())).frame
+            frame = simulator.reset(Episode(SCENE, "e", pose, 0, RobotModel())).frame
         assert frame.labels is not None
         seen = frame.labels == poster.id
         rows, columns = np.nonzero(seen)

@@ -70,7 +70,7 @@ class Unheard:
 
 def robot_graph(folder: Path, **agent: object) -> Graph:
     chosen = driven_by(NAV2)
-    chosen["bridge"] |= {"real_time_factor": 4.0, "base.timeout_s": 2.0}
+    chosen["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}
     chosen["agent"] = {"map_name": "home", "begin_deadline_s": 1.0, **agent}
     own = merged(None, of_world("robot"), parameters(folder, chosen))
     return Graph(folder, own, nodes=[*nodes_of("robot"), "bridge"])

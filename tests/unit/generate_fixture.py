@@ -10,11 +10,11 @@ from typing import Any
 
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.model import Message
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.generate.pipeline import Cast, Job
 from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
 from eqa_nodes.generate.values import BENCHMARKS, Benchmark
 from eqa_nodes.models.scripted import ScriptedBackend
-from sim_bridge.simulator import Camera
 
 SCENE = "toy:flat"
 ROLES = {"You write questions": "propose", "You check questions": "evaluate", "A robot drove": "instruct",
@@ -59,7 +59,7 @@ class Model:
 def small(name: str) -> Benchmark:
     """Return a benchmark whose camera is small, so that a test takes no time."""
     kind = BENCHMARKS[name]
-    robot = replace(kind.recipe.robot, camera=Camera(64, 64, height_m=1.2, tilt_down_deg=0.0))
+    robot = replace(kind.recipe.robot, camera=CameraModel(64, 64, height_m=1.2, tilt_down_deg=0.0))
     return replace(kind, recipe=replace(kind.recipe, robot=robot))
 
 

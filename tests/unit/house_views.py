@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.simulator import HouseWorld
-from sim_bridge.simulator import Camera
 from tests.unit.house_fixture import two_rooms
 
-CAMERA = Camera(width=160, height=120)
-_BESIDE = Camera(width=160, height=120, hfov_deg=80.0)  # what sees depth, before its image is cut
+CAMERA = CameraModel(width=160, height=120)
+_BESIDE = CameraModel(width=160, height=120, hfov_deg=80.0)  # what sees depth, before its image is cut
 CUT = (4, 10)  # rows above and columns to the left
 DEPTH_K = _BESIDE.intrinsics._replace(width=150, height=116, cx=80.0 - CUT[1], cy=60.0 - CUT[0])
 BESIDE = Transform((0.03, 0.005, -0.004), (0.0, math.sin(0.01), 0.0, math.cos(0.01)))  # color_from_depth
@@ -48,7 +48,7 @@ def shots(mount: Transform = MOUNT) -> list[Shot]:
 @cache
 def bent(number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return colour and depth of a moment through a lens: pixel by pixel, by turning the lens's model round."""
-    fine = Camera(width=3 * CAMERA.width, height=3 * CAMERA.height)
+    fine = CameraModel(width=3 * CAMERA.width, height=3 * CAMERA.height)
     image = HouseWorld(two_rooms()).image(fine, compose(WAY[number].transform(), MOUNT).matrix())
     k = CAMERA.intrinsics
     v, u = np.mgrid[:k.height, :k.width] + 0.5

@@ -12,11 +12,11 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.rays import Image as View
 from sim_bridge.scans import Scan
-from sim_bridge.simulator import Camera
 
 _COMPONENT = {"float32": 5126, "uint8": 5121, "uint16": 5123, "uint32": 5125, "int16": 5122, "int8": 5120}
 _TYPE = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
@@ -113,7 +113,7 @@ def load(path: Path, labels: bool | None = None, **files: Path) -> TriangleScene
 
 
 def look(scene: TriangleScene, x: float, y: float, z: float, yaw: float = 0.0, down: float = 0.0,
-         camera: Camera | None = None) -> View:
+         camera: CameraModel | None = None) -> View:
     """Return what a camera there sees; angles in radians."""
     pose = Pose2(x, y, yaw).transform().matrix() @ camera_mount(z, down).matrix()
-    return MeshRenderer(scene).image(camera or Camera(width=64, height=48, max_range_m=100.0), pose)
+    return MeshRenderer(scene).image(camera or CameraModel(width=64, height=48, max_range_m=100.0), pose)

@@ -18,6 +18,7 @@ from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
@@ -26,7 +27,6 @@ from eqa_nodes.registry import answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
-from sim_bridge.simulator import Camera, Robot
 from tests.talkative import prompts, talkative
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.test_from_history import seen_on
@@ -37,7 +37,7 @@ MODELLESS = ("random", "blind-priors", "label")
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planned = plan_tour("toy:flat", RECIPES["express"], 2)
-    history = TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(160, 120, height_m=1.5))))
+    history = TourHistory(replace(planned, robot=replace(planned.robot, camera=CameraModel(160, 120, height_m=1.5))))
     folder = tmp_path_factory.mktemp("agents") / "tour"
     write_bag(history, folder, labels=history.labels)
     return folder
@@ -80,7 +80,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend, robot = talkative(), Robot(camera=Camera(96, 72))
+    backend, robot = talkative(), RobotModel(camera=CameraModel(96, 72))
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
     parameters = merged(None, robot_parameters(robot), chain_parameters(name),
                         {"memory": {**chain_parameters(name)["memory"], "folder": str(tmp_path)}})

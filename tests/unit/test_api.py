@@ -23,6 +23,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
@@ -31,19 +32,19 @@ from eqa_nodes.registry import answerers
 from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from tests.talkative import talkative
 from tests.unit import own_agents
 from tests.unit.history_fixture import walk
 
-ROBOT = Robot(camera=Camera(96, 72))
+ROBOT = RobotModel(camera=CameraModel(96, 72))
 MODULE = "tests.unit.own_agents"
 
 
 @pytest.fixture(scope="module")
 def tour() -> TourHistory:
     planned = plan_tour("toy:flat", RECIPES["express"], 2)
-    return TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(96, 72, height_m=1.5))))
+    return TourHistory(replace(planned, robot=replace(planned.robot, camera=CameraModel(96, 72, height_m=1.5))))
 
 
 @pytest.fixture(scope="module")

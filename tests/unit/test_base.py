@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
-from sim_bridge.base import BaseConfig, BaseController, Velocity, towards
+from eqa_nodes.core.types.robot import BaseLimits
+from sim_bridge.base import BaseController, Velocity, towards
 
 speeds = st.floats(-3.0, 3.0)
 velocities = st.builds(Velocity, speeds, speeds)
 commands = st.lists(st.tuples(st.integers(0, 30), velocities), max_size=20)  # steps until it comes, and what comes
 STEP_S = 0.05
-CONFIG = BaseConfig()
+CONFIG = BaseLimits()
 
 
 def driven(sent: list[tuple[int, Velocity]], steps: int = 200) -> list[Velocity]:
@@ -98,5 +99,5 @@ def test_what_is_no_command_is_refused_and_changes_nothing(stamp: int, wanted: V
                                    {"accelerate_m_s2": math.nan}])
 def test_limits_that_are_none_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        BaseConfig(**wrong)
-    assert BaseConfig(backward_m_s=0.0).backward_m_s == 0.0  # a base that does not drive backwards
+        BaseLimits(**wrong)
+    assert BaseLimits(backward_m_s=0.0).backward_m_s == 0.0  # a base that does not drive backwards

@@ -18,11 +18,11 @@ from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
 from eqa_nodes.core.perception.noise import NoiseConfig
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector
 from eqa_nodes.perception.scripted import ScriptedDetector
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from sim_bridge.simulator import Camera
 from tests.unit.frame_fixture import H, W, frame
 
 CONFIG = DetectionConfig(perception=PerceptionConfig(min_share=5 / (H * W)))
@@ -206,7 +206,7 @@ class Tour:
     def __init__(self) -> None:
         tour = plan_tour("house:3", RECIPES["openeqa"])
         camera = replace(tour.robot.camera, width=320, height=240)
-        assert isinstance(camera, Camera)
+        assert isinstance(camera, CameraModel)
         history = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera), actions=tour.actions[:90],
                                       poses=tour.poses[:91]))
         self.frames, self.labels = [r.frame for r in history.recorded()], history.labels

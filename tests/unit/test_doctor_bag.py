@@ -14,11 +14,12 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Transform, camera_mount
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.writer import BagWriter
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from tests.unit.bag_fixture import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.foreign_fixture import BEGIN, OPTICAL, STEP, Row, Scene, StandardCdr
 from tests.unit.frame_fixture import MOUNT
@@ -33,7 +34,7 @@ def house() -> list[Frame]:
     """A few steps through a house."""
     pytest.importorskip("embreex", reason="the house is not installed: pip install 'eqa-nodes[house]'")
     simulator = SimulatorPool().get("house:3")
-    steps = [simulator.reset(Episode("house:3", robot=Robot(camera=Camera(160, 120))))]
+    steps = [simulator.reset(Episode("house:3", robot=RobotModel(camera=CameraModel(160, 120))))]
     steps += [simulator.act(Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD) for i in range(11)]
     return [replace(step.frame, labels=None) for step in steps]
 

@@ -22,6 +22,7 @@ from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
 from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
 from eqa_nodes.embodied.graph import NavigationGraph
@@ -48,7 +49,6 @@ from eqa_nodes.embodied.tasks import (
 )
 from eqa_nodes.embodied.world import Done, SimulatedWorld
 from eqa_nodes.models.scripted import ScriptedBackend
-from sim_bridge.simulator import Camera
 from tests.unit.test_readers import FUZZ, JUNK, refusal
 
 POINTS = (Point(0, 0.0, 0.0), Point(1, 2.0, 0.0), Point(2, 2.0, 2.0), Point(3, 0.0, 2.0))
@@ -371,7 +371,7 @@ def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys
 
 def test_navigation_runs_in_a_simulator_that_can_only_reset() -> None:
     task = TOY
-    world = SimulatedWorld(Camera(32, 32))
+    world = SimulatedWorld(CameraModel(32, 32))
     outcome = run_task(task, world, ScriptedAgent({0: [UP, FORWARD]}))
     assert outcome.predicates == (True,) and outcome.metres == pytest.approx(1.0)
     assert outcome.frames[-1].pose == pytest.approx((2.25, 2.75, 0.0))

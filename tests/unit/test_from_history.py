@@ -22,6 +22,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
@@ -29,7 +30,6 @@ from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import Selection
 from eqa_nodes.runners.history import HistoryRunner, Source, file_source, tour_source
-from sim_bridge.simulator import Camera
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.history_fixture import walk
 
@@ -40,7 +40,7 @@ SECOND = 10**9
 @pytest.fixture(scope="module")
 def tour() -> TourHistory:
     planned = plan_tour("toy:flat", RECIPES["express"], 2)
-    return TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(160, 120, height_m=1.5))))
+    return TourHistory(replace(planned, robot=replace(planned.robot, camera=CameraModel(160, 120, height_m=1.5))))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def _seen_last(tour: TourHistory) -> str:
 @pytest.fixture(scope="module")
 def house() -> TourHistory:
     planned = plan_tour("house:3", RECIPES["express"], 1)
-    return TourHistory(replace(planned, robot=replace(planned.robot, camera=Camera(160, 120, height_m=1.5))))
+    return TourHistory(replace(planned, robot=replace(planned.robot, camera=CameraModel(160, 120, height_m=1.5))))
 
 
 @pytest.mark.parametrize("frames", ["uniform", "recalled", "objects"])

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import NoFloor, SimulatorError
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.mesh.heightfield import CELL_M, Heightfield, heightfield
-from sim_bridge.simulator import Robot
 from tests.unit.floor_fixture import box, ramp, slab, soup
 
-ROBOT = Robot()
+ROBOT = RobotModel()
 
 
 def walkable_at(field: Heightfield, x: float, y: float) -> list[float]:

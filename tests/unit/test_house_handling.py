@@ -11,14 +11,15 @@ import pytest
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
-from sim_bridge.simulator import Camera, Episode, Handled, Handling, Robot
+from sim_bridge.simulator import Episode, Handled, Handling
 from sim_bridge.toy.simulator import GridWorld
 
 SEEDS = range(8)  # of the train houses
-ROBOT = Robot(camera=Camera(160, 120, color=False))
+ROBOT = RobotModel(camera=CameraModel(160, 120, color=False))
 
 
 def things(kind: str) -> list[tuple[int, Thing]]:
@@ -28,7 +29,7 @@ def things(kind: str) -> list[tuple[int, Thing]]:
 def stand_by(seed: int, thing: Thing, down: float = 20.0) -> HouseSimulator | None:
     """Return a robot that stands within reach of a thing and sees it; None where there is no such place."""
     place, simulator = world(seed), HouseSimulator()
-    camera = Camera(160, 120, tilt_down_deg=down, color=False)
+    camera = CameraModel(160, 120, tilt_down_deg=down, color=False)
     simulator.reset(Episode(f"house:{seed}", robot=replace(ROBOT, camera=camera)))
     for ring in (0.5, 0.7, 0.9, 1.1, 1.3):
         for k in range(16):
@@ -116,7 +117,7 @@ def test_a_lamp_is_switched_and_a_reset_forgets_it() -> None:
 
 def test_a_switched_lamp_changes_the_picture() -> None:
     simulator, lamp = reached("floor lamp", state="on")
-    lit, pose = Robot(camera=Camera(80, 60, tilt_down_deg=20.0)), simulator.act(Action.OBSERVE).frame.pose
+    lit, pose = RobotModel(camera=CameraModel(80, 60, tilt_down_deg=20.0)), simulator.act(Action.OBSERVE).frame.pose
     bright = simulator.reset(Episode(f"house:{seed_of(simulator)}", start=pose, robot=lit)).frame
     dark = simulator.handle("switch_off", lamp.id).step.frame
     assert np.array_equal(bright.labels, dark.labels)

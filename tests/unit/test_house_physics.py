@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import NavigationError
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.physics import FreeSpace, path_length, steps_along
 from sim_bridge.house.scene import House, Part, Thing
 from sim_bridge.house.simulator import world
-from sim_bridge.simulator import Robot
 from tests.unit.house_fixture import empty_room, two_rooms
 
-ROBOT = Robot()
+ROBOT = RobotModel()
 RADIUS = ROBOT.radius_m
 HOUSE = two_rooms()
 SPACE = FreeSpace(HOUSE, ROBOT.height_m)

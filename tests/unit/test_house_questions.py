@@ -18,13 +18,13 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language.english import plural
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
 from sim_bridge.house.questions.facts import Facts
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
 from sim_bridge.house.scene import House, Opening, Part, Room, Thing
 from sim_bridge.house.simulator import HouseWorld, world
-from sim_bridge.simulator import Camera
 
 Size = tuple[float, float, float]
 
@@ -196,7 +196,7 @@ def test_plural_kinds_take_are() -> None:
     assert not any(re.search("[Ii]s (the|my) headphones", q) for q in found)
 
 
-HALF = Camera(width=320, height=240)  # its pixels count four times
+HALF = CameraModel(width=320, height=240)  # its pixels count four times
 
 
 def pixels(place: HouseWorld, pose: Pose2) -> Counter[int]:

@@ -11,6 +11,7 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house import render
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of
@@ -20,15 +21,14 @@ from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.house.solids import SHAPES as SOLIDS
 from sim_bridge.house.textures import TEXTURES as DRAWN
 from sim_bridge.house.textures import atlas, texture_row
-from sim_bridge.simulator import Camera
 from tests.unit.house_fixture import empty_room, two_rooms
 
-CAMERA = Camera(width=160, height=120)
-LEVEL = Camera(width=160, height=120, tilt_down_deg=0.0)
+CAMERA = CameraModel(width=160, height=120)
+LEVEL = CameraModel(width=160, height=120, tilt_down_deg=0.0)
 WORLD = HouseWorld(two_rooms())
 
 
-def look(world: HouseWorld, pose: Pose2, camera: Camera = CAMERA) -> Image:
+def look(world: HouseWorld, pose: Pose2, camera: CameraModel = CAMERA) -> Image:
     mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
     return world.renderer.image(camera, pose.transform().matrix() @ mount.matrix())
 
@@ -47,12 +47,12 @@ def test_depth_of_an_empty_room_is_what_geometry_says() -> None:
 @pytest.mark.parametrize(("pose", "tilt"), [
     (Pose2(2.0, 1.5, 0.3), 0.0), (Pose2(0.4, 0.4, 2.0), 40.0), (Pose2(3.7, 2.6, -2.5), -50.0)])
 def test_no_ray_leaves_a_closed_room(pose: Pose2, tilt: float) -> None:
-    image = look(HouseWorld(empty_room()), pose, Camera(width=320, height=240, tilt_down_deg=tilt))
+    image = look(HouseWorld(empty_room()), pose, CameraModel(width=320, height=240, tilt_down_deg=tilt))
     assert (image.depth_m > 0).all()
 
 
 def test_depth_is_along_the_optical_axis_also_when_tilted() -> None:
-    steep = Camera(width=160, height=120, tilt_down_deg=60.0)
+    steep = CameraModel(width=160, height=120, tilt_down_deg=60.0)
     depth = look(HouseWorld(empty_room()), Pose2(2.0, 1.5, 0.0), steep).depth_m
     down = math.radians(60.0)
     rows = (np.arange(120) + 0.5 - 60) / 80.0
@@ -62,7 +62,7 @@ def test_depth_is_along_the_optical_axis_also_when_tilted() -> None:
 
 
 def test_beyond_the_range_there_is_no_depth_but_a_label() -> None:
-    near = Camera(width=160, height=120, max_range_m=2.0)
+    near = CameraModel(width=160, height=120, max_range_m=2.0)
     image, full = (look(WORLD, Pose2(1.5, 2.0, 0.0), c) for c in (near, CAMERA))
     far = full.depth_m > 2.0
     assert far.any()

@@ -24,13 +24,13 @@ from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, Perso
 from eqa_nodes.console.human.runner import PersonRunner, read_answer
 from eqa_nodes.console.human.server import PageServer
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.tours import RECIPES, plan_tour
 from eqa_nodes.recordings.views import Selection, open_views
 from eqa_nodes.runners.history import tour_source
-from sim_bridge.simulator import Camera, Robot
 from sim_bridge.toy.simulator import GridWorld
 
-ROBOT = Robot(camera=Camera(160, 120))
+ROBOT = RobotModel(camera=CameraModel(160, 120))
 SAMPLES = [Sample("a", "What is on the desk?", "a kettle", scene="toy:room"),
            Sample("b", "Which colour has it?", "red", scene="toy:room", choices=("red", "blue"))]
 ANSWER = {"text": "a kettle", "abstain": False, "confidence": 0.7, "marked": []}
@@ -108,7 +108,7 @@ def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) ->
 
 def test_a_history_is_shown_and_its_marked_frames_are_the_evidence(tmp_path: Path) -> None:
     tour = plan_tour("toy:flat", RECIPES["express"], 2)
-    source = tour_source(replace(tour, robot=replace(tour.robot, camera=Camera(80, 60))))
+    source = tour_source(replace(tour, robot=replace(tour.robot, camera=CameraModel(80, 60))))
     views = open_views(source.name, source.identity, source.open, Selection("uniform", 5), tmp_path / "cache")
     with sitting(tmp_path / "run", lambda sample: HistoryEpisode(views, sample), SAMPLES[:1], EM) as (page, _):
         assert page.get("state")["views"] == 5 and page.raw("view/0.jpg")[0] != page.raw("view/4.jpg")[0]

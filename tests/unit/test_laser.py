@@ -12,8 +12,9 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import ScanConfig
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, Scan
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 BAND = ScanConfig().of(1.3, 10.0)
@@ -21,7 +22,7 @@ K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 
 
 def frame_of(pose: Pose2, **camera: float) -> Frame:
-    robot = Robot(camera=replace(Camera(width=320, height=240), **camera))
+    robot = RobotModel(camera=replace(CameraModel(width=320, height=240), **camera))
     return GridWorld().reset(Episode("toy:room", start=pose, robot=robot)).frame
 
 

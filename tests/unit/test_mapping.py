@@ -15,13 +15,14 @@ from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
 ORIGIN = Pose2(0.0, 0.0, 0.0)
-SMALL = Robot(camera=Camera(320, 240))
+SMALL = RobotModel(camera=CameraModel(320, 240))
 
 
 def at(grid: GridMap, x: float, y: float) -> int:
@@ -31,7 +32,7 @@ def at(grid: GridMap, x: float, y: float) -> int:
     return int(grid.cells[iy, ix]) if inside else -1
 
 
-def tour(scene: str = "room", robot: Robot = SMALL,
+def tour(scene: str = "room", robot: RobotModel = SMALL,
          actions: tuple[Action, ...] = (Action.TURN_LEFT,) * 11) -> list[Frame]:
     """Return what the robot sees at the start and after each action."""
     world = GridWorld(WORLDS)
@@ -75,7 +76,7 @@ def test_walls_are_one_cell_thick_on_their_own_side_and_floor_reaches_their_foot
 
 @pytest.mark.parametrize("tilt_deg", [0.0, 10.0, 30.0])
 def test_bare_floor_is_never_an_obstacle(tilt_deg: float) -> None:
-    robot = replace(SMALL, camera=Camera(320, 240, tilt_down_deg=tilt_deg))
+    robot = replace(SMALL, camera=CameraModel(320, 240, tilt_down_deg=tilt_deg))
     grid = mapped(tour("flat", robot, (Action.TURN_LEFT,) * 11 + (Action.MOVE_FORWARD,) * 6)).grid()
     iy, ix = np.nonzero(grid.cells == 100)
     x, y = grid.origin[0] + (ix + 0.5) * 0.1, grid.origin[1] + (iy + 0.5) * 0.1
@@ -153,7 +154,7 @@ def test_the_floor_need_not_be_at_zero() -> None:
 
 
 def test_explored_is_near_and_central_and_clear() -> None:
-    robot = replace(SMALL, camera=Camera(320, 240))
+    robot = replace(SMALL, camera=CameraModel(320, 240))
     grid = mapped(tour("flat", robot, ())).grid()
     iy, ix = np.nonzero(grid.explored)
     x, y = grid.origin[0] + (ix + 0.5) * 0.1 - 1.25, grid.origin[1] + (iy + 0.5) * 0.1 - 6.75

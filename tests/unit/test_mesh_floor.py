@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import NoFloor
+from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.mesh.paths import Paths
-from sim_bridge.simulator import Robot
 from sim_bridge.walker import At, advance
 from tests.unit.floor_fixture import box, floor_of, slab, two_storeys
 
-ROBOT = Robot()
+ROBOT = RobotModel()
 BOXES = ((1.0, 1.0, 2.0, 1.6), (3.0, 2.0, 3.6, 4.0), (0.5, 3.0, 2.0, 3.3))
 FLOOR = floor_of(slab(0, 0, 5, 5, 0), *(box(*b, 0.0, 1.0) for b in BOXES))
 PATHS = Paths(FLOOR)

@@ -11,21 +11,21 @@ import pytest
 
 from benchmarks.large_mesh import write_large_mesh
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
 from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.mesh.look import MeshRenderer, sheets
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
 from sim_bridge.mesh.pyramid import _wrapped
-from sim_bridge.simulator import Camera
 from tests.unit.house_fixture import two_rooms
 from tests.unit.mesh_fixture import SQUARE_UV, Glb, load, look
 
 DOWN = np.pi / 2  # a camera that looks straight down, at a square of 2 m around the origin that faces up
-CAMERA = Camera(width=64, height=64, max_range_m=100.0)
+CAMERA = CameraModel(width=64, height=64, max_range_m=100.0)
 FOUR = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 0]]], np.uint8)
 
 
-def seen(glb: Glb, folder: Path, height: float = 0.9, camera: Camera = CAMERA) -> np.ndarray:
+def seen(glb: Glb, folder: Path, height: float = 0.9, camera: CameraModel = CAMERA) -> np.ndarray:
     return look(load(glb.write(folder / "a.glb")), 0.0, 0.0, height, 0.0, DOWN, camera).rgb
 
 
@@ -144,7 +144,7 @@ def view(x: float, y: float, yaw: float) -> np.ndarray:
 
 
 def test_the_scan_of_a_house_looks_like_the_house(house: MeshRenderer) -> None:
-    camera = Camera(width=160, height=120)
+    camera = CameraModel(width=160, height=120)
     own = HouseWorld(two_rooms()).image(camera, Pose2(1.5, 2.0, 0.3).transform().matrix()
                                         @ camera_mount(1.2, 0.15).matrix())
     image = house.image(camera, view(1.5, 2.0, 0.3))
@@ -155,7 +155,7 @@ def test_the_scan_of_a_house_looks_like_the_house(house: MeshRenderer) -> None:
 
 
 def test_the_image_is_the_same_for_any_number_of_threads(house: MeshRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
-    camera = Camera(width=160, height=120)
+    camera = CameraModel(width=160, height=120)
     images = [house.image(camera, view(1.5, 2.0, 0.3)) for _ in range(2)]
     with ThreadPoolExecutor(max_workers=1) as one:
         monkeypatch.setattr(rays, "_workers", lambda process: one)
@@ -167,7 +167,7 @@ def test_the_image_is_the_same_for_any_number_of_threads(house: MeshRenderer, mo
 
 
 def test_without_colour_the_rest_is_the_same(house: MeshRenderer) -> None:
-    camera = Camera(width=160, height=120)
+    camera = CameraModel(width=160, height=120)
     full, bare = (house.image(replace(camera, color=c), view(1.5, 2.0, 0.3)) for c in (True, False))
     assert (bare.rgb == 128).all() and np.ptp(full.rgb) > 100
     assert np.array_equal(full.depth_m, bare.depth_m) and np.array_equal(full.labels, bare.labels)

@@ -16,13 +16,14 @@ import trimesh
 from eqa_nodes.core.errors import BadPose, NoFloor, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.mesh.simulator import MeshSimulator, world
 from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan
-from sim_bridge.simulator import Camera, Driving, Episode, Robot
+from sim_bridge.simulator import Driving, Episode
 from tests.unit.floor_fixture import slab, two_storeys
 
-SMALL = Robot(camera=Camera(width=32, height=24))
+SMALL = RobotModel(camera=CameraModel(width=32, height=24))
 UP = 2.16
 
 
@@ -52,7 +53,7 @@ def sim(scans: Path) -> MeshSimulator:
     return MeshSimulator(scans)
 
 
-def storeys(start: Pose2 | None, height_m: float = 0.0, seed: int = 0, robot: Robot = SMALL) -> Episode:
+def storeys(start: Pose2 | None, height_m: float = 0.0, seed: int = 0, robot: RobotModel = SMALL) -> Episode:
     return Episode("mesh:storeys.glb", start=start, seed=seed, robot=robot, start_height_m=height_m)
 
 

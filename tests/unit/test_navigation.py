@@ -14,7 +14,8 @@ from eqa_nodes.core.mapping.config import NavigatorConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from sim_bridge.simulator import Camera, Episode, Robot, Step
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.simulator import Episode, Step
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 _ROW = "#..............#"
@@ -25,10 +26,10 @@ U_TURN = ("################", "#.............>#", "#.############.#", "#........
 class Rig:
     """A robot in a toy scene whose navigator sees the true map (`blind` cells apart), or the one it makes itself."""
 
-    def __init__(self, scene: str = "open", robot: Robot | None = None, own_map: bool = False,
+    def __init__(self, scene: str = "open", robot: RobotModel | None = None, own_map: bool = False,
                  start: Pose2 | None = None, hide: str = "") -> None:
         self.world = GridWorld({"open": OPEN, "u": U_TURN, **SCENES})
-        self.robot = robot or Robot(camera=Camera(320, 240) if own_map else Camera(16, 12))
+        self.robot = robot or RobotModel(camera=CameraModel(320, 240) if own_map else CameraModel(16, 12))
         self.mapper = Mapper() if own_map else None
         self.actions: list[Action] = []
         self.before_act: Callable[[], None] = lambda: None
@@ -65,7 +66,7 @@ class Rig:
 @pytest.mark.parametrize("goal", [Pose2(6.0, 2.25, 0.0), Pose2(6.5, 3.5, 1.6), Pose2(1.0, 1.0, -2.0),
                                   Pose2(3.75, 3.6, 3.0)])
 def test_in_the_open_it_takes_hardly_more_actions_than_needed(goal: Pose2, turn_deg: float) -> None:
-    rig = Rig(robot=Robot(turn_deg=turn_deg, camera=Camera(16, 12)))
+    rig = Rig(robot=RobotModel(turn_deg=turn_deg, camera=CameraModel(16, 12)))
     start = rig.pose
     result = rig.navigator.go_to(goal, 1e6)
     assert result.code == NavCode.SUCCEEDED, result

@@ -78,7 +78,7 @@ def test_ranges_hold_what_they_say(hint: object, inside: tuple[float, ...], outs
 
 @pytest.mark.parametrize(("node", "name", "value"), [
     ("explorer", "params.best.inside", 1.5), ("memory", "pending", 0), ("memory", "memory.places.samples", 0),
-    ("mapper", "map.voxel_m", math.nan), ("agent", "agent.recall_limit", -1), ("bridge", "base.turn_rad_s", 0.0)])
+    ("mapper", "map.voxel_m", math.nan), ("agent", "agent.recall_limit", -1), ("bridge", "robot.base.turn_rad_s", 0.0)])
 def test_values_outside_their_range_are_named_errors(node: str, name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"{name.split('.')[-1]} is {value}: it must be "):
         build(SETTINGS[node], {name: value}, node)
@@ -105,7 +105,7 @@ def test_what_nodes_must_agree_on_is_not_live() -> None:
         if any(part in agreed or part.startswith("labels") for part in parameter.name.split(".")):
             assert not live(node, parameter.name), (node, parameter.name)
     assert live("agent", "agent.enough") == "next question" and not live("agent", "agent.leg_deadline_s")
-    assert live("bridge", "base.turn_rad_s") == "at once" and not live("bridge", "base_of_something_else")
+    assert live("bridge", "robot.base.turn_rad_s") == "at once" and not live("bridge", "robot.base_of_something_else")
 
 
 def test_the_page_of_parameters_is_what_the_command_writes(capsys: pytest.CaptureFixture[str]) -> None:

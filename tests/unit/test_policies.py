@@ -21,7 +21,8 @@ from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
-from sim_bridge.simulator import Camera, Episode, Robot
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 from tests.unit.grid_fixture import grid_of
 
@@ -50,7 +51,7 @@ class Trip:
 
     def __init__(self, rows: tuple[str, ...], policy: str, seed: int = 0, max_legs: int = 80) -> None:
         self.world, self.mapper, self.decisions = GridWorld({"toy": rows}), Mapper(), list[Decision]()
-        self.step = self.world.reset(Episode("toy", robot=Robot(camera=Camera(160, 120))))
+        self.step = self.world.reset(Episode("toy", robot=RobotModel(camera=CameraModel(160, 120))))
         self.mapper.integrate(self.step.frame)
         navigator = AtomicNavigator(self.act, self.mapper.grid, now=lambda: self.step.frame.stamp_ns / 1e9,
                                     pose=lambda: self.step.frame.pose,

@@ -14,7 +14,7 @@ from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
-from sim_bridge.simulator import Robot
+from eqa_nodes.core.types.robot import RobotModel
 
 CELL_M, WALL_M = 0.05, 2.0
 
@@ -35,7 +35,7 @@ def two_rooms(gap_m: float) -> GridMap:
 @pytest.mark.parametrize(("radius_m", "gap_m", "through"), [
     (0.35, 0.40, False), (0.1, 0.25, True), (0.18, 0.25, False)])
 def test_a_goal_lies_behind_a_gap_only_where_the_robot_fits(radius_m: float, gap_m: float, through: bool) -> None:
-    own = settings("explorer", merged(None, robot_parameters(replace(Robot(), radius_m=radius_m))))
+    own = settings("explorer", merged(None, robot_parameters(replace(RobotModel(), radius_m=radius_m))))
     policy, grid = make_policy("frontier", own.params, own.radius_m), two_rooms(gap_m)
     policy.reset(0)
     goal = policy.decide(Situation(Question("Where is the mug?"), Pose2(1.0, 1.5, 0.0), grid,

@@ -13,8 +13,8 @@ from eqa_nodes.cli import parsed
 from eqa_nodes.cli.chain import parameters_of, robot_parameters
 from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.core.errors import ConfigError
-from sim_bridge.robots import ROBOTS, map_settings, robot_of, seen_from_m
-from sim_bridge.simulator import Camera, Robot
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.robots import ROBOTS, map_settings, robot_of
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -31,7 +31,7 @@ def test_presets_are_those_of_the_papers(name: str, expected: tuple[float, ...])
 
 def test_the_robot_of_embodied_eval_sees_448_pixels_square() -> None:
     camera = ROBOTS["embodied-eval"].camera
-    assert (camera.width, camera.height, camera.hfov_deg, ROBOTS["default"]) == (448, 448, 90.0, Robot())
+    assert (camera.width, camera.height, camera.hfov_deg, ROBOTS["default"]) == (448, 448, 90.0, RobotModel())
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -42,13 +42,13 @@ def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
     assert (driving.move_m, driving.turn_deg, driving.radius_m) == (robot.move_m, robot.turn_deg, robot.radius_m)
     mapping = settings("mapper", parameters).map
     assert mapping.robot_radius_m == robot.radius_m and mapping.robot_height_m == pytest.approx(robot.height_m + 0.1)
-    assert mapping.blind_m >= 1.5 and mapping.blind_m >= seen_from_m(robot.camera, mapping.low_m) - 0.01
+    assert mapping.blind_m >= 1.5 and mapping.blind_m >= robot.camera.sees_from_m(mapping.low_m) - 0.01
 
 
-def chosen(*options: str) -> Robot:
+def chosen(*options: str) -> RobotModel:
     """Return the bridge's robot under options of `eqa bench run`."""
     robot = settings("bridge", parameters_of(parsed(["bench", "run", *options]), Path("runs"))).robot
-    assert isinstance(robot, Robot)
+    assert isinstance(robot, RobotModel)
     return robot
 
 
@@ -69,10 +69,11 @@ def test_launch_files_without_a_data_set_get_the_robot_that_they_name() -> None:
 
 
 def test_where_the_floor_comes_into_view() -> None:
-    level = Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)
-    assert seen_from_m(level, 0.0) == pytest.approx(1.5 * math.sqrt(2))  # 45 degrees down, and that at the edge
-    assert seen_from_m(Camera(512, 512, 90.0, height_m=1.5, tilt_down_deg=-50.0), 0.0) == math.inf
-    assert map_settings(Robot(camera=Camera(512, 512, 90.0, tilt_down_deg=-50.0)))["blind_m"] == 5.0  # the map's range
+    level = CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)
+    assert level.sees_from_m(0.0) == pytest.approx(1.5 * math.sqrt(2))  # 45 degrees down, and that at the edge
+    assert CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=-50.0).sees_from_m(0.0) == math.inf
+    up = RobotModel(camera=CameraModel(512, 512, 90.0, tilt_down_deg=-50.0))
+    assert map_settings(up)["blind_m"] == 5.0  # the map's range
 
 
 def test_the_command_line_says_where_scans_and_habitat_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,13 +21,14 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
 from eqa_nodes.core.storage.names import file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.views import Selection
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode, Robot
+from sim_bridge.simulator import Episode
 from tests.unit.history_fixture import walk
 from tests.unit.synthetic_run import make_run
 
@@ -143,5 +144,5 @@ def test_metadata_that_grows_when_it_is_read_is_a_named_error(tmp_path: Path) ->
                                    "os:system", "house:1\n", "house:99999999999"])
 def test_a_hostile_scene_is_unknown(scene: str) -> None:
     with pytest.raises(EqaError) as found, closing(open_simulator(scene)) as simulator:
-        simulator.reset(Episode(scene, "e", None, 0, Robot()))
+        simulator.reset(Episode(scene, "e", None, 0, RobotModel()))
     assert isinstance(found.value, UnknownScene)

@@ -29,15 +29,16 @@ from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Join
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from sim_bridge.toy.plan import RISE_M
 from sim_bridge.toy.simulator import GridWorld
 from sim_bridge.truth import Truth
 from tests.unit.frame_fixture import frame
 
-SMALL = Robot(camera=Camera(160, 120))
+SMALL = RobotModel(camera=CameraModel(160, 120))
 FOOT = Pose2(4.5, 1.75, math.pi / 2)  # on the lower floor, facing the stairs
 UP = (Action.MOVE_FORWARD,) * 14
 ROUND = (Action.TURN_LEFT,) * 12

@@ -14,12 +14,12 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
-from sim_bridge.simulator import Camera
 from tests.unit.bag_fixture import needs_messages
 
-SMALL = Camera(width=48, height=36)
+SMALL = CameraModel(width=48, height=36)
 
 
 def small(tour: Tour) -> Tour:

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.rays import Image
-from sim_bridge.simulator import Camera, Episode, Robot
+from sim_bridge.simulator import Episode
 from sim_bridge.walker import At, Walker, advance
 
 WALL_X = 2.0
-SMALL = Robot(camera=Camera(width=4, height=3))
+SMALL = RobotModel(camera=CameraModel(width=4, height=3))
 ACTIONS = [action for action in Action if action != Action.OBSERVE]
 
 
@@ -42,14 +43,14 @@ class Walled(Walker):
             y = y if self._robot.slide else at[1]
         return x, y, y / 10
 
-    def _image(self, camera: Camera, map_from_camera: np.ndarray) -> Image:
+    def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         self.pictures += 1
         shape = camera.height, camera.width
         return Image(np.full((*shape, 3), self.pictures % 256, np.uint8), np.zeros(shape, np.float32),
                      np.zeros(shape, np.uint16))
 
 
-def walled(start: Pose2 | None = None, robot: Robot = SMALL) -> Walled:
+def walled(start: Pose2 | None = None, robot: RobotModel = SMALL) -> Walled:
     sim = Walled()
     sim.reset(Episode("walled", start=start, robot=robot))
     return sim
@@ -111,7 +112,7 @@ def test_an_arc_in_the_open_is_a_circle(forward: float, turn: float, seconds: fl
 
 @pytest.mark.parametrize("slide", [True, False])
 def test_a_wall_stops_or_is_slid_along(slide: bool) -> None:
-    sim = walled(Pose2(1.9, 0.0, 0.5), Robot(camera=SMALL.camera, slide=slide))
+    sim = walled(Pose2(1.9, 0.0, 0.5), RobotModel(camera=SMALL.camera, slide=slide))
     step = sim.act(Action.MOVE_FORWARD)
     assert step.collided
     assert (step.frame.pose.y > 0.1) is slide

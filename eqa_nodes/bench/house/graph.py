@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.embodied.graph import NavigationGraph, Standing
 from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.embodied.tasks import Point, Task
@@ -17,7 +18,6 @@ from eqa_nodes.embodied.world import CAMERA
 from sim_bridge.house.handling import REACH_M, Hands
 from sim_bridge.house.scene import House, Room, Thing
 from sim_bridge.house.simulator import HouseWorld
-from sim_bridge.simulator import Robot
 
 SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
 _GRID_M = 0.4
@@ -63,7 +63,7 @@ def graph_of(place: HouseWorld, start: Pose2, approached: tuple[Thing, ...] = ()
 
 def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return places of a room with most space around them first, each SPACING_M from all others."""
-    space = place.space(Robot())
+    space = place.space(RobotModel())
     grid = [(room.x0 + (i + 0.5) * _GRID_M, room.y0 + (j + 0.5) * _GRID_M)
             for i in range(int((room.x1 - room.x0) / _GRID_M)) for j in range(int((room.y1 - room.y0) / _GRID_M))]
     roomy = sorted(((-min(float(space.clearance(x, y)), 0.8), x, y) for x, y in grid))
@@ -84,7 +84,7 @@ def _before(place: HouseWorld, thing: Thing) -> tuple[float, float] | None:
             angle = thing.yaw + 2 * math.pi * k / _BEARINGS
             x, y = thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle)
             pose = Pose2(x, y, angle + math.pi)
-            near = Hands(place.house, pose, Robot(), None).distance(thing) <= REACH_M - 0.1
+            near = Hands(place.house, pose, RobotModel(), None).distance(thing) <= REACH_M - 0.1
             if near and place.free(x, y) and shares(place, pose).get(thing.id, 0.0) >= _HANDLED_SHARE:
                 return x, y
     return None
@@ -92,7 +92,7 @@ def _before(place: HouseWorld, thing: Thing) -> tuple[float, float] | None:
 
 def _straight(place: HouseWorld, places: list[tuple[float, float]]) -> dict[tuple[int, int], float]:
     """Return the length of each way between two places that is straight and not too long."""
-    space, radius = place.space(Robot()), Robot().radius_m
+    space, radius = place.space(RobotModel()), RobotModel().radius_m
     return {(i, j): math.dist(places[i], places[j]) for i, j in combinations(range(len(places)), 2)
             if 0.2 < math.dist(places[i], places[j]) <= LONGEST_M and space.sees(places[i], places[j], radius)}
 
@@ -154,7 +154,7 @@ class Planner:
 
     def reach(self, thing: Thing, house: House) -> Callable[[Standing], bool]:
         """Return whether the agent could handle a thing."""
-        return lambda at: (Hands(house, self.graph.pose(at), Robot(), None).distance(thing) <= REACH_M
+        return lambda at: (Hands(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
                            and self.share(at, thing.id) >= _HANDLED_SHARE)
 
     def shows(self, targets: tuple[int, ...], need: int) -> Callable[[Standing], bool]:

@@ -15,10 +15,11 @@ from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence, Receipt
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.views import Selection, Views, keyframe_of
-from sim_bridge.simulator import Robot, Simulator, Step
+from sim_bridge.simulator import Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
          "down": Action.LOOK_DOWN}
@@ -100,7 +101,7 @@ class DriveEpisode:
 
     kind = "drive"
 
-    def __init__(self, simulator: Simulator, sample: Sample, robot: Robot, max_steps: int) -> None:
+    def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int) -> None:
         """max_steps: 0 = no limit."""
         self._simulator, self._sample, self._max_steps = simulator, sample, max_steps
         self._mapper = Storeys(MapperConfig(robot_radius_m=robot.radius_m))

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import Candidate
 from sim_bridge.house.scene import House, Room, Thing
 from sim_bridge.house.simulator import HouseWorld
-from sim_bridge.simulator import Camera, Robot
 
 # Pixels of the default 640x480 camera: what is needed to recognise a target, and what counts as having seen it.
 VIEW_PIXELS, SEEN_PIXELS = 400, 80
@@ -39,10 +39,10 @@ class Grounded(NamedTuple):
 class Grounding:
     """Views and starts in one house; what was seen from a start is remembered."""
 
-    def __init__(self, house: House, world: HouseWorld, robot: Robot | None = None) -> None:
-        self.house, self.world, self.robot = house, world, robot or Robot()
+    def __init__(self, house: House, world: HouseWorld, robot: RobotModel | None = None) -> None:
+        self.house, self.world, self.robot = house, world, robot or RobotModel()
         camera = self.robot.camera
-        self._camera = Camera(camera.width // _COARSE, camera.height // _COARSE, camera.hfov_deg, camera.height_m,
+        self._camera = CameraModel(camera.width // _COARSE, camera.height // _COARSE, camera.hfov_deg, camera.height_m,
                               camera.tilt_down_deg, camera.max_range_m)
         self._scale = _COARSE ** 2 * 640 * 480 / (camera.width * camera.height)
         self._seen: dict[tuple[float, float], dict[int, float]] = {}
