@@ -74,11 +74,11 @@ class Remotes:
                                           qos_profile=service_qos())
         return Service(key, client, self.births)
 
-    def action(self, key: str) -> Action:
+    def action(self, key: str) -> RemoteAction:
         """Return a client of an action of the graph."""
         port = ACTIONS[key]
         client = SureClient(self._node, interface(port.type), port.name, self._group)
-        return Action(key, client, self.births)
+        return RemoteAction(key, client, self.births)
 
 
 class _Remote:
@@ -147,7 +147,7 @@ class Service(_Remote):
         return self._wait(ask(), deadline_s, born, again=ask if repeat else None)
 
 
-class Action(_Remote):
+class RemoteAction(_Remote):
     """An action: send a goal and wait for its end."""
 
     def __init__(self, key: str, client: Any, births: Births) -> None:
