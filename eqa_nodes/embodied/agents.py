@@ -12,7 +12,7 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError, ModelError, unknown
 from eqa_nodes.core.memory.keyframes import jpeg_of
 from eqa_nodes.core.model import Backend, Message, ask_json
-from eqa_nodes.embodied.loop import Agent, Pick, Turn, texts_of
+from eqa_nodes.embodied.loop import Pick, TaskAgent, Turn, texts_of
 from eqa_nodes.embodied.tasks import Task
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
@@ -116,15 +116,15 @@ def _number(said: object, options: Sequence[str]) -> int | None:
     return number if fits else None
 
 
-def _model(config: ModelConfig) -> Agent:
+def _model(config: ModelConfig) -> TaskAgent:
     return ModelAgent(open_model(config))
 
 
-AGENTS: dict[str, Callable[[ModelConfig], Agent]] = {
+AGENTS: dict[str, Callable[[ModelConfig], TaskAgent]] = {
     "random": lambda config: RandomAgent(), "oracle": lambda config: ScriptedAgent(), "model": _model}
 
 
-def make_agent(name: str, model: ModelConfig = ModelConfig()) -> Agent:
+def make_agent(name: str, model: ModelConfig = ModelConfig()) -> TaskAgent:
     """Return an agent: random, oracle (does what the task's expert plan says), model. Raises ConfigError."""
     if name not in AGENTS:
         raise ConfigError(unknown("agent of tasks", name, AGENTS))

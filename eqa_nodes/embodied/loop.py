@@ -42,7 +42,7 @@ class Pick(NamedTuple):
     error: str = ""
 
 
-class Agent(Protocol):
+class TaskAgent(Protocol):
     """Does tasks. Raises ModelError where its model fails."""
 
     def begin(self, task: Task, seed: int) -> None:
@@ -84,7 +84,7 @@ class WorldWithFacts(World, Facts, Protocol):
     """What a task is done in, and what its predicates look at."""
 
 
-def run_task(task: Task, world: WorldWithFacts, agent: Agent, seed: int = 0, max_steps: int = MAX_STEPS,
+def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
              listener: Callable[[StepLog], None] = lambda log: None) -> Outcome:
     """Do one task. Raises EqaError for what can go wrong in world or agent."""
     if max_steps < 1:

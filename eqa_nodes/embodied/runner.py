@@ -17,7 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.embodied.agents import ModelAgent
-from eqa_nodes.embodied.loop import MAX_STEPS, Agent, Outcome, StepLog, WorldWithFacts, run_task
+from eqa_nodes.embodied.loop import MAX_STEPS, Outcome, StepLog, TaskAgent, WorldWithFacts, run_task
 from eqa_nodes.embodied.tasks import Task, record_of, task_in
 
 
@@ -28,7 +28,7 @@ class TaskRunner:
     nothing is written. privileged: components of the agent that know what a robot does not.
     """
 
-    def __init__(self, world: WorldWithFacts, agent: Agent, results: Path | None = None, *,
+    def __init__(self, world: WorldWithFacts, agent: TaskAgent, results: Path | None = None, *,
                  max_steps: int = MAX_STEPS, images: bool = False, privileged: tuple[str, ...] = (),
                  close: Callable[[], None] = lambda: None,
                  listener: Callable[[str], None] = lambda text: None) -> None:
