@@ -14,7 +14,7 @@ from rclpy.clock import Clock
 from rclpy.serialization import serialize_message
 
 from eqa_nodes.core.agent.agent import Progress
-from eqa_nodes.core.agent.queue import Asked, Queue, internal
+from eqa_nodes.core.agent.queue import Queue, QueuedQuestion, internal
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.ros import convert, messages
@@ -36,7 +36,7 @@ class Goal:
         """show: completes and shows what is done for it, as feedback."""
         self.handle, self.question = handle, Question(handle.request.question)
         self._begin, self._end, self._show = begin, end, show
-        self.asked: Asked | None = None
+        self.asked: QueuedQuestion | None = None
         self.begun = self.canceled = False
         self.answer = Answer(abstained=True)
         self._done = threading.Event()

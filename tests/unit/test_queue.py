@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
-from eqa_nodes.core.agent.queue import Asked, Queue
+from eqa_nodes.core.agent.queue import Queue, QueuedQuestion
 from eqa_nodes.core.errors import ErrorCode, ModelError, QueueFull, StaleData
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
@@ -100,7 +100,7 @@ def queue(house: House, limit: int = 32, **config: object) -> Iterator[Queue]:
         made.close()
 
 
-def put(line: Queue, *questions: Question) -> list[tuple[Asked, Ear]]:
+def put(line: Queue, *questions: Question) -> list[tuple[QueuedQuestion, Ear]]:
     ears = [Ear() for _ in questions]
     return [(line.put(q, ear), ear) for q, ear in zip(questions, ears, strict=True)]
 

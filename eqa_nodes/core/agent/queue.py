@@ -31,7 +31,7 @@ class Asker(Protocol):
         """Hear the end, once: an answer, an abstention or a named error; `begins` need not have been called."""
 
 
-class Asked:
+class QueuedQuestion:
     """A question in the queue."""
 
     def __init__(self, question: Question, asker: Asker) -> None:
@@ -50,8 +50,8 @@ class Queue:
         self.agent, self._limit = agent, limit  # another agent, with other settings, is that of later questions
         self._paying = threading.Lock()
         self._changed = threading.Condition()
-        self._waiting: list[Asked] = []
-        self._running: Asked | None = None
+        self._waiting: list[QueuedQuestion] = []
+        self._running: QueuedQuestion | None = None
         self._pauses, self._closed = 0, False
         self._worker = threading.Thread(target=self._work, name="questions", daemon=True)
         self._worker.start()
@@ -61,9 +61,9 @@ class Queue:
         """Say whether as many wait as may."""
         return len(self._waiting) >= self._limit
 
-    def put(self, question: Question, asker: Asker) -> Asked:
+    def put(self, question: Question, asker: Asker) -> QueuedQuestion:
         """Let a question wait for its turn. Raises QueueFull."""
-        asked = Asked(question, asker)
+        asked = QueuedQuestion(question, asker)
         asked.search = self._search(asked)
         with self._changed:
             if self.full:
@@ -73,7 +73,7 @@ class Queue:
         self.tell()
         return asked
 
-    def cancel(self, asked: Asked) -> None:
+    def cancel(self, asked: QueuedQuestion) -> None:
         """Call off one question: one that waits ends at once, a running one at the next safe moment."""
         asked.canceled = True
         self._end_waiting(asked, Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled while it waited"))
@@ -115,13 +115,13 @@ class Queue:
             self._changed.notify_all()
         self.cancel_all()
 
-    def _search(self, asked: Asked) -> Search:
+    def _search(self, asked: QueuedQuestion) -> Search:
         ports = self.agent.ports
         meter = Meter(ports.answerer, self._paying)
         return self.agent.search(ports._replace(answerer=meter), asked.question, asked.asker.progress,
                                   lambda: asked.canceled)
 
-    def _line(self) -> list[Asked]:
+    def _line(self) -> list[QueuedQuestion]:
         with self._changed:
             return list(self._waiting)
 
@@ -136,7 +136,7 @@ class Queue:
                     self._running = None
                     self._changed.notify_all()
 
-    def _next(self) -> Asked | None:
+    def _next(self) -> QueuedQuestion | None:
         """Wait for the next question and take it out of the line; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or (self._waiting and not self._pauses))
@@ -145,7 +145,7 @@ class Queue:
             self._running = self._waiting.pop(0)
             return self._running
 
-    def _answer(self, asked: Asked) -> None:
+    def _answer(self, asked: QueuedQuestion) -> None:
         self.tell()
         with self._sharing():
             try:
@@ -178,7 +178,7 @@ class Queue:
                 if answer is not None:
                     self._end_waiting(asked, answer)
 
-    def _end_waiting(self, asked: Asked, answer: Answer) -> None:
+    def _end_waiting(self, asked: QueuedQuestion, answer: Answer) -> None:
         """End a question unless its turn has come, or its end, meanwhile."""
         with self._changed:
             if asked not in self._waiting:

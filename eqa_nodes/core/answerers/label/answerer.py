@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.found import Found
-from eqa_nodes.core.answerers.label.parse import Asked, not_understood, parse
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion, not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of
@@ -87,7 +87,7 @@ def _not_understood(question: Question) -> str:
     return not_understood(question.text)
 
 
-def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> ViewAssessment:
+def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedRegion]) -> ViewAssessment:
     scene = Scene([view])
     found = look_up(scene, asked)
     meant = [t for ref in asked.refs for t in scene.find(ref)]
@@ -104,7 +104,7 @@ def _assessed(view: Keyframe, asked: Asked, regions: Sequence[RankedRegion]) -> 
                           aims[0].middle if aims else None, found.text if found else "", view.map_from_base.xyz[2])
 
 
-def _worth(thing: Seen, asked: Asked, regions: Sequence[RankedRegion], meant: bool) -> float:
+def _worth(thing: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:
     """Return how much a thing promises: itself what is asked about, what that lies on, or in a room where it may be."""
     if meant:
         return thing.clarity

@@ -33,7 +33,7 @@ class Ref(NamedTuple):
     other_room: str = ""  # a door between two rooms
 
 
-class Asked(NamedTuple):
+class ParsedQuestion(NamedTuple):
     """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do.
 
     quantifier: any | all | no, as the question says, or the (of a plural); denied: "is it not ...?"; parts: of several
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
     text: str = ""
     quantifier: str = ""
     denied: bool = False
-    parts: tuple[Asked, ...] = ()
+    parts: tuple[ParsedQuestion, ...] = ()
 
 
 # Tried in order on the plain form of the question; groups t, u, v are noun phrases, a and b options, the others fields.
@@ -130,7 +130,7 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
 
 
 @lru_cache(maxsize=1024)
-def parse(question: str) -> Asked:
+def parse(question: str) -> ParsedQuestion:
     """Return what a question asks; the form is "" when no phrasing fits."""
     whole = _parsed(question)
     if whole.form:
@@ -141,7 +141,7 @@ def parse(question: str) -> Asked:
     return parts[0] if parts else whole
 
 
-def _parsed(question: str) -> Asked:
+def _parsed(question: str) -> ParsedQuestion:
     """Return what one question asks, in other words or as it was typed."""
     as_typed = _plain(question)
     for plain in dict.fromkeys((plainly(as_typed), as_typed)):
@@ -153,7 +153,7 @@ def _parsed(question: str) -> Asked:
             if asked is not None and not any(ref.kind in _PRONOUNS or "," in ref.kind + ref.support
                                              for ref in asked.refs):
                 return asked
-    return Asked("", text=as_typed)
+    return ParsedQuestion("", text=as_typed)
 
 
 def _makes_sense(form: str, groups: dict[str, str]) -> bool:
@@ -162,9 +162,9 @@ def _makes_sense(form: str, groups: dict[str, str]) -> bool:
     return form not in _IN_ROOM or "room" not in groups or is_room(groups["room"])
 
 
-def _several(parts: Sequence[Asked], text: str) -> Asked:
+def _several(parts: Sequence[ParsedQuestion], text: str) -> ParsedQuestion:
     refs = tuple(dict.fromkeys(ref for part in parts for ref in part.refs))
-    return Asked("several", refs, text=text, parts=tuple(parts))
+    return ParsedQuestion("several", refs, text=text, parts=tuple(parts))
 
 
 _IN_ROOM = frozenset(("state", "state?", "count_state", "which_state", "list"))  # a room may end the question
@@ -203,7 +203,7 @@ def _plain(question: str) -> str:
     return " , ".join(part for part in parts if part and part not in ("please", "hello", "hi"))
 
 
-def _asked(form: str, groups: dict[str, str], plain: str) -> Asked:
+def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
     relation = groups.get("relation", "")
     named = _QUANTIFIER.match(groups.get("t", ""))
     quantifier = _QUANTIFIERS.get(named[1], named[1]) if named else "the" if plain.startswith("are ") else ""
@@ -223,7 +223,7 @@ def _asked(form: str, groups: dict[str, str], plain: str) -> Asked:
         refs = tuple(ref if ref.room else ref._replace(room=room) for ref in refs)
     if form in _IN_ROOM and room and refs:
         refs = (refs[0]._replace(room=refs[0].room or room), *refs[1:])
-    return Asked(form, refs, _SAME_RELATION.get(relation, relation),
+    return ParsedQuestion(form, refs, _SAME_RELATION.get(relation, relation),
                  tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
                  number(groups.get("number", "")) or 0, plain, quantifier, "not" in groups)
 

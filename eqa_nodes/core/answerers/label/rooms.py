@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from eqa_nodes.core.answerers.label.parse import Asked
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion
 from eqa_nodes.core.answerers.label.tables import HINTS, OFFERS, SEATS, SIGNS, purpose_of
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import kept_in, members
@@ -66,7 +66,7 @@ def rooms_of(kind: str) -> dict[str, float]:
     return {room: weight / total for room, weight in found.items()} if found else dict(_ANYWHERE)
 
 
-def regions_for(asked: Asked) -> list[RankedRegion]:
+def regions_for(asked: ParsedQuestion) -> list[RankedRegion]:
     """Return the rooms where the answer may be, best first; the room that the question names, where it names one."""
     named = {ref.room for ref in asked.refs if ref.room} | ({asked.room} if asked.room else set())
     named |= {ref.other_room for ref in asked.refs if ref.other_room}
@@ -80,7 +80,7 @@ def regions_for(asked: Asked) -> list[RankedRegion]:
     return [RankedRegion(room, round(weights[room], 4)) for room in sorted(weights, key=lambda r: (-weights[r], r))]
 
 
-def _kinds(asked: Asked) -> list[str]:
+def _kinds(asked: ParsedQuestion) -> list[str]:
     """Return the things that a question is about: named, lying on named ones, or made for its purpose."""
     named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind and kind != "thing"]
     if named:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.parse import Asked, Ref
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, told, verdict
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
@@ -22,7 +22,7 @@ _DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "o
          "shut": "closed", "open": "open", "make": "made", "on": "on", "off": "off"}
 
 
-def _colour(scene: Scene, asked: Asked) -> Found | None:
+def _colour(scene: Scene, asked: ParsedQuestion) -> Found | None:
     ref = asked.refs[0]
     found = scene.find(ref) or (scene.find(Ref(ref.support, ref.room)) if ref.kind in _COVERS else [])
     colours = {t.attributes.get("colour", "") for t in found} - {""}
@@ -37,7 +37,7 @@ def _colour(scene: Scene, asked: Asked) -> Found | None:
     return _each(scene, asked, "colour", coloured)
 
 
-def _each(scene: Scene, asked: Asked, attribute: str, things: Sequence[Seen]) -> Found | None:
+def _each(scene: Scene, asked: ParsedQuestion, attribute: str, things: Sequence[Seen]) -> Found | None:
     """Return what an attribute of a thing is; of several that differ, of each."""
     ref, values = asked.refs[0], [t.attributes[attribute] for t in things]
     if not things:
@@ -53,21 +53,21 @@ def _each(scene: Scene, asked: Asked, attribute: str, things: Sequence[Seen]) ->
     return Found(told(things, values), sure, tuple(things)[:3], promise)
 
 
-def _material(scene: Scene, asked: Asked) -> Found | None:
+def _material(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _each(scene, asked, "material", [t for t in scene.find(asked.refs[0]) if t.attributes.get("material")])
 
 
-def _state_of(scene: Scene, asked: Asked) -> tuple[Seen, float, str] | None:
+def _state_of(scene: Scene, asked: ParsedQuestion) -> tuple[Seen, float, str] | None:
     one = the_one(scene, asked.refs[0])
     state = one[0].attributes.get("state") if one else None
     return (*one, state) if one and state else None
 
 
-def _state(scene: Scene, asked: Asked) -> Found | None:
+def _state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _each(scene, asked, "state", [t for t in scene.find(asked.refs[0]) if t.attributes.get("state")])
 
 
-def _is_in_state(scene: Scene, asked: Asked) -> Found | None:
+def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer whether things are in a state: of several, yes if any is; "is it not on?" is told the state itself."""
     ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
     things = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
@@ -80,7 +80,7 @@ def _is_in_state(scene: Scene, asked: Asked) -> Found | None:
     return verdict(scene, ref, things, values, [_base(value) == wanted for value in values], asked.quantifier)
 
 
-def _which_state(scene: Scene, asked: Asked) -> Found | None:
+def _which_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return which of the things of a kind are in a state, and how many."""
     ref, wanted = asked.refs[0], _base(asked.options[0])
     things = [t for t in scene.find(ref) if t.attributes.get("state")]
@@ -101,7 +101,7 @@ def places(things: Sequence[Seen]) -> str:
     return join_list([*said[:_LISTED], f"{len(said) - _LISTED} more"] if len(said) > _LISTED + 1 else said)
 
 
-def _several(scene: Scene, asked: Asked) -> Found | None:
+def _several(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer several questions in one; as unsure as the least sure of them."""
     found = [look_up(scene, part) for part in asked.parts]
     got = [one for one in found if one is not None]
@@ -115,7 +115,7 @@ def _several(scene: Scene, asked: Asked) -> Found | None:
     return Found("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
 
 
-def _subject(part: Asked) -> str:
+def _subject(part: ParsedQuestion) -> str:
     return next((ref.kind for ref in part.refs if ref.kind), part.purpose or part.form)
 
 
@@ -123,10 +123,10 @@ def _base(state: str) -> str:
     return _SAME_STATE.get(state, state)
 
 
-def _state_is(wanted: Callable[[Asked], str]) -> Callable[[Scene, Asked], Found | None]:
+def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, ParsedQuestion], Found | None]:
     """Return a rule for yes/no questions: is the thing in the wanted state?"""
 
-    def rule(scene: Scene, asked: Asked) -> Found | None:
+    def rule(scene: Scene, asked: ParsedQuestion) -> Found | None:
         got = _state_of(scene, asked)
         if got is None:
             return None
@@ -151,15 +151,15 @@ def place(thing: Seen) -> str:
     return fixed.get(relation, room.strip() or "on the floor")
 
 
-def _where(scene: Scene, asked: Asked) -> Found | None:
+def _where(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _placed(scene, asked, place)
 
 
-def _room(scene: Scene, asked: Asked) -> Found | None:
+def _room(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _placed(scene, asked, lambda thing: f"the {thing.room}" if thing.room else "")
 
 
-def _placed(scene: Scene, asked: Asked, place_of: Callable[[Seen], str]) -> Found | None:
+def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]) -> Found | None:
     """Return where a thing is; of several, where each is; where none is seen, where such things are kept."""
     ref = asked.refs[0]
     things = scene.find(ref) or held(scene, ref)
@@ -187,7 +187,7 @@ def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] |
     return None
 
 
-def _use(scene: Scene, asked: Asked) -> Found | None:
+def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
     purpose = purpose_of(asked.purpose)
     one = _made_for(scene, purpose, asked.room) if purpose else None
     if purpose is None or one is None:
@@ -200,7 +200,7 @@ def _use(scene: Scene, asked: Asked) -> Found | None:
     return Found(text, sure * (1.0 if direct else 0.8), (thing,))
 
 
-def _look_of(scene: Scene, asked: Asked) -> Found | None:
+def _look_of(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return the colour of the thing for a purpose."""
     purpose = purpose_of(asked.purpose)
     one = _made_for(scene, purpose, asked.room) if purpose else None
@@ -208,7 +208,7 @@ def _look_of(scene: Scene, asked: Asked) -> Found | None:
     return Found(colour, one[1], (one[0],)) if one and colour else None
 
 
-def _sit_for(scene: Scene, asked: Asked) -> Found | None:
+def _sit_for(scene: Scene, asked: ParsedQuestion) -> Found | None:
     screen = the_one(scene, asked.refs[0])
     room = screen[0].room if screen else "living room"  # where it is most likely, while it is not seen
     seat = next((t for kind in SEATS for t in scene.find(Ref(kind, room))), None)
@@ -218,7 +218,7 @@ def _sit_for(scene: Scene, asked: Asked) -> Found | None:
     return Found(f"on the {seat.kind} in the {seat.room}", sure, things)
 
 
-def _hint(scene: Scene, asked: Asked) -> Found | None:
+def _hint(scene: Scene, asked: ParsedQuestion) -> Found | None:
     told = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.things if t.kind in kinds]
     if not told:
         return None
@@ -226,19 +226,19 @@ def _hint(scene: Scene, asked: Asked) -> Found | None:
     return Found(answer, thing.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (thing,))
 
 
-def _sign(scene: Scene, asked: Asked) -> Found | None:
+def _sign(scene: Scene, asked: ParsedQuestion) -> Found | None:
     told = [t for t in scene.things if t.kind in SIGNS[asked.purpose]]
     best = max(told, key=lambda t: (t.clarity, -t.instance), default=None)
     return Found("yes", best.clarity, (best,)) if best else None
 
 
-def _bath(scene: Scene, asked: Asked) -> Found | None:
+def _bath(scene: Scene, asked: ParsedQuestion) -> Found | None:
     tub, shower = the_one(scene, Ref("bathtub", asked.room)), the_one(scene, Ref("shower", asked.room))
     one = tub or shower
     return Found("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
 
 
-def _fits_two(scene: Scene, asked: Asked) -> Found | None:
+def _fits_two(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = the_one(scene, asked.refs[0])
     if one is None:
         return None
@@ -246,7 +246,7 @@ def _fits_two(scene: Scene, asked: Asked) -> Found | None:
     return Found(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
 
 
-def _which_on(scene: Scene, asked: Asked) -> Found | None:
+def _which_on(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return which of two things is in the state asked for: one, both or neither."""
     found = both(scene, asked.refs)
     if found is None or not all(t.attributes.get("state") for t in found[0]):
@@ -256,13 +256,13 @@ def _which_on(scene: Scene, asked: Asked) -> Found | None:
     return Found(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(things))
 
 
-def _wasting(scene: Scene, asked: Asked) -> Found | None:
+def _wasting(scene: Scene, asked: ParsedQuestion) -> Found | None:
     wasted = "running" if asked.purpose == "water" else "on"
     found = clearest([t for t in scene.in_room(asked.room) if t.attributes.get("state") == wasted])
     return found and found._replace(text=f"the {found.things[0].kind}")
 
 
-def _wasted_in(scene: Scene, asked: Asked) -> Found | None:
+def _wasted_in(scene: Scene, asked: ParsedQuestion) -> Found | None:
     flows = asked.purpose == "water"
     taps = [t for t in scene.in_room(asked.room) if "running" in t.attributes.get("state", "")] if flows else [
         t for t in scene.in_room(asked.room) if t.attributes.get("state") == "on"]
@@ -272,7 +272,7 @@ def _wasted_in(scene: Scene, asked: Asked) -> Found | None:
     return Found("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
 
 
-RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
+RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
     **SPATIAL, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
     "state?": _is_in_state, "which_state": _which_state, "count_state": _which_state, "several": _several,
     "did": _is_in_state,
@@ -284,7 +284,7 @@ RULES: dict[str, Callable[[Scene, Asked], Found | None]] = {
 }
 
 
-def look_up(scene: Scene, asked: Asked) -> Found | None:
+def look_up(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return the answer that the scene gives, None when what is asked about is not in it."""
     rule = RULES.get(asked.form)
     return rule(scene, asked) if rule else None

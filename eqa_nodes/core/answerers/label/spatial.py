@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, listed, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.parse import Asked, Ref, is_room
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref, is_room
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
 from eqa_nodes.core.answerers.label.tables import OFFERS
 from eqa_nodes.core.language.english import canonical, join_list, number_word, same, with_article
@@ -22,7 +22,7 @@ def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[
     return base, scene.carried(base, ref, relation)
 
 
-def _carried(scene: Scene, asked: Asked) -> Found | None:
+def _carried(scene: Scene, asked: ParsedQuestion) -> Found | None:
     if is_room(asked.refs[0].kind):
         things = [t for t in scene.in_room(asked.refs[0].kind) if t.kind not in _OPENINGS]
         found = listed(things, None)
@@ -31,7 +31,7 @@ def _carried(scene: Scene, asked: Asked) -> Found | None:
     return listed(things, base)
 
 
-def _holds(scene: Scene, asked: Asked) -> Found | None:
+def _holds(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer whether something of a sort is on a thing: yes when one is seen, no when the thing was looked over."""
     wanted = OFFERS[asked.purpose] if asked.form == "offered" else ("plate", "cutlery")
     base, things = _base_and(scene, asked.refs[0], "on")
@@ -41,13 +41,13 @@ def _holds(scene: Scene, asked: Asked) -> Found | None:
     return Found("no", base.clarity * surveyed(base), (base,), 0.75 * base.clarity) if base else None
 
 
-def _coloured(scene: Scene, asked: Asked) -> Found | None:
+def _coloured(scene: Scene, asked: ParsedQuestion) -> Found | None:
     _, things = _base_and(scene, asked.refs[1], asked.relation)
     fit = [t for t in things if canonical(t.attributes.get("colour", "")) == canonical(asked.refs[0].colour)]
     return clearest(fit)
 
 
-def _above(scene: Scene, asked: Asked) -> Found | None:
+def _above(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = the_one(scene, asked.refs[0])
     if one is None:
         return None
@@ -67,11 +67,11 @@ def _on_walls(scene: Scene, room: str) -> list[Seen]:
     return [t for t in scene.in_room(room) if t.attributes.get("relation") == "wall" and t.kind not in _OPENINGS]
 
 
-def _on_wall(scene: Scene, asked: Asked) -> Found | None:
+def _on_wall(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return clearest(_on_walls(scene, asked.room))
 
 
-def _between(scene: Scene, asked: Asked) -> Found | None:
+def _between(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = both(scene, asked.refs)
     if found is None:
         return None
@@ -90,7 +90,7 @@ def _between(scene: Scene, asked: Asked) -> Found | None:
     return Found(with_article(best.kind), min(sure, best.clarity), (best, a, b))
 
 
-def _beside(scene: Scene, asked: Asked) -> Found | None:
+def _beside(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = the_one(scene, asked.refs[0])
     if one is None:
         return None
@@ -109,7 +109,7 @@ def _beside(scene: Scene, asked: Asked) -> Found | None:
     return Found(with_article(best.kind), min(one[1], best.clarity), (best, base))
 
 
-def _near(scene: Scene, asked: Asked) -> Found | None:
+def _near(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = the_one(scene, asked.refs[0])
     others = [t for t in scene.furniture(one[0].room) if t.instance != one[0].instance] if one else []
     if one is None or not others:
@@ -118,7 +118,7 @@ def _near(scene: Scene, asked: Asked) -> Found | None:
     return Found(with_article(best.kind), min(one[1], best.clarity) * 0.8, (best, one[0]))
 
 
-def _side(scene: Scene, asked: Asked) -> Found | None:
+def _side(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = both(scene, asked.refs)
     if found is None:
         return None
@@ -126,7 +126,7 @@ def _side(scene: Scene, asked: Asked) -> Found | None:
     return Found(f"to the {'right' if to_the_right(base, thing)[0] > 0 else 'left'}", sure, (thing, base))
 
 
-def _next_to(scene: Scene, asked: Asked) -> Found | None:
+def _next_to(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = both(scene, asked.refs)
     if found is None:
         return None
@@ -134,7 +134,7 @@ def _next_to(scene: Scene, asked: Asked) -> Found | None:
     return Found(yes(gap(a, b) < _NEXT_TO_M and same_room(a.room, b.room)), sure, (a, b))
 
 
-def _closer(scene: Scene, asked: Asked) -> Found | None:
+def _closer(scene: Scene, asked: ParsedQuestion) -> Found | None:
     three = both(scene, asked.refs)
     if three is None:
         return None
@@ -143,7 +143,7 @@ def _closer(scene: Scene, asked: Asked) -> Found | None:
     return Found(f"the {nearer.kind}", sure, (nearer, base, b if nearer is a else a))
 
 
-def _count(scene: Scene, asked: Asked) -> Found | None:
+def _count(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = scene.find(asked.refs[0]._replace(room=asked.room))
     if not found:  # nothing proves a zero, and who asks how many expects some
         return None
@@ -151,7 +151,7 @@ def _count(scene: Scene, asked: Asked) -> Found | None:
     return Found(str(len(found)), 0.95 * seen, tuple(found), 0.75 * min(t.clarity for t in found))
 
 
-def _count_at(scene: Scene, asked: Asked) -> Found | None:
+def _count_at(scene: Scene, asked: ParsedQuestion) -> Found | None:
     base, things = _base_and(scene, asked.refs[1], asked.relation)
     counted = [t for t in things if canonical(t.kind).endswith(canonical(asked.refs[0].kind))]
     found = listed(counted, base)
@@ -163,7 +163,7 @@ def _chairs_at(scene: Scene, table: Seen) -> list[Seen]:
             and gap(t, table) < _AT_TABLE_M]
 
 
-def _seats(scene: Scene, asked: Asked) -> Found | None:
+def _seats(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = the_one(scene, asked.refs[0])
     chairs = _chairs_at(scene, one[0]) if one else []
     if one is None or not chairs:
@@ -172,7 +172,7 @@ def _seats(scene: Scene, asked: Asked) -> Found | None:
     return Found(str(len(chairs)), sure, (one[0], *chairs), 0.75 * one[1])
 
 
-def _enough(scene: Scene, asked: Asked) -> Found | None:
+def _enough(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = _count(scene, asked)
     if found is None:
         return None
@@ -180,12 +180,12 @@ def _enough(scene: Scene, asked: Asked) -> Found | None:
     return found._replace(text=yes(enough), confidence=0.9 if enough else found.confidence)
 
 
-def _more(scene: Scene, asked: Asked) -> Found | None:
+def _more(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = _count(scene, asked)
     return found and found._replace(text=str(max(0, asked.number - int(found.text))))
 
 
-def _exists(scene: Scene, asked: Asked) -> Found | None:
+def _exists(scene: Scene, asked: ParsedQuestion) -> Found | None:
     ref = asked.refs[0]
     one = the_one(scene, ref)
     there, not_there = ("no", "yes") if asked.denied else ("yes", "no")
@@ -220,7 +220,7 @@ def _in_the(thing: Seen) -> str:
     return f" in the {thing.room}" if thing.room else ""
 
 
-def _anything(scene: Scene, asked: Asked) -> Found | None:
+def _anything(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = _carried(scene, asked)
     if found is not None:
         return found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.things))
@@ -228,7 +228,7 @@ def _anything(scene: Scene, asked: Asked) -> Found | None:
     return Found("no", one[1] * surveyed(one[0]), (one[0],), 0.75 * one[1]) if one else None
 
 
-def _list(scene: Scene, asked: Asked) -> Found | None:
+def _list(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return the things of a sort, by kinds, in a room or in all that was seen."""
     found = scene.find(asked.refs[0])
     seen = scene.coverage(asked.room) if asked.room else 0.5
@@ -236,7 +236,7 @@ def _list(scene: Scene, asked: Asked) -> Found | None:
     return told and told._replace(confidence=seen * min(t.clarity for t in found))
 
 
-def _at(scene: Scene, asked: Asked) -> Found | None:
+def _at(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer whether a thing is on, in or under another one or in a room; where it is, if not."""
     ref = asked.refs[0]
     there, anywhere = scene.find(ref), scene.find(ref._replace(room="", support="", relation=""))
@@ -253,7 +253,7 @@ def _at(scene: Scene, asked: Asked) -> Found | None:
     return Found(f"no, the {best.kind} is{where}{_in_the(best)}", sure, (best,))
 
 
-def _rooms(scene: Scene, asked: Asked) -> Found | None:
+def _rooms(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return how many rooms of a sort were seen, or which; nothing proves that there are no more."""
     sort = asked.refs[0].kind
     rooms = scene.rooms(sort) if sort != "room" else sorted({t.room for t in scene.things if t.room})
@@ -264,12 +264,12 @@ def _rooms(scene: Scene, asked: Asked) -> Found | None:
     return Found(text, 0.5, things[:3])
 
 
-def _side_is(scene: Scene, asked: Asked) -> Found | None:
+def _side_is(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = _side(scene, asked)
     return found and found._replace(text=yes(found.text.endswith(asked.options[0])))
 
 
-SPATIAL: dict[str, Callable[[Scene, Asked], Found | None]] = {
+SPATIAL: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
     "carried": _carried, "offered": _holds, "set": _holds, "coloured": _coloured, "above": _above, "on_wall": _on_wall,
     "between": _between, "beside": _beside, "near": _near, "side?": _side, "next?": _next_to, "closer": _closer,
     "count": _count, "count_at": _count_at, "seats": _seats, "enough": _enough, "more": _more, "exists": _exists,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.parse import Asked
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion
 from eqa_nodes.core.language.english import canonical, content_words, same, with_article
 
 
@@ -161,7 +161,7 @@ def purpose_of(text: str) -> Purpose | None:
     return best if shared(best)[0] else None
 
 
-def guess(asked: Asked) -> tuple[str, float]:
+def guess(asked: ParsedQuestion) -> tuple[str, float]:
     """Return the usual answer to a question about a home that was not seen, and how often that may be right."""
     kind = canonical(asked.refs[0].kind) if asked.refs else ""
     if asked.form in _FIXED_GUESSES:
@@ -185,7 +185,7 @@ def guess(asked: Asked) -> tuple[str, float]:
     return "yes", 0.5 if asked.form else 0.1
 
 
-def _guess_place(asked: Asked, kind: str) -> tuple[str, float]:
+def _guess_place(asked: ParsedQuestion, kind: str) -> tuple[str, float]:
     purpose = purpose_of(asked.purpose) if asked.purpose else None
     kind = purpose.kinds[0] if purpose else kind
     room = next((room for thing, room in _USUAL_ROOM.items() if same(thing, kind)), "living room")
