@@ -18,7 +18,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 LINE = 32  # questions that may wait
 
 
-class Asker(Protocol):
+class QuestionObserver(Protocol):
     """Who asked, and hears what becomes of the question. Called from the queue's threads; may not wait for long."""
 
     def progress(self, progress: Progress) -> None:
@@ -34,7 +34,7 @@ class Asker(Protocol):
 class QueuedQuestion:
     """A question in the queue."""
 
-    def __init__(self, question: Question, asker: Asker) -> None:
+    def __init__(self, question: Question, asker: QuestionObserver) -> None:
         self.question, self.asker = question, asker
         self.canceled = False
         self.search: Search  # given by the queue
@@ -61,7 +61,7 @@ class Queue:
         """Say whether as many wait as may."""
         return len(self._waiting) >= self._limit
 
-    def put(self, question: Question, asker: Asker) -> QueuedQuestion:
+    def put(self, question: Question, asker: QuestionObserver) -> QueuedQuestion:
         """Let a question wait for its turn. Raises QueueFull."""
         asked = QueuedQuestion(question, asker)
         asked.search = self._search(asked)

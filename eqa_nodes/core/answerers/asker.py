@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import Keyframe
 T = TypeVar("T")
 
 
-class Asker:
+class MeteredModel:
     """A model and what was spent on it. Raises ModelError (BudgetSpent), BadQuestion.
 
     Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.

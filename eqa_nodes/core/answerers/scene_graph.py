@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from eqa_nodes.core.agent.spending import affordable
-from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.answerers.object_graph import MAX_THINGS, Thing, likest, relations, things_in, told
@@ -48,7 +48,7 @@ class SceneGraphAnswerer(Unjudging):
     """
 
     def __init__(self, backend: Backend, config: GraphConfig = VOXEL, store: CaptionStore | None = None) -> None:
-        self._asker, self._captioner = Asker(backend), Captioner(backend, store)
+        self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
         self._config, self._embedder = config, make_embedder(config.embedder)
 
     def spent(self) -> Receipt:

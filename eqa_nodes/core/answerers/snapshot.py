@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from eqa_nodes.core.agent.spending import affordable
-from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import Unobjecting
 from eqa_nodes.core.answerers.object_graph import Snapshot, snapshots, things_in
 from eqa_nodes.core.answerers.socratic import as_list
@@ -42,7 +42,7 @@ class SnapshotAnswerer(Unobjecting):
 
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
-        self._asker, self._judge = Asker(backend), VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
+        self._asker, self._judge = MeteredModel(backend), VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
         self._embedder = make_embedder(self._config.embedder)
 
     def spent(self) -> Receipt:

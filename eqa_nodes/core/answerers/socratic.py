@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from eqa_nodes.core.agent.spending import affordable
-from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import Unjudging
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
@@ -31,7 +31,7 @@ class CaptionAnswerer(Unjudging):
     """
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._asker, self._captioner = Asker(backend), Captioner(backend, store)
+        self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far; a caption that was kept costs nothing."""

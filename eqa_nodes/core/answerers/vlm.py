@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from eqa_nodes.core.answerers.asker import Asker
+from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import Unobjecting
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
@@ -44,7 +44,7 @@ class VlmAnswerer(Unobjecting):
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
-        self._asker = Asker(backend, self._config.max_tokens)
+        self._asker = MeteredModel(backend, self._config.max_tokens)
 
     def spent(self) -> Receipt:
         """Return calls and tokens of this answerer so far, those of failed calls included."""
