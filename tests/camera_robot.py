@@ -16,7 +16,7 @@ from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.camera import Camera as Heard
+from eqa_nodes.ros.camera import CameraInput as Heard
 from eqa_nodes.ros.graph import CAMERA_TOPICS, SECOND, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from tests.unit.foreign_fixture import depth_png, inverse_depth_png, jpeg

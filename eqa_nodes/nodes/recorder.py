@@ -17,7 +17,7 @@ from eqa_nodes.recordings.cdr import IMAGE
 from eqa_nodes.recordings.recording import Recording
 from eqa_nodes.recordings.writer import BagTopic, free_name
 from eqa_nodes.ros import messages
-from eqa_nodes.ros.camera import Camera
+from eqa_nodes.ros.camera import CameraInput
 from eqa_nodes.ros.diagnostics import Report
 from eqa_nodes.ros.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
@@ -177,9 +177,9 @@ class RecorderNode(EpisodeNode):
         """Return what is recorded: the key of its topic by the part that it is."""
         node = self.config.node
         recorded = (*RECORDED, *LABELLED) if self._labelled else RECORDED
-        heard = dict(zip(recorded, recorded)) | Camera(node.camera, PARTS).topics()
+        heard = dict(zip(recorded, recorded)) | CameraInput(node.camera, PARTS).topics()
         if node.second_camera.present:
-            second = Camera(node.second_camera, PARTS).topics()
+            second = CameraInput(node.second_camera, PARTS).topics()
             heard |= {SECOND + part: SECOND + wire for part, wire in second.items()}
         return heard
 

@@ -29,7 +29,7 @@ class Picture(NamedTuple):
     intrinsics: Intrinsics
 
 
-class Camera:
+class CameraInput:
     """One camera. parts: what has to come for an observation; with the default settings nothing is done to images."""
 
     def __init__(self, config: CameraConfig, parts: tuple[str, ...]) -> None:

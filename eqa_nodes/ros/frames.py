@@ -14,7 +14,7 @@ from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import messages
-from eqa_nodes.ros.camera import Camera
+from eqa_nodes.ros.camera import CameraInput
 from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 
 PENDING = 30  # observations that may wait for their missing parts
@@ -31,7 +31,7 @@ class FrameAssembler:
     def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
                  deliver: Callable[[Frame, Mapping[int, Label]], None], pending: int = PENDING,
                  camera: CameraConfig = CameraConfig(), frames: TfConfig = TfConfig()) -> None:
-        self.camera, self._frames = Camera(camera, parts), frames
+        self.camera, self._frames = CameraInput(camera, parts), frames
         self._parts, self._tf, self._deliver, self._pending = self.camera.parts, tf, deliver, pending
         self._tabled = "label_table" in parts
         self._matcher = self.camera.matcher(pending)
