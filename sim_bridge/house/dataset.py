@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.geometry import Pose2
-from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
 from sim_bridge.house.simulator import SEEDS, world
 
@@ -106,7 +106,7 @@ class _Source:
                 return question
         return None
 
-    def _question(self, number: int, candidate: Candidate) -> HouseQuestion | None:
+    def _question(self, number: int, candidate: QuestionCandidate) -> HouseQuestion | None:
         grounded = self._grounding.ground(candidate, self._include_seen)
         if grounded is None:
             return None
@@ -117,7 +117,7 @@ class _Source:
             others, candidate.targets, grounded.view, grounded.start,
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
 
-    def _staleness(self, candidate: Candidate, used: Counter[str]) -> int:
+    def _staleness(self, candidate: QuestionCandidate, used: Counter[str]) -> int:
         """How often the answer, the phrasing, and (in this house) the thing have come already."""
         return sum(used[key] for key in _keys(candidate)) + 3 * self._asked[candidate.targets[0]]
 
@@ -125,7 +125,7 @@ class _Source:
         return zlib.crc32(f"{self._seed} {category} {number}".encode())
 
 
-def _keys(candidate: Candidate) -> tuple[str, str, str]:
+def _keys(candidate: QuestionCandidate) -> tuple[str, str, str]:
     """What should not come too often: the answer, the way of asking, and the two together."""
     form = _form(candidate.question)
     return candidate.answer, form, f"{form} ... {candidate.answer}"

@@ -20,7 +20,7 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
-from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import Facts
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
 from sim_bridge.house.scene import House, Opening, Part, Room, Thing
@@ -61,7 +61,7 @@ def home(*extra: Thing) -> House:
     return House(7, rooms, doors, things, Pose2(1.0, 2.0, 0.0))
 
 
-def asked(house: House, category: str) -> dict[str, Candidate]:
+def asked(house: House, category: str) -> dict[str, QuestionCandidate]:
     return {c.question: c for c in candidates(house)[category]}
 
 
@@ -243,7 +243,7 @@ def test_a_target_in_a_box_is_dropped() -> None:
     walls = [thing(60 + i, "crate", 1, 6.0 + dx, 0.4 + dy, size, z=0.7) for i, (dx, dy, size) in enumerate(sides)]
     lid = thing(64, "crate", 1, 6.0, 0.4, (0.8, 0.8, 0.02), z=1.7)
     place = HouseWorld(home(*walls, lid))
-    laptop = Candidate("object localization", "Where is my laptop?", "on the desk in the study", (5, 4), need=2)
+    laptop = QuestionCandidate("object localization", "Where is my laptop?", "on the desk in the study", (5, 4), need=2)
     assert Grounding(place.house, place).find_view(laptop) is None
 
 

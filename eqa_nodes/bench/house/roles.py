@@ -16,7 +16,7 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, Pair, Round, Verdict, Way
-from sim_bridge.house.questions import CATEGORIES, Candidate, candidates
+from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import Facts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
 from sim_bridge.house.simulator import PREFIX, seed_of, world
@@ -73,7 +73,7 @@ class HouseRoles:
         return Verdict({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
                         "nontriviality": 0.6 if yes_no else 1.0}, lacking)
 
-    def _category(self, asked: Candidate) -> str:
+    def _category(self, asked: QuestionCandidate) -> str:
         if self._kind.name != "express":
             return _EXPLORA[asked.category]
         if asked.question.startswith("How many"):
@@ -88,7 +88,7 @@ class HouseRoles:
             most[instance] = max(most.get(instance, 0.0), pixels)
         return most
 
-    def _shown(self, way: Way, view: Keyframe, asked: Candidate) -> tuple[float, str]:
+    def _shown(self, way: Way, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
         """Return how well one view shows enough of the targets, 0..1, and what it lacks."""
         pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
@@ -104,10 +104,10 @@ class _Truth(NamedTuple):
     """Every question that a house settles, by its text, and the phrases of its rooms."""
 
     scene: str
-    asked: Mapping[str, Candidate]
+    asked: Mapping[str, QuestionCandidate]
     rooms: Mapping[int, str]
 
-    def shuffled(self, key: str) -> list[Candidate]:
+    def shuffled(self, key: str) -> list[QuestionCandidate]:
         """Return all questions in an order that the key decides."""
         return sorted(self.asked.values(),
                       key=lambda c: (zlib.crc32(f"{self.scene} {key} {c.question}".encode()), c.question))

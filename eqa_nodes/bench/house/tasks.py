@@ -22,7 +22,7 @@ from eqa_nodes.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Tas
 from eqa_nodes.embodied.world import CAMERA, SimulatedWorld
 from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
-from sim_bridge.house.questions import Candidate, candidates, lexicon, perception, places
+from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
 from sim_bridge.house.questions.facts import Facts
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import world
@@ -165,7 +165,7 @@ class _Writer:
                 found.append(Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id))
         return found[:DISTRACTORS]
 
-    def _question(self, kind: str, asked: Candidate, wrong: Sequence[str]) -> Iterator[Task]:
+    def _question(self, kind: str, asked: QuestionCandidate, wrong: Sequence[str]) -> Iterator[Task]:
         wrong = sorted(wrong, key=lambda text: zlib.crc32(f"{asked.question} {text}".encode()))[:ANSWERS - 1]
         if len(wrong) < ANSWERS - 1:
             return
@@ -195,7 +195,7 @@ class _Writer:
         found = [(t, name) for t in self._facts.things if fits(t) and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
 
-    def _some(self, asked: Sequence[Candidate]) -> list[Candidate]:
+    def _some(self, asked: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
         return sorted(asked, key=lambda c: self._draw("question", c.question))[:TRIES]
 
     def _mixed(self, text: str, needed: Sequence[Option], others: Sequence[Option]) -> tuple[Option, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.house.questions import perception, places, reasoning
-from sim_bridge.house.questions.facts import Candidate, Facts
+from sim_bridge.house.questions.facts import Facts, QuestionCandidate
 from sim_bridge.house.scene import House
 
 _WRITERS = {
@@ -18,10 +18,10 @@ _WRITERS = {
 CATEGORIES = tuple(_WRITERS)
 
 
-def candidates(house: House) -> dict[str, list[Candidate]]:
+def candidates(house: House) -> dict[str, list[QuestionCandidate]]:
     """Return every question that the scene graph settles, by category, in a stable order; no question twice."""
     facts = Facts(house)
-    found: dict[str, dict[str, Candidate]] = {category: {} for category in CATEGORIES}
+    found: dict[str, dict[str, QuestionCandidate]] = {category: {} for category in CATEGORIES}
     for category, writer in _WRITERS.items():
         for candidate in writer(facts):
             found[category].setdefault(candidate.question, candidate)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
 
 
-class Candidate(NamedTuple):
+class QuestionCandidate(NamedTuple):
     """A question whose answer the scene graph settles; whether it can be seen is not known yet.
 
     targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0.

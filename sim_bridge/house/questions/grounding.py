@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.physics import path_length
-from sim_bridge.house.questions.facts import Candidate
+from sim_bridge.house.questions.facts import QuestionCandidate
 from sim_bridge.house.scene import House, Room, Thing
 from sim_bridge.house.simulator import HouseWorld
 
@@ -47,7 +47,7 @@ class Grounding:
         self._scale = _COARSE ** 2 * 640 * 480 / (camera.width * camera.height)
         self._seen: dict[tuple[float, float], dict[int, float]] = {}
 
-    def ground(self, candidate: Candidate, allow_seen: bool = False) -> Grounded | None:
+    def ground(self, candidate: QuestionCandidate, allow_seen: bool = False) -> Grounded | None:
         """Return start and view; None where the targets cannot be seen, reached or (unless allowed) hidden."""
         view = self.find_view(candidate)
         if view is None:
@@ -83,7 +83,7 @@ class Grounding:
         """Return the pixels of every instance in view, in pixels of the default camera."""
         return {i: n * self._scale for i, n in self.world.visible_pixels(pose, self._camera).items()}
 
-    def find_view(self, candidate: Candidate) -> Pose2 | None:
+    def find_view(self, candidate: QuestionCandidate) -> Pose2 | None:
         """Return the best of a few views in which enough of the targets are large enough and not covered."""
         best, best_score = None, 1.0
         for pose in self._poses(candidate)[:_LOOKS]:
@@ -96,7 +96,7 @@ class Grounding:
                 break
         return best
 
-    def _poses(self, candidate: Candidate) -> list[Pose2]:
+    def _poses(self, candidate: QuestionCandidate) -> list[Pose2]:
         """Return poses around the targets from which they lie inside the image, the most promising first."""
         targets = [self.house.thing(t) for t in candidate.targets][:max(candidate.need, 1)]
         x = sum(t.position[0] for t in targets) / len(targets)
@@ -114,7 +114,7 @@ class Grounding:
                 found.append((self._cost(pose, candidate, targets, ring), len(found), pose))
         return [pose for cost, _, pose in sorted(found) if cost < math.inf]
 
-    def _cost(self, pose: Pose2, candidate: Candidate, targets: list[Thing], ring: float) -> float:
+    def _cost(self, pose: Pose2, candidate: QuestionCandidate, targets: list[Thing], ring: float) -> float:
         cost = abs(ring - _PREFERRED_M)
         for thing in targets:
             towards = facing(thing, pose)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Candidate, Facts, be, heads, kinds_of, say, sentence_list, several
+from sim_bridge.house.questions.facts import Facts, QuestionCandidate, be, heads, kinds_of, say, sentence_list, several
 from sim_bridge.house.scene import Thing
 
 RECOGNITION, ATTRIBUTE, STATE = "object recognition", "attribute recognition", "object state recognition"
 _LIST_LIMIT = 3
 
 
-def recognition(facts: Facts) -> Iterator[Candidate]:
+def recognition(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions whose answer is a kind of thing."""
     for base in facts.things:
         name = facts.name(base)
@@ -34,15 +34,15 @@ def recognition(facts: Facts) -> Iterator[Candidate]:
         yield from _between(facts, room, phrase)
 
 
-def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Candidate:
+def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> QuestionCandidate:
     groups = [[t for t in things if t.kind == kind] for kind in heads(things)]
     bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
     also_called = (lexicon.ALSO[kinds[0]],) if (kinds := heads(things))[0] in lexicon.ALSO and len(things) == 1 else ()
-    return Candidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
+    return QuestionCandidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
                      tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
 
 
-def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+def _carried(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     for relation, asks in (("on", ("What is on {}?", "What did I leave on {}?")), ("in", ("What is in {}?",)),
                            ("under", ("What is under {}?",))):
         things = facts.carried(base, relation)
@@ -55,7 +55,7 @@ def _carried(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
         yield _which(ask.format(name), things, (base.id,) if relation == "on" else ())
 
 
-def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     things = facts.carried(base)
     for thing in things:
         close = {thing.colour, *lexicon.NEAR_COLOURS.get(thing.colour, ())}
@@ -65,7 +65,7 @@ def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
             yield _which(f"What is the {thing.colour} {noun} on {name}?", [thing], ())
 
 
-def _between(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+def _between(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     furniture = facts.standing(room)
     for a, b in combinations(furniture, 2):
         if facts.short(a) is None or facts.short(b) is None or not 0.3 < facts.gap(a, b) < 2.0:
@@ -87,7 +87,7 @@ def _centred(a: Thing, b: Thing, c: Thing) -> bool:
     return 0.25 < along < 0.75 and abs(across) < 0.35
 
 
-def attribute(facts: Facts) -> Iterator[Candidate]:
+def attribute(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions about colours and materials."""
     for thing in facts.things:
         name = facts.name(thing)
@@ -97,12 +97,12 @@ def attribute(facts: Facts) -> Iterator[Candidate]:
         hidden = cover and any(t.kind == cover for t in facts.carried(thing))
         if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
             shown = f"the {cover} on {name}" if cover else name
-            yield Candidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
+            yield QuestionCandidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
                             lexicon.NEAR_COLOURS.get(thing.colour, ()))
         if thing.kind in lexicon.MATERIAL_VARIES and thing.material:
             asks = (f"What {be(thing.kind, False)} {name} made of?",
                     f"What material {be(thing.kind, False)} {name} made of?")
-            yield Candidate(ATTRIBUTE, facts.pick(asks, "material", thing.id), thing.material, (thing.id,))
+            yield QuestionCandidate(ATTRIBUTE, facts.pick(asks, "material", thing.id), thing.material, (thing.id,))
     yield from _shared_colours(facts)
 
 
@@ -116,7 +116,7 @@ def _colour_question(facts: Facts, thing: Thing, name: str) -> str:
     return facts.pick(asks, "colour", thing.id)
 
 
-def _shared_colours(facts: Facts) -> Iterator[Candidate]:
+def _shared_colours(facts: Facts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         for kind in heads(facts.inside(room)):
             things = facts.inside(room, kind)
@@ -124,7 +124,7 @@ def _shared_colours(facts: Facts) -> Iterator[Candidate]:
             others = [t for t in facts.inside(room) if t.kind != kind]
             named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(things[0], others)
             if named and len(things) > 1 and len(colours) == 1 and things[0].colour:
-                yield Candidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
+                yield QuestionCandidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
                                 tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)
 
 
@@ -144,7 +144,7 @@ _ASK = {
 }
 
 
-def state(facts: Facts) -> Iterator[Candidate]:
+def state(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions about states: which of two, or yes/no with a fair coin for the state that is asked about."""
     for thing in facts.things:
         name, now = facts.name(thing), thing.state
@@ -155,17 +155,17 @@ def state(facts: Facts) -> Iterator[Candidate]:
         front, never_full = lexicon.front_of(thing), thing.kind in lexicon.NEVER_FULL
         if facts.pick((True, False, False), "either", thing.id) and not never_full:
             first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
-            yield Candidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
+            yield QuestionCandidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
         else:
             asked = "empty" if never_full else now if facts.coin("asked", thing.id) else other
             form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
             answer = "yes" if asked == now else "no"
-            yield Candidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
+            yield QuestionCandidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
     for room, phrase in facts.rooms.items():
         yield from _pair_states(facts, room, phrase)
 
 
-def _pair_states(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+def _pair_states(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     """Which of two things is on (open): four answers, where one thing alone has but two."""
     for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
         fronts = [front for front in map(lexicon.front_of, (a, b)) if front]
@@ -177,5 +177,5 @@ def _pair_states(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
             a, b = b, a
         true = [t for t in (a, b) if t.state == asked]
         answer = ("neither", f"the {say(true[0])}" if true else "", "both")[len(true)]
-        yield Candidate(STATE, f"Which is {asked} in {phrase}, the {say(a)}, the {say(b)}, both or neither?", answer,
+        yield QuestionCandidate(STATE, f"Which is {asked} in {phrase}, the {say(a)}, the {say(b)}, both or neither?", answer,
                         (a.id, b.id), (say(true[0]),) if len(true) == 1 else (), need=2, front=sum(fronts))

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Candidate, Facts, article, be, heads, is_plural, kinds_of, say
+from sim_bridge.house.questions.facts import Facts, QuestionCandidate, article, be, heads, is_plural, kinds_of, say
 from sim_bridge.house.scene import Thing
 
 LOCALIZATION, SPATIAL = "object localization", "spatial understanding"
@@ -16,19 +16,19 @@ _MOST_COUNTED = 8
 _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 
-def localization(facts: Facts) -> Iterator[Candidate]:
+def localization(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions for the place of things that there is one of in the house."""
     for thing in facts.things:
         place, room = facts.place(thing), facts.room(thing)
         if thing.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(thing, facts.things):
             continue
         verb = be(thing.kind, False)
-        yield Candidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
+        yield QuestionCandidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
                         other_words(facts, thing, room), need=1 + len(_anchor(thing)))
         if facts.coin("which room", thing.id) and facts.plain(thing.room):
             owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
             asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
-            yield Candidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
+            yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
 
 
 def _where(facts: Facts, thing: Thing, verb: str) -> str:
@@ -59,7 +59,7 @@ def other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
     return tuple(f"in {room}, next to the {say(t)}" for t in near) if thing.relation == "floor" else ()
 
 
-def spatial(facts: Facts) -> Iterator[Candidate]:
+def spatial(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions about counts, sides and nearness within a room."""
     for room, phrase in facts.rooms.items():
         yield from _counts(facts, room, phrase)
@@ -73,12 +73,12 @@ def spatial(facts: Facts) -> Iterator[Candidate]:
             yield from _sides(facts, thing, name)
 
 
-def _number(question: str, things: list[Thing]) -> Candidate:
+def _number(question: str, things: list[Thing]) -> QuestionCandidate:
     n = len(things)
-    return Candidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
+    return QuestionCandidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
 
 
-def _counts(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+def _counts(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     inside = facts.inside(room)
     for kind in heads(inside):
         things = [t for t in inside if t.kind == kind]
@@ -91,7 +91,7 @@ def _counts(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
             yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), things)
 
 
-def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     carried = facts.carried(base)
     for kind in heads(carried):
         things = [t for t in carried if t.kind == kind]
@@ -100,29 +100,29 @@ def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
             yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
 
 
-def _sides(facts: Facts, base: Thing, name: str) -> Iterator[Candidate]:
+def _sides(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     for side in ("left", "right"):
         other = facts.beside(base, side == "left")
         if other is None or facts.short(other) is None:
             continue
         if facts.coin("side", base.id, side):
-            yield Candidate(SPATIAL, f"What is to the {side} of {name} when you face it?", article(other.kind),
+            yield QuestionCandidate(SPATIAL, f"What is to the {side} of {name} when you face it?", article(other.kind),
                             (other.id, base.id), (say(other),), need=2, front=base.id)
         elif facts.short(base):
             order = ("left or to the right", "right or to the left")[facts.coin("order", base.id)]
             question = (f"{be(other.kind)} the {say(other)} to the {order} of the {say(base)} in {facts.room(base)} "
                         f"when you face the {say(base)}?")
-            yield Candidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"), need=2,
+            yield QuestionCandidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"), need=2,
                             front=base.id)
 
 
-def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
+def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     furniture = [t for t in facts.standing(room) if facts.short(t)]
     for a, b in combinations(furniture, 2):
         near = facts.next_to(a, b)
         if near is not None and facts.pick((True, False, False), "next", a.id, b.id):
             first, second = sorted((a, b), key=lambda t: t.size[0] * t.size[1] * t.size[2])
-            yield Candidate(SPATIAL, f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
+            yield QuestionCandidate(SPATIAL, f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
                             "yes" if near else "no", (a.id, b.id), need=2)
     for base, a, b in permutations(furniture, 3):
         gaps, centres = (facts.gap(base, a), facts.gap(base, b)), (_centres(base, a), _centres(base, b))
@@ -130,7 +130,7 @@ def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[Candidate]:
         if clear and facts.pick((True, *(False,) * 7), "closer", base.id, a.id, b.id):
             first, second = (a, b) if facts.coin("closer order", base.id, a.id, b.id) else (b, a)
             question = f"Which is closer to the {say(base)} in {phrase}, the {say(first)} or the {say(second)}?"
-            yield Candidate(SPATIAL, question, f"the {say(a)}", (a.id, b.id, base.id), (say(a),), need=3)
+            yield QuestionCandidate(SPATIAL, question, f"the {say(a)}", (a.id, b.id, base.id), (say(a),), need=3)
 
 
 def _clearly_closer(close: float, far: float) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon, uses
-from sim_bridge.house.questions.facts import Candidate, Facts, heads, say
+from sim_bridge.house.questions.facts import Facts, QuestionCandidate, heads, say
 from sim_bridge.house.questions.places import other_words
 from sim_bridge.house.scene import Thing
 
@@ -15,7 +15,7 @@ _TABLES = ("dining table", "kitchen table")
 _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
-def functional(facts: Facts) -> Iterator[Candidate]:
+def functional(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions for the thing or the place that a purpose needs, where knowing homes does not tell the answer."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
@@ -27,39 +27,39 @@ def functional(facts: Facts) -> Iterator[Candidate]:
     yield from _watching(facts)
 
 
-def _tool(facts: Facts, use: uses.Use, room: int, phrase: str) -> Iterator[Candidate]:
+def _tool(facts: Facts, use: uses.Use, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     """Which of several kinds of tools there is, and what the tool looks like."""
     tools = facts.inside(room, *use.kinds)
     if len(use.kinds) > 1 and len(heads(tools)) == 1:
-        yield Candidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {say(tools[0])}",
+        yield QuestionCandidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {say(tools[0])}",
                         _ids(tools), (say(tools[0]),))
     if not facts.inside(room, *use.also):
         yield from _look_of(facts, use, room, phrase, f"that I can use to {use.purpose}")
 
 
-def _look_of(facts: Facts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[Candidate]:
+def _look_of(facts: Facts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[QuestionCandidate]:
     things = facts.inside(room, *use.kinds)
     if len(things) != 1 or not facts.alone(things[0], facts.inside(room)):
         return
     thing = things[0]
     if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR:
-        yield Candidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", thing.colour, (thing.id,),
+        yield QuestionCandidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", thing.colour, (thing.id,),
                         lexicon.NEAR_COLOURS.get(thing.colour, ()))
 
 
-def _kept(facts: Facts, use: uses.Use) -> Iterator[Candidate]:
+def _kept(facts: Facts, use: uses.Use) -> Iterator[QuestionCandidate]:
     found = facts.of(*use.kinds)
     if len(found) != 1 or (room := facts.room(found[0])) is None or (place := facts.place(found[0])) is None:
         return
     thing = found[0]
-    yield Candidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (thing.id,),
+    yield QuestionCandidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (thing.id,),
                     other_words(facts, thing, room))
     if facts.plain(thing.room):
-        yield Candidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
+        yield QuestionCandidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
                         (f"in {room}",))
 
 
-def _watching(facts: Facts) -> Iterator[Candidate]:
+def _watching(facts: Facts) -> Iterator[QuestionCandidate]:
     """Where to sit for the TV: the one seat in the room of the one TV that stands before its screen."""
     screens = facts.of("television")
     if len(screens) != 1 or (room := facts.room(screens[0])) is None:
@@ -67,11 +67,11 @@ def _watching(facts: Facts) -> Iterator[Candidate]:
     seats = [t for t in facts.inside(screens[0].room, *lexicon.SEATS) if facts.local(screens[0], t)[0] > 0.5]
     if len(seats) == 1:
         ask = facts.pick(("Where could I sit down to watch TV?", "Where can I sit to watch TV?"), "tv", screens[0].id)
-        yield Candidate(FUNCTIONAL, ask, f"on the {say(seats[0])} in {room}", (seats[0].id, screens[0].id),
+        yield QuestionCandidate(FUNCTIONAL, ask, f"on the {say(seats[0])} in {room}", (seats[0].id, screens[0].id),
                         (f"on the {say(seats[0])}",))
 
 
-def knowledge(facts: Facts) -> Iterator[Candidate]:
+def knowledge(facts: Facts) -> Iterator[QuestionCandidate]:
     """Yield questions about the people who live here and what their things allow."""
     yield from _hints(facts)
     yield from _dining(facts)
@@ -81,7 +81,7 @@ def knowledge(facts: Facts) -> Iterator[Candidate]:
         if (name := facts.name(thing)) is None:
             continue
         if thing.kind == "fruit bowl" and thing.state in ("full", "empty"):
-            yield Candidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"), (thing.id,))
+            yield QuestionCandidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"), (thing.id,))
         if thing.kind in uses.OFFERING:
             yield from _offered(facts, thing, name)
     yield from _bathing(facts)
@@ -92,26 +92,26 @@ def _yes(truth: bool) -> str:
     return "yes" if truth else "no"
 
 
-def _hints(facts: Facts) -> Iterator[Candidate]:
+def _hints(facts: Facts) -> Iterator[QuestionCandidate]:
     for hint in uses.HINTS:
         told = [(answer, facts.of(*kinds), also) for answer, kinds, also in hint.answers if facts.of(*kinds)]
         if len(told) == 1:
             answer, things, also = told[0]
-            yield Candidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
+            yield QuestionCandidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
 
 
-def _offered(facts: Facts, table: Thing, name: str) -> Iterator[Candidate]:
+def _offered(facts: Facts, table: Thing, name: str) -> Iterator[QuestionCandidate]:
     """Whether there is something to read on a table that is not empty: the answer is in view either way."""
     carried = facts.carried(table)
     kinds = {t.kind for t in carried}
     for offer in uses.OFFERS:
         if carried and (kinds & set(offer.kinds) or not kinds & set(offer.unsure)):
             answer = _yes(bool(kinds & set(offer.kinds)))
-            yield Candidate(KNOWLEDGE, f"Is there anything {offer.what} on {name}?", answer,
+            yield QuestionCandidate(KNOWLEDGE, f"Is there anything {offer.what} on {name}?", answer,
                             (table.id, *_ids(carried)), need=1 + len(carried))
 
 
-def _dining(facts: Facts) -> Iterator[Candidate]:
+def _dining(facts: Facts) -> Iterator[QuestionCandidate]:
     for table in facts.of(*_TABLES):
         room, name = facts.room(table), facts.name(table)
         chairs = facts.inside(table.room, *lexicon.CHAIRS)
@@ -119,66 +119,66 @@ def _dining(facts: Facts) -> Iterator[Candidate]:
             continue
         if table.kind == "dining table":
             plates = [t for t in facts.carried(table) if t.kind == "plate"]
-            yield Candidate(KNOWLEDGE, f"Is {name} set for a meal?", _yes(bool(plates)), (table.id,))
+            yield QuestionCandidate(KNOWLEDGE, f"Is {name} set for a meal?", _yes(bool(plates)), (table.id,))
         n, targets = len(chairs), tuple(t.id for t in chairs)
         if facts.coin("seats", table.id):
-            yield Candidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), n)
+            yield QuestionCandidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), n)
         guests = n + facts.pick((-1, 0), "few", table.id) if facts.coin("guests", table.id) else n + 2
         if guests > 1:
-            yield Candidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
+            yield QuestionCandidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
                             _yes(guests <= n), targets, need=n)
         guests = n + facts.pick((1, 2, 3), "short", table.id)
-        yield Candidate(KNOWLEDGE, f"How many more chairs do I need in {room} for {number_word(guests)} people?",
+        yield QuestionCandidate(KNOWLEDGE, f"How many more chairs do I need in {room} for {number_word(guests)} people?",
                         str(guests - n), targets, (number_word(guests - n),), need=n)
 
 
-def _waste(facts: Facts) -> Iterator[Candidate]:
+def _waste(facts: Facts) -> Iterator[QuestionCandidate]:
     for thing in facts.things:
         name = facts.name(thing)
         if name is None:
             continue
         if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
-            yield Candidate(KNOWLEDGE, f"Is electricity being wasted by {name}?",
+            yield QuestionCandidate(KNOWLEDGE, f"Is electricity being wasted by {name}?",
                             _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
         if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
             wasted = _yes(thing.state != "off")
-            yield Candidate(KNOWLEDGE, f"Is water being wasted at {name}?", wasted,
+            yield QuestionCandidate(KNOWLEDGE, f"Is water being wasted at {name}?", wasted,
                             (thing.id,), front=thing.id)
         if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
-            yield Candidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
+            yield QuestionCandidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
 
-def _wasting(facts: Facts) -> Iterator[Candidate]:
+def _wasting(facts: Facts) -> Iterator[QuestionCandidate]:
     """Which of several lamps and screens is on."""
     for room, phrase in facts.rooms.items():
         electric = [t for t in facts.inside(room, *lexicon.ELECTRIC) if t.state in ("on", "off")]
         on = [t for t in facts.inside(room) if t.state in ("on", "running")]
         if len(electric) > 1 and len(on) == 1 and on[0] in electric and facts.short(on[0]):
-            yield Candidate(KNOWLEDGE, f"What is wasting electricity in {phrase}?", f"the {say(on[0])}",
+            yield QuestionCandidate(KNOWLEDGE, f"What is wasting electricity in {phrase}?", f"the {say(on[0])}",
                             (on[0].id, *_ids([t for t in electric if t is not on[0]])), (say(on[0]),),
                             front=lexicon.front_of(on[0]))
 
 
-def _sleeping(facts: Facts) -> Iterator[Candidate]:
+def _sleeping(facts: Facts) -> Iterator[QuestionCandidate]:
     for bed in facts.of(*lexicon.BEDS):
         room = facts.room(bed)
         if room is None or not facts.alone(bed, facts.inside(bed.room)):
             continue
         if not _SINGLE_BED_M < bed.size[1] < _DOUBLE_BED_M:
             wide = bed.size[1] >= _DOUBLE_BED_M
-            yield Candidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
+            yield QuestionCandidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
         if bed.state in ("made", "unmade"):
-            yield Candidate(KNOWLEDGE, f"Has anyone slept in the bed in {room} since it was last made?",
+            yield QuestionCandidate(KNOWLEDGE, f"Has anyone slept in the bed in {room} since it was last made?",
                             _yes(bed.state == "unmade"), (bed.id,))
 
 
-def _bathing(facts: Facts) -> Iterator[Candidate]:
+def _bathing(facts: Facts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         tubs, showers = facts.inside(room, "bathtub"), facts.inside(room, "shower")
         if len(tubs) + len(showers) == 1:
             answer = "a bath" if tubs else "only a shower"
-            yield Candidate(KNOWLEDGE, f"Can I take a bath in {phrase}, or only a shower?", answer,
+            yield QuestionCandidate(KNOWLEDGE, f"Can I take a bath in {phrase}, or only a shower?", answer,
                             _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
 
 
