@@ -42,7 +42,7 @@ _SAME_ROOM_M = 4.0  # marks of one name so near to each other need the name once
 _TINT = 70  # opacity of a region, 0..255
 
 
-class Choice(NamedTuple):
+class DecisionRow(NamedTuple):
     """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the pictures."""
 
     number: int
@@ -63,8 +63,8 @@ class Why(NamedTuple):
     """All decisions of an episode. ground: a hidden drawing that the pictures share; kinds: of candidates seen."""
 
     ground: Markup
-    pictured: tuple[Choice, ...]
-    others: tuple[Choice, ...]
+    pictured: tuple[DecisionRow, ...]
+    others: tuple[DecisionRow, ...]
     kinds: tuple[Kind, ...]
     regions: bool
     values: bool
@@ -80,7 +80,7 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> Why:
     for index, decision in enumerate(trace.decisions):
         steps, metres = so_far.at(decision.stamp_ns)
         svg = pictures.draw(index) if pictures is not None and index in shown else Markup("")
-        choices.append(Choice(index + 1, decision.reason, steps, metres, svg))
+        choices.append(DecisionRow(index + 1, decision.reason, steps, metres, svg))
     kinds = sorted({c.label for d in trace.decisions for c in d.candidates})
     labels = {m.label for d in trace.decisions for m in d.marks}
     return Why(pictures.ground() if pictures is not None and shown else Markup(""),
