@@ -73,7 +73,7 @@ class Layout(NamedTuple):
 
 
 @dataclass
-class Column:
+class StripSlot:
     """A slot of a strip: one room, or a room with an annex behind it."""
 
     kind: str
@@ -116,7 +116,7 @@ def draw_layout(dice: Dice, count: int) -> Layout:
 
 
 def _try_layout(dice: Dice, kinds: list[str], hub: str) -> Layout | None:
-    columns = [Column(k) for k in kinds if k not in ANNEXES]
+    columns = [StripSlot(k) for k in kinds if k not in ANNEXES]
     if not _assign_annexes(dice, [k for k in kinds if k in ANNEXES], columns):
         return None
     annexed = any(c.annex for c in columns)
@@ -144,7 +144,7 @@ def _try_layout(dice: Dice, kinds: list[str], hub: str) -> Layout | None:
     return _cells(dice, strips, depths, length, band, hub)
 
 
-def _assign_annexes(dice: Dice, annexes: list[str], columns: list[Column]) -> bool:
+def _assign_annexes(dice: Dice, annexes: list[str], columns: list[StripSlot]) -> bool:
     """Hang each annex behind a free host; False when there is none."""
     for annex in annexes:
         hosts = [c for c in columns if c.kind == ANNEXES[annex] and not c.annex]
@@ -154,7 +154,7 @@ def _assign_annexes(dice: Dice, annexes: list[str], columns: list[Column]) -> bo
     return True
 
 
-def _assign_strips(dice: Dice, columns: list[Column], hub: str) -> tuple[list[Column], list[Column]]:
+def _assign_strips(dice: Dice, columns: list[StripSlot], hub: str) -> tuple[list[StripSlot], list[StripSlot]]:
     """Split the columns over the deep and the shallow strip, living room first, dining room and kitchen next to it."""
     deep, shallow = [], []
     for column in dice.shuffled(columns):
@@ -171,7 +171,7 @@ def _assign_strips(dice: Dice, columns: list[Column], hub: str) -> tuple[list[Co
 
 def _cells(
     dice: Dice,
-    strips: tuple[list[Column], list[Column]],
+    strips: tuple[list[StripSlot], list[StripSlot]],
     depths: tuple[float, float],
     length: float,
     band: float,

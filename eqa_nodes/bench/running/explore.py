@@ -23,7 +23,7 @@ ABLATIONS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-class Column(NamedTuple):
+class MetricColumn(NamedTuple):
     """A figure of the table: heading, factor, digits, and the value of one trial (None: not in the mean)."""
 
     heading: str
@@ -37,13 +37,13 @@ def _metric(name: str) -> Callable[[Trial], float | None]:
 
 
 COLUMNS = (
-    Column("C %", 100, 1, _metric("openeqa_c")), Column("C* %", 100, 1, _metric("express_c_star")),
-    Column("EXPRESS C %", 100, 1, _metric("express_c")), Column("E steps %", 100, 1, _metric("openeqa_e_steps")),
-    Column("E_path %", 100, 1, _metric("express_e_path")), Column("d_T m", 1, 2, _metric("express_d_t")),
-    Column("ACE %", 100, 1, _metric("ace")), Column("NPL %", 100, 1, _metric("npl")),
-    Column("WCE %", 100, 1, _metric("wce")), Column("steps", 1, 0, _metric("steps")),
-    Column("metres", 1, 1, _metric("metres")), Column("explored m2", 1, 0, lambda trial: trial.floor_m2),
-    Column("calls", 1, 1, lambda trial: float(trial.calls)))
+    MetricColumn("C %", 100, 1, _metric("openeqa_c")), MetricColumn("C* %", 100, 1, _metric("express_c_star")),
+    MetricColumn("EXPRESS C %", 100, 1, _metric("express_c")), MetricColumn("E steps %", 100, 1, _metric("openeqa_e_steps")),
+    MetricColumn("E_path %", 100, 1, _metric("express_e_path")), MetricColumn("d_T m", 1, 2, _metric("express_d_t")),
+    MetricColumn("ACE %", 100, 1, _metric("ace")), MetricColumn("NPL %", 100, 1, _metric("npl")),
+    MetricColumn("WCE %", 100, 1, _metric("wce")), MetricColumn("steps", 1, 0, _metric("steps")),
+    MetricColumn("metres", 1, 1, _metric("metres")), MetricColumn("explored m2", 1, 0, lambda trial: trial.floor_m2),
+    MetricColumn("calls", 1, 1, lambda trial: float(trial.calls)))
 PAIRED = ("E_path %", "EXPRESS C %", "C %")
 
 
@@ -150,7 +150,7 @@ def _differences(found: Sequence[Pair]) -> str:
                              for p in found])
 
 
-def _cell(s: Summary, column: Column) -> str:
+def _cell(s: Summary, column: MetricColumn) -> str:
     with_interval = column.heading in PAIRED
     return shown(s if with_interval else s._replace(low=None, high=None), column.factor, column.digits)
 
