@@ -79,7 +79,7 @@ class Grid(NamedTuple):
 
 
 @dataclass
-class Facts:
+class RobotFacts:
     """streams: of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
 
     links: moving ones have their stream, static ones an empty one. odometry: its frame and the one that it moves.

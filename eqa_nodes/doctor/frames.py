@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from eqa_nodes.doctor.facts import Facts, Link, Stream
+from eqa_nodes.doctor.facts import Link, RobotFacts, Stream
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.recordings.poses import BASES, FIXED
 
@@ -14,7 +14,7 @@ _OLD_S, _STALE_S = 0.3, 2.0  # a transform lags behind the images by so much
 _SLOW_HZ = 5.0
 
 
-def judge_frames(facts: Facts, map_frame: str = "", base_frame: str = "") -> Iterator[Finding]:
+def judge_frames(facts: RobotFacts, map_frame: str = "", base_frame: str = "") -> Iterator[Finding]:
     """Judge the chain from the map to the camera, its moving links, and what hangs loose."""
     parents = facts.parents()
     chain: list[str] = []
@@ -96,7 +96,7 @@ def _late_s(stream: Stream, images: Stream) -> float | None:
     return float(np.median(late)) if len(late) else None
 
 
-def _images(facts: Facts) -> Stream:
+def _images(facts: RobotFacts) -> Stream:
     return facts.streams.get("depth") or facts.streams.get("color") or Stream()
 
 

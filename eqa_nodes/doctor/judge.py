@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.facts import ALSO, Facts, Grid
+from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.floor import judge_floor
 from eqa_nodes.doctor.frames import judge_frames
@@ -24,13 +24,13 @@ _OF_ANOTHER = "is it the matrix of another resolution, or of the image before it
 
 def bag_findings(path: Path, namespace: str, options: BagOptions) -> list[Finding]:
     """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
-    facts = Facts()
+    facts = RobotFacts()
     report = check_bag(path, namespace, options, facts.take, ALSO)
     facts.move_by_odometry()
     return [*report.findings, *judge(facts, report.measured, options, live=False)]
 
 
-def judge(facts: Facts, measured: Measured, options: BagOptions, live: bool) -> Iterator[Finding]:
+def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool) -> Iterator[Finding]:
     """Judge what `bags.check.judged` does not."""
     yield from judge_frames(facts, options.map_frame, options.base_frame)
     yield from _floor(measured)

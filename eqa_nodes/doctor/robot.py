@@ -14,7 +14,7 @@ from rclpy.node import Node
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
-from eqa_nodes.doctor.facts import ALSO, Facts
+from eqa_nodes.doctor.facts import ALSO, RobotFacts
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.heard import HeardMessages
 from eqa_nodes.doctor.judge import judge
@@ -92,7 +92,7 @@ def robot_findings(how: Listening) -> list[Finding]:
         navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
         ends = _ends(tap.node)
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
-    facts = Facts()
+    facts = RobotFacts()
     measured = measure(bag, how.options, facts.take, ALSO)
     exact = how.options._replace(tolerance_s=how.camera.tolerance_s)
     lines = [line for line in as_taken(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from eqa_nodes.doctor.facts import Facts, Stream
+from eqa_nodes.doctor.facts import RobotFacts, Stream
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.frames import above
 from eqa_nodes.recordings.poses import FIXED
@@ -17,7 +17,7 @@ _JUMP_S = 1.0  # stamps and arrival disagree by so much from one message to the 
 _REPORTED = ("color", "depth")  # whose order is told with their rate
 
 
-def judge_times(facts: Facts, live: bool) -> Iterator[Finding]:
+def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:
     """Judge ages and jumps. live: arrivals are now; in a bag they are the recorder's, and old ones do no harm."""
     parents = facts.parents()
     chain = {frame for camera in facts.cameras.values() for frame in above(camera, parents)}

@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.embodied.graph import NavigationGraph, Standing
-from eqa_nodes.embodied.predicates import Facts, Happened, holds
+from eqa_nodes.embodied.predicates import Happened, WorldFacts, holds
 from eqa_nodes.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.embodied.world import World
 
@@ -80,7 +80,7 @@ class Outcome:
     frames: list[Frame] = field(default_factory=list)
 
 
-class WorldWithFacts(World, Facts, Protocol):
+class WorldWithFacts(World, WorldFacts, Protocol):
     """What a task is done in, and what its predicates look at."""
 
 

@@ -14,7 +14,7 @@ AT_M = 0.3  # at: from the thing to the point
 LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the thing fills, as a target view must show it
 
 
-class Facts(Protocol):
+class WorldFacts(Protocol):
     """What a world tells of its things (privileged: for predicates only)."""
 
     def position(self, thing: int) -> tuple[float, float, float]:
@@ -45,24 +45,24 @@ class Happened:
     answer: str = ""
 
 
-def _near(p: Predicate, facts: Facts, so_far: Happened) -> bool:
+def _near(p: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
     return math.dist(so_far.places[so_far.point], facts.position(p.object)[:2]) <= NEAR_M
 
 
-def _at(p: Predicate, facts: Facts, so_far: Happened) -> bool:
+def _at(p: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
     return math.dist(so_far.places[p.point], facts.position(p.object)[:2]) <= AT_M
 
 
-def _lies(relation: str) -> Callable[[Predicate, Facts, Happened], bool]:
+def _lies(relation: str) -> Callable[[Predicate, WorldFacts, Happened], bool]:
     return lambda p, facts, so_far: (facts.support(p.object) == p.support
                                      and facts.attributes(p.object).get("relation") == relation)
 
 
-def _state(*states: str) -> Callable[[Predicate, Facts, Happened], bool]:
+def _state(*states: str) -> Callable[[Predicate, WorldFacts, Happened], bool]:
     return lambda p, facts, so_far: facts.attributes(p.object).get("state") in states
 
 
-_CHECKS: dict[str, Callable[[Predicate, Facts, Happened], bool]] = {
+_CHECKS: dict[str, Callable[[Predicate, WorldFacts, Happened], bool]] = {
     "choose": lambda p, facts, so_far: so_far.answer == p.right_answer_content,
     "agent_at": lambda p, facts, so_far: so_far.point == p.point,
     "agent_pass": lambda p, facts, so_far: p.point in so_far.passed,
@@ -78,6 +78,6 @@ _CHECKS: dict[str, Callable[[Predicate, Facts, Happened], bool]] = {
 }
 
 
-def holds(predicate: Predicate, facts: Facts, so_far: Happened) -> bool:
+def holds(predicate: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
     """Return whether a predicate is true now."""
     return _CHECKS[predicate.type](predicate, facts, so_far)

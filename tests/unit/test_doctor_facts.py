@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.facts import Clock, Facts, Grid, Link, Stream
+from eqa_nodes.doctor.facts import Clock, Grid, Link, RobotFacts, Stream
 from eqa_nodes.doctor.findings import Finding, failed
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.doctor.judge import judge_map, judge_matrix
@@ -28,29 +28,29 @@ def stream(hz: float = 10.0, count: int = 50, age_s: float = 0.02, begin_ns: int
     return Stream(stamps, [stamp + round(age_s * SECOND) for stamp in stamps])
 
 
-def sound() -> Facts:
+def sound() -> RobotFacts:
     """A robot without fault."""
-    return Facts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
+    return RobotFacts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
                  {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: Stream(), OPTICAL: Stream()},
                  {"color": "optical", "depth": "optical"})
 
 
-def linked(**links: Stream) -> Facts:
+def linked(**links: Stream) -> RobotFacts:
     facts = sound()
     return replace(facts, links={**facts.links, **{Link(*name.split("__"), False): s for name, s in links.items()}})
 
 
-def without(*links: Link) -> Facts:
+def without(*links: Link) -> RobotFacts:
     facts = sound()
     return replace(facts, links={link: s for link, s in facts.links.items() if link not in links})
 
 
-def with_stream(**streams: Stream) -> Facts:
+def with_stream(**streams: Stream) -> RobotFacts:
     facts = sound()
     return replace(facts, streams={**facts.streams, **streams})
 
 
-def of(facts: Facts, live: bool = True) -> list[Finding]:
+def of(facts: RobotFacts, live: bool = True) -> list[Finding]:
     return [*judge_frames(facts), *judge_times(facts, live)]
 
 
@@ -83,7 +83,7 @@ def test_a_sound_robot_has_no_fault() -> None:
      {"tf map > odom": "error"}, "belongs on /tf_static"),
     (replace(sound(), links={**sound().links, ODOM: stream(2.0, 12)}), {"tf map > odom": "warning"}, "2.0 Hz"),
 ])
-def test_faults_of_frames(facts: Facts, wanted: dict[str, str], words: str) -> None:
+def test_faults_of_frames(facts: RobotFacts, wanted: dict[str, str], words: str) -> None:
     findings = list(judge_frames(facts))
     assert troubles(findings) == wanted
     assert any(words in f.found + f.remedy for f in findings)
@@ -97,7 +97,7 @@ def test_named_frames_stand_in_for_the_usual_ones() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=12))
 def test_any_tangle_of_frames_is_walked_to_its_end(pairs: list[tuple[str, str]]) -> None:
-    facts = Facts(links={Link(parent, child, False): stream(count=3) for parent, child in pairs},
+    facts = RobotFacts(links={Link(parent, child, False): stream(count=3) for parent, child in pairs},
                   cameras={"depth": "a"}, streams={"depth": stream(count=3)})
     way = above("a", facts.parents())
     assert way[0] == "a" and len(set(way)) == len(way)
@@ -114,7 +114,7 @@ def test_any_tangle_of_frames_is_walked_to_its_end(pairs: list[tuple[str, str]])
     (with_stream(color=stream(age_s=BEGIN / 1e9, begin_ns=5 * SECOND)), {"time sync": "error"}, "different clocks"),
     (replace(sound(), links={**sound().links, ODOM: stream(20.0, 100, -1.0)}), {}, "none in 5 streams"),
 ])
-def test_faults_of_clocks(facts: Facts, wanted: dict[str, str], words: str) -> None:
+def test_faults_of_clocks(facts: RobotFacts, wanted: dict[str, str], words: str) -> None:
     findings = list(judge_times(facts, live=True))
     assert troubles(findings) == wanted
     assert any(words in f.found + f.remedy for f in findings)

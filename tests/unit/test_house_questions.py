@@ -21,7 +21,7 @@ from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
-from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
 from sim_bridge.house.scene import House, Opening, Part, Room, Thing
 from sim_bridge.house.simulator import HouseWorld, world
@@ -70,13 +70,13 @@ def answers_about(house: House, category: str, target: int) -> dict[str, str]:
 
 
 def test_names_fit_one_thing_only() -> None:
-    facts = Facts(home())
+    facts = HouseFacts(home())
     assert facts.name(facts.house.thing(1)) == "the sofa in the living room"
     assert facts.name(facts.house.thing(8)) == "the bed in the main bedroom"
     assert facts.name(facts.house.thing(20)) is None
-    twins = Facts(home(thing(30, "desk", 1, 5.0, 3.5), thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
+    twins = HouseFacts(home(thing(30, "desk", 1, 5.0, 3.5), thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
     assert twins.name(twins.house.thing(31)) is None  # on one of two desks
-    assert Facts(home(thing(30, "armchair", 0, 3.5, 2.0))).name(thing(1, "sofa", 0, 2.0, 0.5)) is None
+    assert HouseFacts(home(thing(30, "armchair", 0, 3.5, 2.0))).name(thing(1, "sofa", 0, 2.0, 0.5)) is None
 
 
 def test_unnamed_rooms_of_a_kind_are_not_spoken_of() -> None:
@@ -112,11 +112,11 @@ def test_what_is_on_and_above() -> None:
 
 def test_left_and_right_are_those_of_who_faces_it() -> None:
     """The desk looks to +y, so its viewer looks to -y and has -x, where nothing stands, on the right."""
-    facts = Facts(home())
+    facts = HouseFacts(home())
     desk, wardrobe = facts.house.thing(4), facts.house.thing(7)
     assert facts.beside(desk, left=True) == wardrobe
     assert facts.beside(desk, left=False) is None
-    crowded = Facts(home(thing(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
+    crowded = HouseFacts(home(thing(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
     assert crowded.beside(desk, left=True) is None  # two could be meant
 
 
@@ -175,7 +175,7 @@ def test_places() -> None:
 
 
 def test_which_is_closer_needs_a_clear_difference() -> None:
-    facts = Facts(home())
+    facts = HouseFacts(home())
     for c in candidates(home())["spatial understanding"]:
         if c.question.startswith("Which is closer"):
             near, far, base = (facts.house.thing(t) for t in c.targets)
@@ -184,7 +184,7 @@ def test_which_is_closer_needs_a_clear_difference() -> None:
 
 
 def test_gap_is_the_distance_of_footprints() -> None:
-    facts = Facts(home())
+    facts = HouseFacts(home())
     assert facts.gap(facts.house.thing(4), facts.house.thing(7)) == pytest.approx(1.2 - 0.7 - 0.45)
     assert facts.gap(facts.house.thing(4), facts.house.thing(5)) == 0.0
 

@@ -18,7 +18,7 @@ from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Facts, article
+from sim_bridge.house.questions.facts import HouseFacts, article
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import seed_of, world
@@ -55,7 +55,7 @@ class _Asker:
         tour = house_tour(scene)
         self._scene, self._tour, self._seed = scene, tour, seed_of(scene)
         self._house = world(self._seed).house
-        self._facts = Facts(self._house)
+        self._facts = HouseFacts(self._house)
         self._pixels = pixels_by_frame(tour)
         self._end_s = (len(tour.poses) - 1) * tour.robot.step_s
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, Pair, Round, Verdict, Way
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
-from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
 from sim_bridge.house.simulator import PREFIX, seed_of, world
 
@@ -125,7 +125,7 @@ def _truth(scene: str) -> _Truth:
                           "a model write (--model NAME), or choose a scene such as house:3")
     house = world(seed_of(scene)).house
     found = {c.question: c for group in candidates(house).values() for c in group}
-    return _Truth(scene, found, Facts(house).rooms)
+    return _Truth(scene, found, HouseFacts(house).rooms)
 
 
 def _listed(phrases: Sequence[str]) -> str:

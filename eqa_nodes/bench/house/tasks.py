@@ -23,7 +23,7 @@ from eqa_nodes.embodied.world import CAMERA, SimulatedWorld
 from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
 from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
-from sim_bridge.house.questions.facts import Facts
+from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import world
 
@@ -62,7 +62,7 @@ class _Writer:
 
     def __init__(self, seed: int) -> None:
         self._seed, self._place = seed, world(seed)
-        self._facts = Facts(self._place.house)
+        self._facts = HouseFacts(self._place.house)
         self._asked = candidates(self._place.house)
 
     def attribute(self) -> Iterator[Task]:

@@ -22,7 +22,7 @@ from eqa_nodes.core.types.questions import Answer
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 
 
-class Facts(Protocol):
+class SceneFacts(Protocol):
     """What only the scorer may know of a scene. Raises EqaError."""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
@@ -89,7 +89,7 @@ class _Arrival(NamedTuple):
     note: str
 
 
-def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: Facts | None = None,
+def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: SceneFacts | None = None,
                    out: Path | None = None) -> QuestionScore:
     """Mark one prediction. out: the run directory that holds its trace, where it has one."""
     answer, receipt = prediction.answer, prediction.answer.receipt
@@ -137,7 +137,7 @@ def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | No
     return mark_answer(judge, sample, prediction.answer, view)
 
 
-def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | None) -> float | None:
+def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: SceneFacts | None) -> float | None:
     """Return the grounding mark: the judge's, else what the last view is known to show; 0 without an answer."""
     if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
         return mark.delta
@@ -146,7 +146,7 @@ def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: Facts | No
     return delta if delta is None or not prediction.answer.abstained else 0.0
 
 
-def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Facts | None) -> _Arrival:
+def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:
     """Measure how near the robot ended, whether it came near on its way, and whether it could have."""
     start, end, targets = sample.start, prediction.final_pose, _targets(sample)
     if facts is None or not targets:

@@ -9,7 +9,7 @@ from pathlib import Path
 from eqa_nodes.bench.judges import Judge
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.formulas import Summary
-from eqa_nodes.bench.metrics.question_score import Facts, QuestionScore, question_score
+from eqa_nodes.bench.metrics.question_score import QuestionScore, SceneFacts, question_score
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
@@ -54,7 +54,7 @@ class Scores:
     questions: tuple[QuestionScore, ...]
 
 
-def score_run(out: Path, judge: Judge, facts: Facts | None = None, *, seed: int = 0) -> Scores:
+def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed: int = 0) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
     Raises StorageError when the directory holds no readable run. A judge that raises leaves its question unscored.

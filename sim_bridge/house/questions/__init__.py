@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.house.questions import perception, places, reasoning
-from sim_bridge.house.questions.facts import Facts, QuestionCandidate
+from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate
 from sim_bridge.house.scene import House
 
 _WRITERS = {
@@ -20,7 +20,7 @@ CATEGORIES = tuple(_WRITERS)
 
 def candidates(house: House) -> dict[str, list[QuestionCandidate]]:
     """Return every question that the scene graph settles, by category, in a stable order; no question twice."""
-    facts = Facts(house)
+    facts = HouseFacts(house)
     found: dict[str, dict[str, QuestionCandidate]] = {category: {} for category in CATEGORIES}
     for category, writer in _WRITERS.items():
         for candidate in writer(facts):

@@ -80,7 +80,7 @@ def heads(things: Iterable[Thing]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(t.kind for t in sorted(things, key=lambda t: (t.kind, t.id))))
 
 
-class Facts:
+class HouseFacts:
     """A house with an index; every look-up is deterministic."""
 
     def __init__(self, house: House) -> None:

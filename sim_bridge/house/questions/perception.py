@@ -7,14 +7,23 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Facts, QuestionCandidate, be, heads, kinds_of, say, sentence_list, several
+from sim_bridge.house.questions.facts import (
+    HouseFacts,
+    QuestionCandidate,
+    be,
+    heads,
+    kinds_of,
+    say,
+    sentence_list,
+    several,
+)
 from sim_bridge.house.scene import Thing
 
 RECOGNITION, ATTRIBUTE, STATE = "object recognition", "attribute recognition", "object state recognition"
 _LIST_LIMIT = 3
 
 
-def recognition(facts: Facts) -> Iterator[QuestionCandidate]:
+def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions whose answer is a kind of thing."""
     for base in facts.things:
         name = facts.name(base)
@@ -42,7 +51,7 @@ def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Questio
                      tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
 
 
-def _carried(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _carried(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     for relation, asks in (("on", ("What is on {}?", "What did I leave on {}?")), ("in", ("What is in {}?",)),
                            ("under", ("What is under {}?",))):
         things = facts.carried(base, relation)
@@ -55,7 +64,7 @@ def _carried(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate
         yield _which(ask.format(name), things, (base.id,) if relation == "on" else ())
 
 
-def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _coloured(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     things = facts.carried(base)
     for thing in things:
         close = {thing.colour, *lexicon.NEAR_COLOURS.get(thing.colour, ())}
@@ -65,7 +74,7 @@ def _coloured(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidat
             yield _which(f"What is the {thing.colour} {noun} on {name}?", [thing], ())
 
 
-def _between(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
+def _between(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     furniture = facts.standing(room)
     for a, b in combinations(furniture, 2):
         if facts.short(a) is None or facts.short(b) is None or not 0.3 < facts.gap(a, b) < 2.0:
@@ -75,7 +84,7 @@ def _between(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate
             yield _which(f"What is standing between the {say(a)} and the {say(b)} in {phrase}?", filling, (a.id, b.id))
 
 
-def _in_gap(facts: Facts, a: Thing, b: Thing, c: Thing) -> bool:
+def _in_gap(facts: HouseFacts, a: Thing, b: Thing, c: Thing) -> bool:
     return facts.gap(a, c) + facts.gap(c, b) < facts.gap(a, b)
 
 
@@ -87,7 +96,7 @@ def _centred(a: Thing, b: Thing, c: Thing) -> bool:
     return 0.25 < along < 0.75 and abs(across) < 0.35
 
 
-def attribute(facts: Facts) -> Iterator[QuestionCandidate]:
+def attribute(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about colours and materials."""
     for thing in facts.things:
         name = facts.name(thing)
@@ -106,7 +115,7 @@ def attribute(facts: Facts) -> Iterator[QuestionCandidate]:
     yield from _shared_colours(facts)
 
 
-def _colour_question(facts: Facts, thing: Thing, name: str) -> str:
+def _colour_question(facts: HouseFacts, thing: Thing, name: str) -> str:
     wrong = facts.pick(lexicon.WRONG_COLOURS.get(thing.colour, ("",)), "wrong", thing.id)
     verb = be(thing.kind, False)
     asks = [f"What color {verb} {name}?", f"What is the color of {name}?"]
@@ -116,7 +125,7 @@ def _colour_question(facts: Facts, thing: Thing, name: str) -> str:
     return facts.pick(asks, "colour", thing.id)
 
 
-def _shared_colours(facts: Facts) -> Iterator[QuestionCandidate]:
+def _shared_colours(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         for kind in heads(facts.inside(room)):
             things = facts.inside(room, kind)
@@ -144,7 +153,7 @@ _ASK = {
 }
 
 
-def state(facts: Facts) -> Iterator[QuestionCandidate]:
+def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about states: which of two, or yes/no with a fair coin for the state that is asked about."""
     for thing in facts.things:
         name, now = facts.name(thing), thing.state
@@ -165,7 +174,7 @@ def state(facts: Facts) -> Iterator[QuestionCandidate]:
         yield from _pair_states(facts, room, phrase)
 
 
-def _pair_states(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
+def _pair_states(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     """Which of two things is on (open): four answers, where one thing alone has but two."""
     for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
         fronts = [front for front in map(lexicon.front_of, (a, b)) if front]

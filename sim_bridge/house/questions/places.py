@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.questions.facts import Facts, QuestionCandidate, article, be, heads, is_plural, kinds_of, say
+from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, article, be, heads, is_plural, kinds_of, say
 from sim_bridge.house.scene import Thing
 
 LOCALIZATION, SPATIAL = "object localization", "spatial understanding"
@@ -16,7 +16,7 @@ _MOST_COUNTED = 8
 _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 
-def localization(facts: Facts) -> Iterator[QuestionCandidate]:
+def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions for the place of things that there is one of in the house."""
     for thing in facts.things:
         place, room = facts.place(thing), facts.room(thing)
@@ -31,7 +31,7 @@ def localization(facts: Facts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
 
 
-def _where(facts: Facts, thing: Thing, verb: str) -> str:
+def _where(facts: HouseFacts, thing: Thing, verb: str) -> str:
     if thing.kind not in lexicon.BELONGINGS:
         return f"Where {verb} the {say(thing)}?"
     pronoun = "are they" if is_plural(thing.kind) else "is it"
@@ -44,7 +44,7 @@ def _anchor(thing: Thing) -> tuple[int, ...]:
     return (thing.support,) if thing.support and thing.relation in ("on", "in", "wall", "under") else ()
 
 
-def other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
+def other_words(facts: HouseFacts, thing: Thing, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base, kind = facts.support(thing), facts.kind_of_room(thing)
     if not facts.plain(thing.room):  # what a picture shows is a bedroom, not which
@@ -59,7 +59,7 @@ def other_words(facts: Facts, thing: Thing, room: str) -> tuple[str, ...]:
     return tuple(f"in {room}, next to the {say(t)}" for t in near) if thing.relation == "floor" else ()
 
 
-def spatial(facts: Facts) -> Iterator[QuestionCandidate]:
+def spatial(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about counts, sides and nearness within a room."""
     for room, phrase in facts.rooms.items():
         yield from _counts(facts, room, phrase)
@@ -78,7 +78,7 @@ def _number(question: str, things: list[Thing]) -> QuestionCandidate:
     return QuestionCandidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
 
 
-def _counts(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
+def _counts(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     inside = facts.inside(room)
     for kind in heads(inside):
         things = [t for t in inside if t.kind == kind]
@@ -91,7 +91,7 @@ def _counts(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]
             yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), things)
 
 
-def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _counts_on(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     carried = facts.carried(base)
     for kind in heads(carried):
         things = [t for t in carried if t.kind == kind]
@@ -100,7 +100,7 @@ def _counts_on(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandida
             yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
 
 
-def _sides(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _sides(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
     for side in ("left", "right"):
         other = facts.beside(base, side == "left")
         if other is None or facts.short(other) is None:
@@ -116,7 +116,7 @@ def _sides(facts: Facts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
                             front=base.id)
 
 
-def _nearness(facts: Facts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
+def _nearness(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     furniture = [t for t in facts.standing(room) if facts.short(t)]
     for a, b in combinations(furniture, 2):
         near = facts.next_to(a, b)

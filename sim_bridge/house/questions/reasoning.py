@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon, uses
-from sim_bridge.house.questions.facts import Facts, QuestionCandidate, heads, say
+from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, say
 from sim_bridge.house.questions.places import other_words
 from sim_bridge.house.scene import Thing
 
@@ -15,7 +15,7 @@ _TABLES = ("dining table", "kitchen table")
 _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
-def functional(facts: Facts) -> Iterator[QuestionCandidate]:
+def functional(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions for the thing or the place that a purpose needs, where knowing homes does not tell the answer."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
@@ -27,7 +27,7 @@ def functional(facts: Facts) -> Iterator[QuestionCandidate]:
     yield from _watching(facts)
 
 
-def _tool(facts: Facts, use: uses.Use, room: int, phrase: str) -> Iterator[QuestionCandidate]:
+def _tool(facts: HouseFacts, use: uses.Use, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     """Which of several kinds of tools there is, and what the tool looks like."""
     tools = facts.inside(room, *use.kinds)
     if len(use.kinds) > 1 and len(heads(tools)) == 1:
@@ -37,7 +37,7 @@ def _tool(facts: Facts, use: uses.Use, room: int, phrase: str) -> Iterator[Quest
         yield from _look_of(facts, use, room, phrase, f"that I can use to {use.purpose}")
 
 
-def _look_of(facts: Facts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[QuestionCandidate]:
+def _look_of(facts: HouseFacts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[QuestionCandidate]:
     things = facts.inside(room, *use.kinds)
     if len(things) != 1 or not facts.alone(things[0], facts.inside(room)):
         return
@@ -47,7 +47,7 @@ def _look_of(facts: Facts, use: uses.Use, room: int, phrase: str, which: str) ->
                         lexicon.NEAR_COLOURS.get(thing.colour, ()))
 
 
-def _kept(facts: Facts, use: uses.Use) -> Iterator[QuestionCandidate]:
+def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
     found = facts.of(*use.kinds)
     if len(found) != 1 or (room := facts.room(found[0])) is None or (place := facts.place(found[0])) is None:
         return
@@ -59,7 +59,7 @@ def _kept(facts: Facts, use: uses.Use) -> Iterator[QuestionCandidate]:
                         (f"in {room}",))
 
 
-def _watching(facts: Facts) -> Iterator[QuestionCandidate]:
+def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Where to sit for the TV: the one seat in the room of the one TV that stands before its screen."""
     screens = facts.of("television")
     if len(screens) != 1 or (room := facts.room(screens[0])) is None:
@@ -71,7 +71,7 @@ def _watching(facts: Facts) -> Iterator[QuestionCandidate]:
                         (f"on the {say(seats[0])}",))
 
 
-def knowledge(facts: Facts) -> Iterator[QuestionCandidate]:
+def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about the people who live here and what their things allow."""
     yield from _hints(facts)
     yield from _dining(facts)
@@ -92,7 +92,7 @@ def _yes(truth: bool) -> str:
     return "yes" if truth else "no"
 
 
-def _hints(facts: Facts) -> Iterator[QuestionCandidate]:
+def _hints(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for hint in uses.HINTS:
         told = [(answer, facts.of(*kinds), also) for answer, kinds, also in hint.answers if facts.of(*kinds)]
         if len(told) == 1:
@@ -100,7 +100,7 @@ def _hints(facts: Facts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
 
 
-def _offered(facts: Facts, table: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _offered(facts: HouseFacts, table: Thing, name: str) -> Iterator[QuestionCandidate]:
     """Whether there is something to read on a table that is not empty: the answer is in view either way."""
     carried = facts.carried(table)
     kinds = {t.kind for t in carried}
@@ -111,7 +111,7 @@ def _offered(facts: Facts, table: Thing, name: str) -> Iterator[QuestionCandidat
                             (table.id, *_ids(carried)), need=1 + len(carried))
 
 
-def _dining(facts: Facts) -> Iterator[QuestionCandidate]:
+def _dining(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for table in facts.of(*_TABLES):
         room, name = facts.room(table), facts.name(table)
         chairs = facts.inside(table.room, *lexicon.CHAIRS)
@@ -132,7 +132,7 @@ def _dining(facts: Facts) -> Iterator[QuestionCandidate]:
                         str(guests - n), targets, (number_word(guests - n),), need=n)
 
 
-def _waste(facts: Facts) -> Iterator[QuestionCandidate]:
+def _waste(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for thing in facts.things:
         name = facts.name(thing)
         if name is None:
@@ -149,7 +149,7 @@ def _waste(facts: Facts) -> Iterator[QuestionCandidate]:
                             _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
 
-def _wasting(facts: Facts) -> Iterator[QuestionCandidate]:
+def _wasting(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Which of several lamps and screens is on."""
     for room, phrase in facts.rooms.items():
         electric = [t for t in facts.inside(room, *lexicon.ELECTRIC) if t.state in ("on", "off")]
@@ -160,7 +160,7 @@ def _wasting(facts: Facts) -> Iterator[QuestionCandidate]:
                             front=lexicon.front_of(on[0]))
 
 
-def _sleeping(facts: Facts) -> Iterator[QuestionCandidate]:
+def _sleeping(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for bed in facts.of(*lexicon.BEDS):
         room = facts.room(bed)
         if room is None or not facts.alone(bed, facts.inside(bed.room)):
@@ -173,7 +173,7 @@ def _sleeping(facts: Facts) -> Iterator[QuestionCandidate]:
                             _yes(bed.state == "unmade"), (bed.id,))
 
 
-def _bathing(facts: Facts) -> Iterator[QuestionCandidate]:
+def _bathing(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         tubs, showers = facts.inside(room, "bathtub"), facts.inside(room, "shower")
         if len(tubs) + len(showers) == 1:
