@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of, index_of, walks
-from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
@@ -127,7 +127,7 @@ class GridWorld:
         found = self._field(storey, a, b)
         return math.inf if found is None else float(found[1].metres[found[2]])
 
-    def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, Field, tuple[int, int]] | None:
+    def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, ShortestPaths, tuple[int, int]] | None:
         """Return the plan of a storey, the ways on it from a, and the cell of b; None where no way leads there."""
         robot = self._require_robot()
         if not 0 <= storey < len(self._plans):

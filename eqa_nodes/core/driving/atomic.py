@@ -13,7 +13,7 @@ import numpy as np
 from eqa_nodes.core.driving import motion
 from eqa_nodes.core.driving.leash import Ended, Leash
 from eqa_nodes.core.driving.planning import Point, cell_at, centre_of, index_of, snap, weights
-from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.area import fence, is_inside
 from eqa_nodes.core.mapping.config import NavigatorConfig
@@ -144,12 +144,12 @@ class _Drive:
             cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
         except BadPose as error:
             raise Ended(NavCode.FAILED, str(error)) from error
-        near = Field(cost, start, grid.resolution_m).metres
+        near = ShortestPaths(cost, start, grid.resolution_m).metres
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
             raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
-        field = motion.Field(cost, Field(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
+        field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
         here = self.pose

@@ -26,7 +26,7 @@ class Steps(NamedTuple):
     headings: int
 
 
-class Field(NamedTuple):
+class CostField(NamedTuple):
     """Cost of a metre and cost-to-go, both (rows, columns) float64, inf = forbidden; origin and cell in metres."""
 
     cost: np.ndarray
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 @numba.njit(cache=True)
-def search(field: Field, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
+def search(field: CostField, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
            tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return actions (n,) int8 and the positions after each (n, 2), metres, map frame.
 
@@ -82,14 +82,14 @@ def _bin(value: float, corner: float, cell: float) -> int:
 
 
 @numba.njit(cache=True)
-def _at(field: Field, values: np.ndarray, x: float, y: float) -> float:
+def _at(field: CostField, values: np.ndarray, x: float, y: float) -> float:
     """Return the value of the cell that holds a point; inf off the map."""
     iy, ix = _bin(y, field.y0, field.cell_m), _bin(x, field.x0, field.cell_m)
     return values[iy, ix] if 0 <= iy < values.shape[0] and 0 <= ix < values.shape[1] else np.inf
 
 
 @numba.njit(cache=True)
-def _price(field: Field, ax: float, ay: float, bx: float, by: float) -> float:
+def _price(field: CostField, ax: float, ay: float, bx: float, by: float) -> float:
     """Return the cost of one move forward: 1 times the mean cost of the cells on the way; inf when one is forbidden."""
     n = max(1, int(np.ceil(np.hypot(bx - ax, by - ay) / (0.5 * field.cell_m))))
     total = 0.0

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from scipy import ndimage
 
-from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -93,11 +93,11 @@ def with_escape(cost: np.ndarray, grid: GridMap, start: Pose2) -> np.ndarray:
     return cost
 
 
-def walks(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> Field:
+def walks(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> ShortestPaths:
     """Return the shortest drivable paths from `start`: all floor costs the same."""
     cost = np.where(forbidden(grid, radius_m, allow_unknown), np.inf, 1.0)
     escape = with_escape(cost, grid, start)
-    return Field(np.where(np.isinf(escape), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
+    return ShortestPaths(np.where(np.isinf(escape), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
 
 
 def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
@@ -132,7 +132,7 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
     (see weights), except where the start does. Raises BadPose for a start that is not on the map.
     """
     cost = weights(grid, start, radius_m, allow_unknown)
-    field = Field(cost, index_of(grid, start.x, start.y), grid.resolution_m)
+    field = ShortestPaths(cost, index_of(grid, start.x, start.y), grid.resolution_m)
     target = snap(grid, field.metres, goal.x, goal.y, tolerance_m)
     if target is None:
         return None

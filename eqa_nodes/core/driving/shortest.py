@@ -19,7 +19,7 @@ _NEVER = np.iinfo(np.int32).max
 _LENGTHS = np.ceil(np.hypot(_MOVES[:, 0], _MOVES[:, 1]) * _CELL).astype(np.int32)
 
 
-class Field:
+class ShortestPaths:
     """The cheapest paths from one cell to all others, in 16 directions.
 
     metres: (rows, columns) float64, the cost of the path to each cell, metres times weight, inf where none leads.

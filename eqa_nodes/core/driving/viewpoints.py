@@ -10,7 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.driving.config import RecoveryConfig
 from eqa_nodes.core.driving.planning import cell_at, index_of, line_cost, with_escape
-from eqa_nodes.core.driving.shortest import Field
+from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
@@ -38,7 +38,7 @@ def viewpoints(grid: GridMap, here: Pose2, goal: Pose2, shut: np.ndarray, config
     if target is None:
         return []
     free = (grid.cells >= 0) & (grid.cells < _TOUCHES) & ~shut
-    path = Field(_cost(grid, free, here), index_of(grid, here.x, here.y), grid.resolution_m).metres
+    path = ShortestPaths(_cost(grid, free, here), index_of(grid, here.x, here.y), grid.resolution_m).metres
     rows, columns = np.indices(grid.cells.shape)
     off = np.hypot(rows - target[0], columns - target[1]) * grid.resolution_m
     possible = free & np.isfinite(path) & (off >= config.apart_m) & (off <= max(config.back_off_m, config.afar_m))
