@@ -13,7 +13,7 @@ from scipy import ndimage
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.scene import House, Opening
-from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, extents, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, extents, floor_of, stands_in_way
 
 QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # things on the floor per attempt: a room too tight for much gets less
 ARM_M = 0.75  # a thing counts as within reach when the robot gets this near to it
@@ -89,14 +89,14 @@ def _merit(furnisher: RoomFurnisher, doors: Sequence[Opening], needed: Sequence[
     )
 
 
-def _enters(floor: Floor, reached: np.ndarray, door: Opening) -> bool:
+def _enters(floor: WalkableFloor, reached: np.ndarray, door: Opening) -> bool:
     """Return whether the reached floor comes up to a door."""
     row, column = floor.cell((door.x0 + door.x1) / 2, (door.y0 + door.y1) / 2)
     near = int(0.45 / CELL_M)
     return bool(reached[max(0, row - near) : row + near + 1, max(0, column - near) : column + near + 1].any())
 
 
-def out_of_reach(furnisher: RoomFurnisher, floor: Floor, reached: np.ndarray) -> int:
+def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.ndarray) -> int:
     """Return how many things on the floor the robot does not get near."""
     if not reached.any():
         return len(furnisher.things)

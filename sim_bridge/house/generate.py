@@ -29,7 +29,7 @@ from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout
 from sim_bridge.house.scene import House, Thing
 from sim_bridge.house.space import Ids
-from sim_bridge.house.walkable import CELL_M, RADIUS_M, Floor, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, stands_in_way
 
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
@@ -92,7 +92,7 @@ def _plan(dice: Dice) -> tuple[list[Cell], Holes]:
             return cells, holes
 
 
-def _start_cell(house: House, floor: Floor) -> tuple[int, int]:
+def _start_cell(house: House, floor: WalkableFloor) -> tuple[int, int]:
     """Return the cell with the most space around it in the hallway, entryway or living room."""
     order = [r.id for kind in START_ROOMS for r in house.rooms if r.kind == kind]
     for room in order:
@@ -103,7 +103,7 @@ def _start_cell(house: House, floor: Floor) -> tuple[int, int]:
     raise AssertionError(f"house {house.seed} has no free floor in {order}")
 
 
-def shut_off(house: House, floor: Floor) -> list[int]:
+def shut_off(house: House, floor: WalkableFloor) -> list[int]:
     """Return the rooms of which the robot reaches too little."""
     out, reached = [], floor.roam(RADIUS_M)
     for room in house.rooms:
@@ -115,7 +115,7 @@ def shut_off(house: House, floor: Floor) -> list[int]:
     return out
 
 
-def _clear_ways(house: House) -> Floor:
+def _clear_ways(house: House) -> WalkableFloor:
     """Take out furniture until every room is reachable; return the floor that is left."""
     floor = floor_of(house)
     while blocked := shut_off(house, floor):
@@ -150,7 +150,7 @@ def remove(house: House, thing: Thing) -> None:
     house.openings[:] = [o._replace(kind="passage", thing=0) if o.thing in gone else o for o in house.openings]
 
 
-def _start(house: House, floor: Floor) -> Pose2:
+def _start(house: House, floor: WalkableFloor) -> Pose2:
     """Return a pose in open space that looks where the view is longest (in steps of 30 degrees)."""
     row, column = _start_cell(house, floor)
     x, y = floor.centre(row, column)

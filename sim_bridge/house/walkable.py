@@ -15,7 +15,7 @@ BODY_Z = (0.02, 1.3)
 RADIUS_M = 0.24  # the robot's 0.18 m and a margin for grids coarser than ours
 
 
-class Floor(NamedTuple):
+class WalkableFloor(NamedTuple):
     """room: (rows along y, columns along x) int16, room id of each floor cell, -1 = wall, -2 = doorway;
     clearance_m: same shape, float, distance to the nearest obstacle; origin: outer corner of cell [0, 0] in metres."""
 
@@ -51,7 +51,7 @@ def extents(thing: Thing) -> tuple[float, float, float, float]:
     return x - dx, y - dy, x + dx, y + dy
 
 
-def floor_of(house: House) -> Floor:
+def floor_of(house: House) -> WalkableFloor:
     """Return the free floor of a house."""
     margin = house.wall_thickness_m + CELL_M
     origin = (min(r.x0 for r in house.rooms) - margin, min(r.y0 for r in house.rooms) - margin)
@@ -89,4 +89,4 @@ def floor_of(house: House) -> Floor:
     for thing in house.things:
         if stands_in_way(thing) and thing.relation not in ("on", "in"):
             free[window(*extents(thing), CELL_M / 2)] = False
-    return Floor(room, ndimage.distance_transform_edt(free) * CELL_M - CELL_M / 2, origin)
+    return WalkableFloor(room, ndimage.distance_transform_edt(free) * CELL_M - CELL_M / 2, origin)

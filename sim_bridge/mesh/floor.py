@@ -28,7 +28,7 @@ class Level(NamedTuple):
     area_m2: float
 
 
-class Floor:
+class MeshFloor:
     """The places of a mesh for one robot."""
 
     def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> None:

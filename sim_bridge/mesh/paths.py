@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from sim_bridge.mesh import ground as cells
-from sim_bridge.mesh.floor import STOREY_M, Floor
+from sim_bridge.mesh.floor import STOREY_M, MeshFloor
 from sim_bridge.mesh.ground import NONE, Ground
 from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.walker import At
@@ -26,7 +26,7 @@ _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
 class Paths:
     """Shortest ways between points of a floor."""
 
-    def __init__(self, floor: Floor) -> None:
+    def __init__(self, floor: MeshFloor) -> None:
         self._floor = floor
         self._nodes = lru_cache(maxsize=_WAYS)(self._search)
 

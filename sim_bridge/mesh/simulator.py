@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
-from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, Floor
+from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import Paths
@@ -31,14 +31,14 @@ class MeshWorld:
 
     def __init__(self, scene: TriangleScene) -> None:
         self.scene = scene
-        self._ways: dict[tuple[float, ...], tuple[Floor, Paths]] = {}
+        self._ways: dict[tuple[float, ...], tuple[MeshFloor, Paths]] = {}
 
     @cached_property
     def renderer(self) -> MeshRenderer:
         """What draws it."""
         return MeshRenderer(self.scene)
 
-    def floor(self, robot: RobotModel) -> Floor:
+    def floor(self, robot: RobotModel) -> MeshFloor:
         """Return where robots of this body can be. Raises what Floor raises."""
         return self._of(robot)[0]
 
@@ -46,10 +46,10 @@ class MeshWorld:
         """Return the shortest ways of robots of this body. Raises what Floor raises."""
         return self._of(robot)[1]
 
-    def _of(self, robot: RobotModel) -> tuple[Floor, Paths]:
+    def _of(self, robot: RobotModel) -> tuple[MeshFloor, Paths]:
         body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
         if body not in self._ways:
-            floor = Floor(self.scene.vertices, self.scene.faces, robot)
+            floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
             self._ways[body] = floor, Paths(floor)
         return self._ways[body]
 
@@ -128,7 +128,7 @@ class MeshSimulator(Walker):
         return self._now_in().renderer.image(camera, map_from_camera)
 
 
-def _start(floor: Floor, episode: Episode) -> tuple[Pose2, float]:
+def _start(floor: MeshFloor, episode: Episode) -> tuple[Pose2, float]:
     """Return where an episode begins and how high its floor is. Raises BadPose."""
     if episode.start is not None:
         return episode.start, _checked(floor, episode.start, episode.start_height_m)
@@ -139,7 +139,7 @@ def _start(floor: Floor, episode: Episode) -> tuple[Pose2, float]:
     return Pose2(at[0], at[1], yaw), floor.height(*at)
 
 
-def _checked(floor: Floor, pose: Pose2, height_m: float) -> float:
+def _checked(floor: MeshFloor, pose: Pose2, height_m: float) -> float:
     """Return the height of the floor at a pose. Raises BadPose, naming the nearest free pose."""
     finite = all(map(math.isfinite, (*pose, height_m)))
     if finite and floor.free(pose.x, pose.y, height_m):
@@ -153,6 +153,6 @@ def _checked(floor: Floor, pose: Pose2, height_m: float) -> float:
     raise BadPose(f"start pose {what} is {why}: {remedy}")
 
 
-def _nowhere(floor: Floor) -> str:
+def _nowhere(floor: MeshFloor) -> str:
     return (f"a robot of radius {floor.radius_m:g} m fits nowhere: no joined floor leaves its middle "
             f"{MIN_AREA_M2:g} m2")

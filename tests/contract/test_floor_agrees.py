@@ -20,7 +20,7 @@ from eqa_nodes.core.types.axes import position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
-from sim_bridge.mesh.floor import Floor
+from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.mesh.ground import place_at
 from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.mesh.load import load_mesh
@@ -74,7 +74,7 @@ def asked(scene: Path, robot: RobotModel, folder: Path) -> Both:
     if not python:
         pytest.skip("EQA_HABITAT_PYTHON names no Python that has habitat_sim")
     mesh = load_mesh(find_scan(str(scene)))
-    floor = Floor(mesh.vertices, mesh.faces, robot)
+    floor = MeshFloor(mesh.vertices, mesh.faces, robot)
     rng = np.random.default_rng(0)
     points = floor.middles(rng.choice(np.nonzero(floor.area)[0], POINTS))
     largest = np.nonzero(floor.area == 1 + np.bincount(floor.area)[1:].argmax())[0]
@@ -107,7 +107,7 @@ def _to_habitat(points: np.ndarray) -> np.ndarray:
     return np.array(flat, np.float32).reshape(points.shape)
 
 
-def _away(floor: Floor, point: np.ndarray) -> float:
+def _away(floor: MeshFloor, point: np.ndarray) -> float:
     """Return how many metres along x or y the nearest of our places is, inf when it is three cells away."""
     x, y, z = point
     steps = [i * CELL_M for i in (0, -1, 1, -2, 2, -3, 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.mesh.floor import Floor
+from sim_bridge.mesh.floor import MeshFloor
 
 Soup = tuple[np.ndarray, np.ndarray]
 
@@ -43,9 +43,9 @@ def soup(*parts: np.ndarray) -> Soup:
     return corners.astype(np.float32), np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
 
 
-def floor_of(*parts: np.ndarray, robot: RobotModel | None = None) -> Floor:
+def floor_of(*parts: np.ndarray, robot: RobotModel | None = None) -> MeshFloor:
     """Return the floor of a scene."""
-    return Floor(*soup(*parts), robot or RobotModel())
+    return MeshFloor(*soup(*parts), robot or RobotModel())
 
 
 def two_storeys() -> list[np.ndarray]:
