@@ -16,7 +16,7 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 
 SCENE, TURNS, ASKED, WARM_UP = "house:3", 12, 20, 4
 WANTED_MS = 300
@@ -28,7 +28,7 @@ def rows() -> list[dict[str, object]]:
     """Return one row a form of question, beside one recall through the same graph."""
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
-        with Graph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=True) as graph, \
+        with RunningGraph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=True) as graph, \
                 GraphClient(graph.environment) as client:
             client.reset(SCENE, "answer", None, 0)
             for _ in range(TURNS):

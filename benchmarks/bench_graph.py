@@ -13,7 +13,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.simulator import Episode
 
@@ -33,7 +33,7 @@ def _graph(isolate: bool, alone: float) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
         start = time.perf_counter()
-        with Graph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=isolate) as graph:
+        with RunningGraph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=isolate) as graph:
             up = (time.perf_counter() - start) * 1e3
             with GraphClient(graph.environment) as client:
                 client.reset(SCENE, "bench", None, 0)

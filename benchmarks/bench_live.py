@@ -58,11 +58,11 @@ def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
     """Return the ages in ms of the maps of SECONDS as a listener gets them, and the cores that each node took."""
     from eqa_nodes.ros.client import GraphClient
     from eqa_nodes.ros.graph import nodes_of
-    from eqa_nodes.ros.runner import Graph
+    from eqa_nodes.ros.runner import RunningGraph
 
     own = {"memory": {"folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
     maps = Maps()
-    with Graph(folder, own, world="robot", isolate=True, nodes=nodes_of("robot", recording=True)) as graph, \
+    with RunningGraph(folder, own, world="robot", isolate=True, nodes=nodes_of("robot", recording=True)) as graph, \
             GraphClient(graph.environment, maps.listen) as client:
         begin_episode(client.node)
         with camera(folder / "views.npz", graph.environment):

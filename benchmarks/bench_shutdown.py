@@ -76,9 +76,9 @@ def _alive(leader: subprocess.Popen[str]) -> bool:
 
 
 def _runner(folder: Path) -> None:
-    from eqa_nodes.ros.runner import Graph
+    from eqa_nodes.ros.runner import RunningGraph
 
-    with Graph(folder, _own(folder), isolate=True) as graph:
+    with RunningGraph(folder, _own(folder), isolate=True) as graph:
         _drive(graph.environment)
 
 

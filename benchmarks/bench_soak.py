@@ -13,7 +13,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 
 SCENE, HOUR_S, WARM_S = "house:3", 3600, 600
 WANTED = 0.02
@@ -26,7 +26,7 @@ def rows() -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"},
                "recorder": {"folder": f"{folder}/bags", **COMPRESSED}}
-        with Graph(Path(folder), merged(None, robot_parameters(ROBOT), own), isolate=True) as graph, \
+        with RunningGraph(Path(folder), merged(None, robot_parameters(ROBOT), own), isolate=True) as graph, \
                 GraphClient(graph.environment) as client:
             client.reset(SCENE, "soak", None, 0)
             begin = time.monotonic()

@@ -24,7 +24,7 @@ from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import nodes_of
-from eqa_nodes.ros.runner import RESTARTS, Child, Graph
+from eqa_nodes.ros.runner import RESTARTS, Child, RunningGraph
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
@@ -52,7 +52,7 @@ class World:
             for disk in self.disks.values():
                 stack.callback(disk.close)
             stack.enter_context(self.model)
-            self.graph = stack.enter_context(Graph(self.folder, parameters(self.kind, self.folder, self.model.url),
+            self.graph = stack.enter_context(RunningGraph(self.folder, parameters(self.kind, self.folder, self.model.url),
                                                    isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
             if self.kind == "nav2":

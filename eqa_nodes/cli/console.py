@@ -88,7 +88,7 @@ def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
 def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Feed) -> Robot:
     """Return the robot: of a graph of its own, or of the one that runs in this domain."""
     from eqa_nodes.console.robot import RosRobot
-    from eqa_nodes.ros.runner import Graph
+    from eqa_nodes.ros.runner import RunningGraph
 
     if arguments.attach:
         usual = TfConfig()
@@ -100,7 +100,7 @@ def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Fee
         if arguments.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(arguments.scene or "", out.name, arguments.keep_memory)
         return robot
-    graph = stack.enter_context(Graph(out, parameters_of(arguments, out), isolate=arguments.through == "isolated"))
+    graph = stack.enter_context(RunningGraph(out, parameters_of(arguments, out), isolate=arguments.through == "isolated"))
     robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
     robot.begin(arguments.scene or SCENE, out.name)
     stack.callback(robot.end)

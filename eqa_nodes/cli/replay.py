@@ -39,11 +39,11 @@ def replay(arguments: argparse.Namespace) -> int:
 
     ensure_ros()
     from eqa_nodes.ros.client import CALL_S, GraphClient
-    from eqa_nodes.ros.runner import Graph
+    from eqa_nodes.ros.runner import RunningGraph
 
     parameters = replay_parameters(arguments, folder, bool(history.labels))
     check_asks(settings("answerer", parameters))
-    with Graph(folder, parameters, nodes=nodes_of("replay", arguments.record, detecting(parameters))) as graph, \
+    with RunningGraph(folder, parameters, nodes=nodes_of("replay", arguments.record, detecting(parameters))) as graph, \
             GraphClient(graph.environment) as client:
         console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)
         watch = Watch(client.node)

@@ -111,7 +111,7 @@ class Child:
         return "\n".join(self.log.read_text().splitlines()[-lines:]) if self.log.exists() else ""
 
 
-class Graph:
+class RunningGraph:
     """A running graph in a ROS domain of its own; use with `with`.
 
     parameters: {node: {name: value}}; isolate: a process a node; restart: start a dead process again; start_s: how long
@@ -133,7 +133,7 @@ class Graph:
         self.children: list[Child] = []
         self.domain = 0
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> RunningGraph:
         logs = self.folder / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         self.domain = self._exit.enter_context(free_domain())

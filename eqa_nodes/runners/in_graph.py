@@ -17,7 +17,7 @@ from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.recover import recover
 from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.recordings.writer import free_name
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 
 
 class GraphRunner:
@@ -38,7 +38,7 @@ class GraphRunner:
         merged = {node: {**parameters.get(node, {}), **folders.get(node, {})} for node in {*parameters, *folders}}
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._exit = contextlib.ExitStack()
-        self.graph = self._exit.enter_context(Graph(own or folder, merged, isolate=isolate))
+        self.graph = self._exit.enter_context(RunningGraph(own or folder, merged, isolate=isolate))
         self.client = self._exit.enter_context(GraphClient(self.graph.environment))
 
     def run(self, sample: Sample) -> EpisodeResult:

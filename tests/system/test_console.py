@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 from tests.browser import ARGUMENTS, SCREEN, chromium, overflow
 from tests.system.test_lockstep import parameters
 
@@ -153,7 +153,7 @@ def test_a_person_asks_watches_reads_stops_and_replays(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_a_running_graph_is_shown_behind_a_token_and_stays(tmp_path: Path) -> None:
     chromium()
-    with Graph(tmp_path / "graph", parameters(tmp_path / "graph")) as graph:
+    with RunningGraph(tmp_path / "graph", parameters(tmp_path / "graph")) as graph:
         domain = {"ROS_DOMAIN_ID": str(graph.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         words = ("--attach", "--scene", "toy:room", "--token", "--runs", str(tmp_path), "--out", str(tmp_path / "mine"))
         with console(*words, **domain) as running:

@@ -22,7 +22,7 @@ from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.convert import RemoteError
 from eqa_nodes.ros.graph import nodes_of
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.runners.in_graph import GraphRunner
 from tests.nav2 import StandIn
 from tests.system.test_lockstep import parameters
@@ -62,7 +62,7 @@ def test_a_question_is_answered_while_nav2_drives(tmp_path: Path) -> None:
 
 def test_who_does_not_drive_is_named(tmp_path: Path) -> None:
     """Nobody stands for Nav2, and atomic actions are refused."""
-    with Graph(tmp_path, driven(tmp_path)) as graph, GraphClient(graph.environment) as client:
+    with RunningGraph(tmp_path, driven(tmp_path)) as graph, GraphClient(graph.environment) as client:
         client.reset("toy:flat", "alone", None, 3)
         answer = client.ask(PLANT.as_question(Limits(), False))
         assert answer.error == ErrorCode.NAVIGATION

@@ -153,12 +153,12 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
     from eqa_nodes.ros.client import GraphClient
     from eqa_nodes.ros.graph import nodes_of
     from eqa_nodes.ros.node import executor_of
-    from eqa_nodes.ros.runner import Graph
+    from eqa_nodes.ros.runner import RunningGraph
     from eqa_nodes.ros.spinning import spin
     from sim_bridge.bridge_node import BridgeNode
 
     own = merged(None, parameters(tmp_path), {"agent": {"node.call_deadline_s": 20.0}})
-    with obeyed("obeying", monkeypatch) as (world, sample, server), Graph(
+    with obeyed("obeying", monkeypatch) as (world, sample, server), RunningGraph(
             tmp_path, own, nodes=[name for name in nodes_of("sim") if name != "bridge"]) as graph, GraphClient(
             graph.environment) as client:
         context = Context()  # the bridge runs here, where the poster hangs

@@ -26,7 +26,7 @@ from eqa_nodes.ros import messages
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 from tests.data import shared_data
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of
 from tests.unit.frame_fixture import frame
@@ -40,7 +40,7 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     write_bag(sequence, tmp_path / "real")
     options = argparse.Namespace(record=True, rate=0.0, answerer="label", params=None)
     parameters = replay_parameters(options, tmp_path, labels=False)
-    with Graph(tmp_path, parameters, nodes=nodes_of("replay", recording=True)) as graph, \
+    with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay", recording=True)) as graph, \
             GraphClient(graph.environment) as client:
         watch, shown = Watch(client.node), []
         client.reset(str(tmp_path / "real"), "real", None, 0)
@@ -103,7 +103,7 @@ def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Pa
     options = argparse.Namespace(record=False, rate=4.0, answerer="label", params=None)
     parameters = replay_parameters(options, tmp_path, labels=True)
     parameters["replay"]["source"] = str(kitchen)
-    with Graph(tmp_path, parameters, nodes=nodes_of("replay"), isolate=True) as graph, \
+    with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay"), isolate=True) as graph, \
             GraphClient(graph.environment) as client:
         facts = {v.key: v.value for v in Watch(client.node).until_end(lambda shown: None).values}
         answer = client.ask(Question("What color is the kettle?", may_explore=False))

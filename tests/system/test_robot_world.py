@@ -22,7 +22,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.runner import Graph
+from eqa_nodes.ros.runner import RunningGraph
 from tests.nav2 import StandIn
 from tests.system.test_lockstep import parameters
 
@@ -68,12 +68,12 @@ class Unheard:
         self.refusal = error.value
 
 
-def robot_graph(folder: Path, **agent: object) -> Graph:
+def robot_graph(folder: Path, **agent: object) -> RunningGraph:
     chosen = driven_by(NAV2)
     chosen["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}
     chosen["agent"] = {"map_name": "home", "begin_deadline_s": 1.0, **agent}
     own = merged(None, of_world("robot"), parameters(folder, chosen))
-    return Graph(folder, own, nodes=[*nodes_of("robot"), "bridge"])
+    return RunningGraph(folder, own, nodes=[*nodes_of("robot"), "bridge"])
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
-from eqa_nodes.ros.runner import CLOSED, READY, Child, Graph
+from eqa_nodes.ros.runner import CLOSED, READY, Child, RunningGraph
 from tests.waiting import gone, until
 
 CHILD = f"""
@@ -41,7 +41,7 @@ def test_nobody_dies_before_all_have_closed(tmp_path: Path) -> None:
         assert child.ready.wait(60.0)
         child.process.send_signal(signal.SIGINT)  # as the terminal does
     graph = SimpleNamespace(children=[quick, slow], _watching=threading.Event())
-    ending = threading.Thread(target=Graph._stop, args=(graph,))
+    ending = threading.Thread(target=RunningGraph._stop, args=(graph,))
     ending.start()
     assert quick.closed.wait(60.0)
     assert not slow.closed.is_set() and not gone(quick.process.pid) and not gone(slow.process.pid)
