@@ -19,7 +19,7 @@ _SEARCH_M = 0.5  # distance between the heights at which a place is looked for
 _SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # an island of the mesh that is smaller is the top of furniture
 
 
-class Ground:
+class HabitatNavMesh:
     """The mesh as the worker has it open. islands: areas in square metres; bounds: two corners of the mesh."""
 
     def __init__(self, session: Session, islands: Sequence[float], bounds: Sequence[Sequence[float]]) -> None:

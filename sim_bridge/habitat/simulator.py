@@ -18,7 +18,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compos
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, device_for
-from sim_bridge.habitat.ground import STOREY_M, Ground, Position
+from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
 from sim_bridge.habitat.wire import Views
@@ -43,7 +43,7 @@ class HabitatSimulator:
         self._robot = RobotModel()
         self._stamp_ns = 0
         self._step: Step | None = None
-        self._ground: Ground | None = None
+        self._ground: HabitatNavMesh | None = None
         self._labels: dict[int, Label] | None = None
 
     @property
@@ -61,7 +61,7 @@ class HabitatSimulator:
         self._robot = episode.robot
         opened = self._open(scan_of(episode.scene, self._folder), episode)
         self._labels = _labels(opened["labels"])
-        self._ground = Ground(self._session, opened["islands"], opened["bounds"])
+        self._ground = HabitatNavMesh(self._session, opened["islands"], opened["bounds"])
         self._nav, self._yaw = self._start(self._ground, episode)
         self._start_y = self._nav[1]
         self._look_deg, self._probed, self._floor_y = 0.0, math.inf, self._nav[1]
@@ -169,7 +169,7 @@ class HabitatSimulator:
         return SimulatorError(f"the scene {episode.scene!r} ({files_of(scan)['file']}) has no floor: nothing in it is "
                               "level, large enough and open above. Does its up axis point up?")
 
-    def _start(self, ground: Ground, episode: Episode) -> tuple[Position, float]:
+    def _start(self, ground: HabitatNavMesh, episode: Episode) -> tuple[Position, float]:
         """Return where the robot starts: a point of the mesh with the x, z that were asked for, and a heading."""
         if episode.start is None:
             heading = np.random.default_rng(episode.seed).uniform(-math.pi, math.pi)

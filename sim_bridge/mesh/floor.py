@@ -10,7 +10,7 @@ import numpy as np
 from eqa_nodes.core.errors import NoFloor
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.mesh import ground as cells
-from sim_bridge.mesh.ground import NONE, WALL_M, Ground
+from sim_bridge.mesh.ground import NONE, WALL_M, CompactHeightfield
 from sim_bridge.mesh.heightfield import CELL_M, heightfield
 from sim_bridge.walker import At
 
@@ -38,7 +38,7 @@ class MeshFloor:
         """
         self.radius_m = robot.radius_m
         field = heightfield(vertices, faces, robot)
-        self.ground: Ground = cells.ground_of(field, robot.climb_m, robot.height_m)
+        self.ground: CompactHeightfield = cells.ground_of(field, robot.climb_m, robot.height_m)
         if not len(self.ground.z):
             raise NoFloor(f"nothing in the scene can be stood on by a robot {robot.height_m:g} m high: what faces up "
                           "is too near to what is above it, or smaller than a step from all its edges")

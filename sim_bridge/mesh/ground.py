@@ -18,7 +18,7 @@ _ROUNDS = 32  # of spreading distances: floors that wind over themselves need se
 _FAR = 1_000_000
 
 
-class Ground(NamedTuple):
+class CompactHeightfield(NamedTuple):
     """The places of a heightfield that can be stood on, column by column and from below.
 
     x0, y0, rows, columns, start: as in Heightfield; column (n,) int32; z (n,) float32 metres; links (n, 4) int32: the
@@ -37,14 +37,14 @@ class Ground(NamedTuple):
     clear: np.ndarray
 
 
-def ground_of(field: Heightfield, climb_m: float, height_m: float) -> Ground:
+def ground_of(field: Heightfield, climb_m: float, height_m: float) -> CompactHeightfield:
     """Return the places of a filtered heightfield for a robot that climbs so much and is so high."""
     flat = np.nonzero(field.walkable)[0]
     start = np.concatenate([[0], np.cumsum(field.walkable)])[field.start]
     column = (np.searchsorted(field.start, flat, side="right") - 1).astype(np.int32)
     z, roof = field.high[flat], ceilings(field)[flat]
     links = _links(field.rows, field.columns, start, column, z, roof, climb_m + _EPS_M, height_m)
-    bare = Ground(field.x0, field.y0, field.rows, field.columns, start, column, z, links, np.empty(0, np.float32))
+    bare = CompactHeightfield(field.x0, field.y0, field.rows, field.columns, start, column, z, links, np.empty(0, np.float32))
     return bare._replace(clear=_clearance(bare))
 
 
@@ -67,7 +67,7 @@ def _links(rows: int, columns: int, start: np.ndarray, column: np.ndarray, z: np
 
 
 @numba.njit(cache=True, nogil=True)
-def step(ground: Ground, at: int, dx: int, dy: int) -> int:
+def step(ground: CompactHeightfield, at: int, dx: int, dy: int) -> int:
     """Return the place one cell over (dx, dy: -1, 0, 1), also round a corner over either side; -1 = none."""
     if dx == 0 and dy == 0:
         return at
@@ -83,7 +83,7 @@ def step(ground: Ground, at: int, dx: int, dy: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _clearance(ground: Ground) -> np.ndarray:
+def _clearance(ground: CompactHeightfield) -> np.ndarray:
     """Return (n,) float32 metres from the middle of each place to the nearest cell that is none (its border).
 
     The nearest cells are handed on from place to place over the links, there and back, until nothing gets nearer.
@@ -128,7 +128,7 @@ def _nearer(dx: int, dy: int, known: np.ndarray) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def areas_of(ground: Ground, standing: np.ndarray) -> np.ndarray:
+def areas_of(ground: CompactHeightfield, standing: np.ndarray) -> np.ndarray:
     """Return (n,) int32: the number of the joined area of each standing place, from 1 in order of place; 0 = none."""
     area = np.zeros(len(standing), np.int32)
     stack = np.empty(len(standing), np.int32)
@@ -151,7 +151,7 @@ def areas_of(ground: Ground, standing: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True, nogil=True)
-def _corners(ground: Ground, at: int, x: float, y: float) -> tuple[float, float]:
+def _corners(ground: CompactHeightfield, at: int, x: float, y: float) -> tuple[float, float]:
     """Return clearance and height at a point in the cell of place `at`, bilinear between the middles of four cells."""
     column = ground.column[at] % ground.columns
     row = ground.column[at] // ground.columns
@@ -168,19 +168,19 @@ def _corners(ground: Ground, at: int, x: float, y: float) -> tuple[float, float]
 
 
 @numba.njit(cache=True, nogil=True)
-def clearance(ground: Ground, at: int, x: float, y: float) -> float:
+def clearance(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the room around a point in the cell of place `at`, metres."""
     return _corners(ground, at, x, y)[0]
 
 
 @numba.njit(cache=True, nogil=True)
-def height(ground: Ground, at: int, x: float, y: float) -> float:
+def height(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the height of the floor at a point in the cell of place `at`, metres."""
     return _corners(ground, at, x, y)[1]
 
 
 @numba.njit(cache=True, nogil=True)
-def cell_of(ground: Ground, x: float, y: float) -> int:
+def cell_of(ground: CompactHeightfield, x: float, y: float) -> int:
     """Return the column that a point lies in, -1 off the map."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
     inside = 0 <= row < ground.rows and 0 <= column < ground.columns
@@ -188,7 +188,7 @@ def cell_of(ground: Ground, x: float, y: float) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def place_at(ground: Ground, x: float, y: float, z: float, reach: float, radius: float) -> int:
+def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: float, radius: float) -> int:
     """Return the place at a point whose height is nearest to z, at most `reach` away, with so much room; -1 = none."""
     cell = cell_of(ground, x, y)
     best, nearest = NONE, reach
@@ -201,7 +201,7 @@ def place_at(ground: Ground, x: float, y: float, z: float, reach: float, radius:
 
 
 @numba.njit(cache=True, nogil=True)
-def follow(ground: Ground, at: int, x: float, y: float) -> int:
+def follow(ground: CompactHeightfield, at: int, x: float, y: float) -> int:
     """Return the place at a nearby point of the same floor, cell by cell from place `at`; -1 = none that way."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
     while at != NONE:
@@ -213,14 +213,14 @@ def follow(ground: Ground, at: int, x: float, y: float) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _room(ground: Ground, at: int, x: float, y: float) -> float:
+def _room(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the clearance at a point near place `at`, WALL_M where no floor leads there."""
     there = follow(ground, at, x, y)
     return WALL_M if there == NONE else clearance(ground, there, x, y)
 
 
 @numba.njit(cache=True, nogil=True)
-def hop(ground: Ground, at: int, x: float, y: float, dx: float, dy: float, radius: float, slide: bool
+def hop(ground: CompactHeightfield, at: int, x: float, y: float, dx: float, dy: float, radius: float, slide: bool
         ) -> tuple[int, float, float]:
     """Return the place and point where a small step ends: as asked, without its part into the obstacle, or here."""
     if _room(ground, at, x + dx, y + dy) >= radius:
@@ -246,7 +246,7 @@ def hop(ground: Ground, at: int, x: float, y: float, dx: float, dy: float, radiu
 
 
 @numba.njit(cache=True, nogil=True)
-def straight(ground: Ground, at: int, x: float, y: float, to_x: float, to_y: float, radius: float) -> int:
+def straight(ground: CompactHeightfield, at: int, x: float, y: float, to_x: float, to_y: float, radius: float) -> int:
     """Return the place that is reached by driving straight to a point, -1 when something is in the way."""
     pieces = max(1, math.ceil(math.hypot(to_x - x, to_y - y) / CELL_M * 2))
     for k in range(pieces + 1):

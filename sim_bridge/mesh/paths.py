@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_bridge.mesh import ground as cells
 from sim_bridge.mesh.floor import STOREY_M, MeshFloor
-from sim_bridge.mesh.ground import NONE, Ground
+from sim_bridge.mesh.ground import NONE, CompactHeightfield
 from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.walker import At
 
@@ -81,7 +81,7 @@ class Paths:
 
 
 @numba.njit(cache=True, nogil=True)
-def _around(ground: Ground, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray, np.ndarray]:
+def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the nodes within SNAP_M of a point and STOREY_M of its height, and how far they are, metres."""
     reach = math.ceil(SNAP_M / CELL_M)
     places, metres = [0][:0], [0.0][:0]
@@ -101,7 +101,7 @@ def _around(ground: Ground, area: np.ndarray, x: float, y: float, z: float) -> t
 
 
 @numba.njit(cache=True, nogil=True)
-def _a_star(ground: Ground, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
+def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
     """Return the nodes of the shortest way over 16 hops, both ends included; the ends lie in one area."""
     before = np.full(len(area), NONE, np.int32)
     metres = np.full(len(area), np.inf, np.float32)
@@ -131,7 +131,7 @@ def _a_star(ground: Ground, area: np.ndarray, source: int, target: int, radius: 
 
 
 @numba.njit(cache=True, nogil=True)
-def _apart(ground: Ground, a: int, b: int) -> float:
+def _apart(ground: CompactHeightfield, a: int, b: int) -> float:
     """Return the straight distance between the middles of two places, metres."""
     dx = CELL_M * (ground.column[a] % ground.columns - ground.column[b] % ground.columns)
     dy = CELL_M * (ground.column[a] // ground.columns - ground.column[b] // ground.columns)
@@ -140,7 +140,7 @@ def _apart(ground: Ground, a: int, b: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _over(ground: Ground, area: np.ndarray, at: int, dx: int, dy: int, radius: float) -> int:
+def _over(ground: CompactHeightfield, area: np.ndarray, at: int, dx: int, dy: int, radius: float) -> int:
     """Return the node that a hop leads to, -1 where there is none, or too little room half-way."""
     if abs(dx) < 2 and abs(dy) < 2:
         there = cells.step(ground, at, dx, dy)
@@ -155,7 +155,7 @@ def _over(ground: Ground, area: np.ndarray, at: int, dx: int, dy: int, radius: f
 
 
 @numba.njit(cache=True, nogil=True)
-def _pulled(ground: Ground, points: np.ndarray, places: np.ndarray, radius: float) -> np.ndarray:
+def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, radius: float) -> np.ndarray:
     """Return the numbers of the points that remain when straight drives skip the others."""
     kept, at, last = [0], 0, len(points) - 1
     while at < last:
@@ -168,7 +168,7 @@ def _pulled(ground: Ground, points: np.ndarray, places: np.ndarray, radius: floa
 
 
 @numba.njit(cache=True, nogil=True)
-def _sees(ground: Ground, points: np.ndarray, places: np.ndarray, at: int, to: int, radius: float) -> bool:
+def _sees(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, at: int, to: int, radius: float) -> bool:
     """Return whether the robot drives straight from one point of a way to another, and ends on its storey."""
     if places[at] == NONE or places[to] == NONE:
         return False
