@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from eqa_nodes.core.agent.assessments import Judged
+from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.background import aside
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.cost import Account
@@ -65,7 +65,7 @@ class Search:
         self._listener, self._canceled = listener, canceled
         self.account = Account(ports.odometry, ports.answerer)
         self.legs = Legs(ports.navigator, question.limits, self.account, config.leg_deadline_s)
-        self.judged = Judged(ports.memory, ports.answerer, question, config)
+        self.judged = ViewAssessments(ports.memory, ports.answerer, question, config)
         self.answered: Answer | None = None
         self.promised: float | None = None  # by views that were judged on the way
         self.regions: Sequence[RankedRegion] = ()

@@ -23,7 +23,7 @@ from eqa_nodes.bench.metrics.calibrate import (
 )
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
-from eqa_nodes.bench.running.trials import TRIALS, Judged, Trial, noise_of, read_trials, run_trials
+from eqa_nodes.bench.running.trials import TRIALS, GradedAnswer, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
 from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -31,7 +31,7 @@ from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.questions import Limits
 
 
-def trial(*weighed: Judged, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,
+def trial(*weighed: GradedAnswer, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,
           text: str = "yes", error: str = "") -> Trial:
     score = QuestionScore(question, "", "failed" if error else "answered", mark, None, "", None, 0.9, 10, 5.0, 0.0, 0,
                           0, None, None, None, None, False, (), error)
@@ -39,7 +39,7 @@ def trial(*weighed: Judged, question: str = "q", house: str = "house:1", noise: 
 
 
 def scored(*pairs: tuple[float, bool], noise: str = "none") -> Scored:
-    return Scored(trial(*(Judged("a", Support(p, 1, 1.0, 1.0), right) for p, right in pairs), noise=noise),
+    return Scored(trial(*(GradedAnswer("a", Support(p, 1, 1.0, 1.0), right) for p, right in pairs), noise=noise),
                   tuple(p for p, _ in pairs))
 
 
@@ -50,7 +50,7 @@ def episodes(n: int, seed: int = 0, longest: int = 4) -> list[Trial]:
     for k in range(n):
         supports = [Support(float(rng.uniform(0.3, 0.98)), int(rng.integers(0, 5)), float(rng.uniform()),
                             float(rng.uniform(0, 6))) for _ in range(rng.integers(1, longest + 1))]
-        judged = [Judged("a", s, bool(rng.uniform() < truth.probability(s))) for s in supports]
+        judged = [GradedAnswer("a", s, bool(rng.uniform() < truth.probability(s))) for s in supports]
         result.append(trial(*judged, question=f"q{k}", house=f"house:{k // 4}"))
     return result
 
@@ -177,7 +177,7 @@ def test_the_diagram_is_a_picture_with_a_dot_a_bin() -> None:
 
 
 def test_trials_survive_a_kill_in_the_middle_of_a_line(tmp_path: Path) -> None:
-    first = trial(Judged("a", Support(0.5, 1, 1.0, 2.0), True))
+    first = trial(GradedAnswer("a", Support(0.5, 1, 1.0, 2.0), True))
     (tmp_path / TRIALS).write_text(dumps(first) + "\n" + dumps(first)[:40])
     assert read_trials(tmp_path) == [first]
     (tmp_path / TRIALS).write_text("{}\n")

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.bench.metrics.intervals import wilson
-from eqa_nodes.bench.running.trials import Judged, Trial
+from eqa_nodes.bench.running.trials import GradedAnswer, Trial
 from eqa_nodes.core.agent.stopping import Calibration
 from eqa_nodes.core.errors import ConfigError
 
@@ -130,7 +130,7 @@ def _signed(features: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.
         kept.remove(worst)
 
 
-def _weighted(trials: Sequence[Trial]) -> list[tuple[Judged, float]]:
+def _weighted(trials: Sequence[Trial]) -> list[tuple[GradedAnswer, float]]:
     """Return all weighed answers, those of one episode with a weight of 1 together."""
     return [(judged, 1 / len(t.weighed)) for t in trials for judged in t.weighed]
 

@@ -47,7 +47,7 @@ class Arm(NamedTuple):
     parameters: Parameters
 
 
-class Judged(NamedTuple):
+class GradedAnswer(NamedTuple):
     """A weighed answer and whether it was right."""
 
     text: str
@@ -66,7 +66,7 @@ class Trial:
     house: str
     arm: str
     noise: str
-    weighed: tuple[Judged, ...]
+    weighed: tuple[GradedAnswer, ...]
     text: str
     score: QuestionScore
     floor_m2: float = 0.0
@@ -168,8 +168,8 @@ def _explored_m2(grid: GridMap | None) -> float:
     return round(int(np.count_nonzero(grid.explored & (grid.cells == 0))) * grid.resolution_m ** 2, 2)
 
 
-def _judged(sample: Sample, weighed: Weighed) -> Judged:
-    return Judged(weighed.text, weighed.support, mark_of(sample, weighed.text) >= RIGHT)
+def _judged(sample: Sample, weighed: Weighed) -> GradedAnswer:
+    return GradedAnswer(weighed.text, weighed.support, mark_of(sample, weighed.text) >= RIGHT)
 
 
 def mark_of(sample: Sample, text: str) -> float:

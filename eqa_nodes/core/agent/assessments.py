@@ -13,7 +13,7 @@ from eqa_nodes.core.types.views import Keyframe
 _AT_ONCE = 100  # newest views that are judged in one call, at most
 
 
-class Judged:
+class ViewAssessments:
     """Judges each view once. Whoever asks for it decides whether another call may be made."""
 
     def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig) -> None:
