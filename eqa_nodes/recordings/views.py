@@ -47,7 +47,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kept:
+class HistoryIndex:
     """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
 
     way: stamps and poses along it; spots: of the keyframes, by id; views: K keyframes even in time, where wanted.
@@ -73,7 +73,7 @@ class Selection(NamedTuple):
 class Views(Protocol):
     """A history that questions can be asked about."""
 
-    kept: Kept
+    kept: HistoryIndex
 
     def items(self, question: Question) -> list[Recalled]:
         """Return the views for a question, K at most."""
@@ -85,7 +85,7 @@ class Views(Protocol):
 class UniformViews:
     """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
 
-    def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
+    def __init__(self, kept: HistoryIndex, folder: Path, selection: Selection) -> None:
         self.kept = kept
 
     def items(self, question: Question) -> list[Recalled]:
@@ -97,7 +97,7 @@ class UniformViews:
         """Do nothing: nothing is open."""
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
         """Read twice: which frames can be used, then those of them that are wanted."""
         along = _Along(history, tick)
         stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
@@ -115,15 +115,15 @@ class NoViews(UniformViews):
     """No view at all: for agents that are blind. The history is not read."""
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
         """Read nothing."""
-        return Kept(history.name, 0, {}, (), {})
+        return HistoryIndex(history.name, 0, {}, (), {})
 
 
 class _Remembered:
     """A memory of the whole history."""
 
-    def __init__(self, kept: Kept, folder: Path, selection: Selection) -> None:
+    def __init__(self, kept: HistoryIndex, folder: Path, selection: Selection) -> None:
         self.kept, self.k = kept, selection.k
         self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
 
@@ -140,7 +140,7 @@ class _Remembered:
         self.store.close()
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> Kept:
+    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
         """Let a memory see every frame."""
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
         labels = history.labels if selection.labels else {}
@@ -217,11 +217,11 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
             part.rename(folder)
         except OSError as error:
             if folder.exists():  # another process was faster
-                return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
+                return policy(decode(HistoryIndex, read_json(folder / _INDEX)), folder, selection)
             raise StorageError(f"{part} cannot be written: {error}") from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    return policy(decode(Kept, read_json(folder / _INDEX)), folder, selection)
+    return policy(decode(HistoryIndex, read_json(folder / _INDEX)), folder, selection)
 
 
 def check_selection(selection: Selection) -> None:
@@ -255,12 +255,12 @@ class _Along:
             self._tick(recorded.index + 1, len(self._history))
             yield recorded
 
-    def kept(self) -> Kept:
+    def kept(self) -> HistoryIndex:
         """Return what was passed. Raises StorageError when that was nothing."""
         way, dropped = self._way, dict(self._history.dropped)
         if not way:
             raise StorageError(f"the history {self._history.name} holds no frame that can be used: {dropped or 'none'}")
-        return Kept(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
+        return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
 
 
 def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: Selection) -> Keyframe:

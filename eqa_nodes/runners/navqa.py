@@ -17,7 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import Kept, RecalledViews, Views
+from eqa_nodes.recordings.views import HistoryIndex, RecalledViews, Views
 from eqa_nodes.runners.history import HistoryRunner
 
 _SECOND = 1e9
@@ -96,10 +96,10 @@ class _Timed:
 
 
 Told = tuple[str, float, list[Keyframe]]  # text, confidence, views that prove it
-_Form = Callable[[MemoryStore, Kept, str], "Told | None"]
+_Form = Callable[[MemoryStore, HistoryIndex, str], "Told | None"]
 
 
-def remembered(store: MemoryStore, kept: Kept, question: str) -> Told | None:
+def remembered(store: MemoryStore, kept: HistoryIndex, question: str) -> Told | None:
     """Return what memory says to a question for a place, a time or a length of time; None for other questions."""
     asked = " ".join(question.lower().strip(" ?!.").split())
     for form, answer in _FORMS:
@@ -108,10 +108,10 @@ def remembered(store: MemoryStore, kept: Kept, question: str) -> Told | None:
     return None
 
 
-def _of(tell: Callable[[MemoryStore, Kept, MemoryObject], str]) -> _Form:
+def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form:
     """Return the answer about the thing that a name means, None where nothing of the kind is remembered."""
 
-    def answer(store: MemoryStore, kept: Kept, name: str) -> Told | None:
+    def answer(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
         thing = _meant(store, name)
         proof = [] if thing is None else _proof(store, thing)
         return (tell(store, kept, thing), _SURE, proof) if thing is not None and proof else None  # views are forgotten
@@ -130,20 +130,20 @@ def _proof(store: MemoryStore, thing: MemoryObject) -> list[Keyframe]:
     return [view for i in ids if (view := store.keyframe(i)) is not None]
 
 
-def _place(store: MemoryStore, kept: Kept, thing: MemoryObject) -> str:
+def _place(store: MemoryStore, kept: HistoryIndex, thing: MemoryObject) -> str:
     return f"({thing.centre[0]:.2f}, {thing.centre[1]:.2f})"
 
 
-def _viewpoint(store: MemoryStore, kept: Kept, thing: MemoryObject) -> str:
+def _viewpoint(store: MemoryStore, kept: HistoryIndex, thing: MemoryObject) -> str:
     x, y, _ = _proof(store, thing)[0].pose
     return f"({x:.2f}, {y:.2f})"
 
 
-def _moment(stamp_ns: int, kept: Kept) -> str:
+def _moment(stamp_ns: int, kept: HistoryIndex) -> str:
     return f"{(stamp_ns - kept.way[0][0]) / _SECOND:.1f} s after the start"
 
 
-def _stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
+def _stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | None:
     """Return how long views lay in a room: each counts until the next one."""
     views = store.since(0)
     inside = [(a, b) for a, b in pairwise(views) if a.region and canonical(a.region) == canonical(room)]
@@ -153,7 +153,7 @@ def _stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
     return f"{seconds:.1f} s", _UNSURE, [inside[0][0], inside[-1][0]]
 
 
-def _longest_stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
+def _longest_stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | None:
     """Return the room in which most of the time passed between views."""
     spent: dict[str, int] = {}
     views = store.since(0)
@@ -163,7 +163,7 @@ def _longest_stay(store: MemoryStore, kept: Kept, room: str) -> Told | None:
     return None if not rooms else (f"the {rooms[0][1]}", _UNSURE, [v for v in views if v.region == rooms[0][1]][:1])
 
 
-def _seen(store: MemoryStore, kept: Kept, name: str) -> Told | None:
+def _seen(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
     thing = _meant(store, name)
     return ("no", _UNSURE, []) if thing is None else ("yes", _SURE, _proof(store, thing))
 

@@ -17,7 +17,7 @@ MARKS = "marks.jsonl"
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedMark:
     """One mark. sample: hash of the question with its truth; view: sha256 of the picture that was shown, "" = none."""
 
     judge: str
@@ -36,9 +36,9 @@ class Kept:
         return self.version, self.sample, self.answer, self.view
 
 
-def read_marks(path: Path) -> list[Kept]:
+def read_marks(path: Path) -> list[CachedMark]:
     """Read a file of marks; none is no marks, and a half-written last line is left out. Raises StorageError."""
-    return read_lines(path, Kept, "mark").values
+    return read_lines(path, CachedMark, "mark").values
 
 
 class CachedJudge:
@@ -80,7 +80,7 @@ class CachedJudge:
             with self._lock:
                 self._failed[key] = error
             raise
-        self._keep(Kept(self.name, self.version, sample.id, key[1], answer_text, shown, *mark))
+        self._keep(CachedMark(self.name, self.version, sample.id, key[1], answer_text, shown, *mark))
         return mark
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class CachedJudge:
                  trace: TracebackType | None) -> None:
         self.close()
 
-    def _keep(self, kept: Kept) -> None:
+    def _keep(self, kept: CachedMark) -> None:
         with self._lock:
             self.asked += 1
             self._kept[kept.key] = kept

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from eqa_nodes.bench.judges import JUDGES, Judge, open_judge
-from eqa_nodes.bench.judges.cached import MARKS, Kept, read_marks
+from eqa_nodes.bench.judges.cached import MARKS, CachedMark, read_marks
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.metrics.scores import SCORES, read_scores
 from eqa_nodes.bench.running.predictions import read_predictions
@@ -183,7 +183,7 @@ def _marks_in(path: Path) -> Marks:
         raise StorageError(f"{path} is no scores file {{question id: mark}}: {error}") from error
 
 
-def _marks_kept(kept: Sequence[Kept], run: Path) -> Marks:
+def _marks_kept(kept: Sequence[CachedMark], run: Path) -> Marks:
     """Return the marks of the answers that the run has; an abstention was marked as no answer."""
     sigma = {(k.sample, k.answer): k.sigma for k in kept if k.sigma is not None}
     predictions = read_predictions(run).predictions
