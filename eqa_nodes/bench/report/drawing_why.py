@@ -52,7 +52,7 @@ class DecisionRow(NamedTuple):
     svg: Markup
 
 
-class Kind(NamedTuple):
+class LegendEntry(NamedTuple):
     """A kind of candidate in the legend."""
 
     name: str
@@ -65,7 +65,7 @@ class Why(NamedTuple):
     ground: Markup
     pictured: tuple[DecisionRow, ...]
     others: tuple[DecisionRow, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[LegendEntry, ...]
     regions: bool
     values: bool
 
@@ -85,7 +85,7 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> Why:
     labels = {m.label for d in trace.decisions for m in d.marks}
     return Why(pictures.ground() if pictures is not None and shown else Markup(""),
                tuple(c for c in choices if c.svg), tuple(c for c in choices if not c.svg),
-               tuple(Kind(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
+               tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
 
 
 def _spread(count: int) -> list[int]:
