@@ -64,7 +64,7 @@ class Cell:
         return self.x1 - self.x0
 
 
-class Layout(NamedTuple):
+class HouseLayout(NamedTuple):
     """All cells, the central one first, and the footprint's extents in metres."""
 
     cells: list[Cell]
@@ -103,7 +103,7 @@ def programme(dice: Dice, count: int) -> list[str]:
     return kinds
 
 
-def draw_layout(dice: Dice, count: int) -> Layout:
+def draw_layout(dice: Dice, count: int) -> HouseLayout:
     """Return cells for `count` rooms (4..12)."""
     hub = "living room" if count <= 5 else "hallway"
     for attempt in range(600):
@@ -115,7 +115,7 @@ def draw_layout(dice: Dice, count: int) -> Layout:
     raise AssertionError(f"no layout for {kinds}")
 
 
-def _try_layout(dice: Dice, kinds: list[str], hub: str) -> Layout | None:
+def _try_layout(dice: Dice, kinds: list[str], hub: str) -> HouseLayout | None:
     columns = [StripSlot(k) for k in kinds if k not in ANNEXES]
     if not _assign_annexes(dice, [k for k in kinds if k in ANNEXES], columns):
         return None
@@ -176,7 +176,7 @@ def _cells(
     length: float,
     band: float,
     hub: str,
-) -> Layout:
+) -> HouseLayout:
     """Place the strips below and above the band; a living room at the end may reach over the hallway."""
     deep, shallow = depths
     core = Cell(hub, 0.0, deep, length, deep + band)
@@ -201,10 +201,10 @@ def _cells(
         and living.width * (deep + band) < 33.0
     ):
         living.y1, core.x0 = deep + band, living.x1
-    return Layout(cells, length, deep + band + shallow)
+    return HouseLayout(cells, length, deep + band + shallow)
 
 
-def _turned(dice: Dice, layout: Layout) -> Layout:
+def _turned(dice: Dice, layout: HouseLayout) -> HouseLayout:
     """Mirror and transpose the plan at random."""
     cells, width, depth = layout
     flip_x, flip_y, swap = dice.chance(0.5), dice.chance(0.5), dice.chance(0.4)
@@ -216,4 +216,4 @@ def _turned(dice: Dice, layout: Layout) -> Layout:
         if swap:
             c.x0, c.y0, c.x1, c.y1 = c.y0, c.x0, c.y1, c.x1
         c.x0, c.y0, c.x1, c.y1 = (round(v, 3) for v in (c.x0, c.y0, c.x1, c.y1))
-    return Layout(cells, depth if swap else width, width if swap else depth)
+    return HouseLayout(cells, depth if swap else width, width if swap else depth)

@@ -37,7 +37,7 @@ class Mapper:
         self.bad_pixels = 0
         self.floor_z = 0.0
         self._stamp_ns = -1
-        self._layout: voxels.Layout | None = None
+        self._layout: voxels.VoxelLayout | None = None
         c = self.config
         below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
         layers = below + math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
@@ -110,17 +110,17 @@ class Mapper:
         if frame.stamp_ns <= self._stamp_ns:
             raise BadFrame(f"stamp {frame.stamp_ns} ns is not newer than {self._stamp_ns} ns: frames come in order")
 
-    def _require_layout(self) -> voxels.Layout:
+    def _require_layout(self) -> voxels.VoxelLayout:
         if self._layout is None or self._stamp_ns < 0:
             raise StaleData("there is no map yet: no frame has been integrated since the reset")
         return self._layout
 
-    def _first_layout(self, frame: Frame) -> voxels.Layout:
+    def _first_layout(self, frame: Frame) -> voxels.VoxelLayout:
         """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
         c, (x, y, floor) = self.config, frame.map_from_base.xyz
         below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
         z0 = floor + c.obstacle_min_m - below * c.voxel_m
-        return voxels.Layout(
+        return voxels.VoxelLayout(
             gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
             floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
             band0=below, band1=math.ceil((floor + c.robot_height_m - z0) / c.voxel_m - 1e-9))
@@ -130,7 +130,7 @@ class Mapper:
         return voxels.View(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
                            float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
-    def _reserve(self, layout: voxels.Layout, view: voxels.View, k: Intrinsics) -> voxels.Window:
+    def _reserve(self, layout: voxels.VoxelLayout, view: voxels.View, k: Intrinsics) -> voxels.Window:
         """Grow the volume until it holds the view; return the window of indices that the view may change."""
         reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):

@@ -35,7 +35,7 @@ class View(NamedTuple):
     range_m: float
 
 
-class Layout(NamedTuple):
+class VoxelLayout(NamedTuple):
     """Where the volume lies. z0: lower face of layer 0, metres; floor, low, band0, band1: layer numbers."""
 
     gx: int
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
 
 
 @numba.njit(cache=True)
-def scatter(depth: np.ndarray, stride: int, view: View, layout: Layout, window: Window, push_m: float,
+def scatter(depth: np.ndarray, stride: int, view: View, layout: VoxelLayout, window: Window, push_m: float,
             enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
@@ -93,7 +93,7 @@ def scatter(depth: np.ndarray, stride: int, view: View, layout: Layout, window: 
 
 
 @numba.njit(cache=True)
-def sweep(depth: np.ndarray, view: View, layout: Layout, window: Window, rules: Rules, hits: np.ndarray,
+def sweep(depth: np.ndarray, view: View, layout: VoxelLayout, window: Window, rules: Rules, hits: np.ndarray,
           voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
     for iy in range(window.y0, window.y1):
@@ -115,7 +115,7 @@ def sweep(depth: np.ndarray, view: View, layout: Layout, window: Window, rules: 
 
 
 @numba.njit(cache=True)
-def project(column: np.ndarray, layout: Layout, clear: bool) -> int:
+def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
     """Return the 2D state of a column: 100 when something solid is in the robot's way, 0 when seen clear, else -1."""
     for layer in range(layout.band0, layout.band1):
         if column[layer] > 0:
@@ -124,7 +124,7 @@ def project(column: np.ndarray, layout: Layout, clear: bool) -> int:
 
 
 @numba.njit(cache=True)
-def _column(depth: np.ndarray, view: View, layout: Layout, rules: Rules, dx: float, dy: float, distance: float,
+def _column(depth: np.ndarray, view: View, layout: VoxelLayout, rules: Rules, dx: float, dy: float, distance: float,
             hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
 
