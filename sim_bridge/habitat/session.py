@@ -59,7 +59,7 @@ class Process:
         ours, theirs = socket.socketpair()
         life, self._life = os.pipe()
         handed = (theirs.fileno(), life, self._images.descriptor)
-        self._line = wire.Line(ours)
+        self._line = wire.WorkerSocket(ours)
         try:
             self._process = subprocess.Popen(
                 [*command, *map(str, handed)], pass_fds=handed, env=environment(gpu), cwd=FLAT if flat else "/",

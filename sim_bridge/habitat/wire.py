@@ -98,7 +98,7 @@ def show(views: Views, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
         np.take(ids, seen["labels"], mode="clip", out=views.labels)
 
 
-class Line:
+class WorkerSocket:
     """One end of the socket. Raises Closed and Late."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -147,7 +147,7 @@ class Line:
         return b"".join(parts)
 
 
-def serve(line: Line, answer: Callable[[str, Message], Message]) -> None:
+def serve(line: WorkerSocket, answer: Callable[[str, Message], Message]) -> None:
     """Answer requests until the other side is gone. `answer` raises Refused for what it cannot do."""
     while True:
         try:
@@ -177,6 +177,6 @@ def end_with(life: int) -> None:
         os._exit(1)
 
 
-def line_of(descriptor: int) -> Line:
+def line_of(descriptor: int) -> WorkerSocket:
     """Return the worker's end of the socket, inherited under this number."""
-    return Line(socket.socket(fileno=descriptor))
+    return WorkerSocket(socket.socket(fileno=descriptor))

@@ -29,9 +29,9 @@ values = st.recursive(leaves, lambda v: st.lists(v) | st.dictionaries(st.text(),
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[wire.Line, wire.Line, socket.socket]]:
+def ends() -> Iterator[tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]]:
     a, b = socket.socketpair()
-    yield wire.Line(a), wire.Line(b), a
+    yield wire.WorkerSocket(a), wire.WorkerSocket(b), a
     a.close()
     b.close()
 
@@ -41,11 +41,11 @@ def ends() -> Iterator[tuple[wire.Line, wire.Line, socket.socket]]:
 def test_a_message_arrives_as_it_was_sent(message: wire.Message) -> None:
     a, b = socket.socketpair()
     with a, b:
-        wire.Line(a).send(message, 30.0)
-        assert wire.Line(b).receive(30.0) == message
+        wire.WorkerSocket(a).send(message, 30.0)
+        assert wire.WorkerSocket(b).receive(30.0) == message
 
 
-def test_a_long_message_arrives_whole(ends: tuple[wire.Line, wire.Line, socket.socket]) -> None:
+def test_a_long_message_arrives_whole(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     message = {"text": "x" * 5_000_000}
     sender = threading.Thread(target=ends[0].send, args=(message, 60.0))
     sender.start()
@@ -53,7 +53,7 @@ def test_a_long_message_arrives_whole(ends: tuple[wire.Line, wire.Line, socket.s
     sender.join()
 
 
-def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.Line, wire.Line, socket.socket]) -> None:
+def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     with pytest.raises(wire.Late):
         ends[1].receive(0.05)
     ends[2].sendall(b"\0\0\0\5{")  # half a message
@@ -64,18 +64,18 @@ def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.Line, wire.Line,
 
 
 @pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", b"\0\0\0\2[]", b"\0\0\0\2{]", b"\0\0\0\2\xff\xff"])
-def test_what_is_no_message_is_refused(ends: tuple[wire.Line, wire.Line, socket.socket], data: bytes) -> None:
+def test_what_is_no_message_is_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket], data: bytes) -> None:
     ends[2].sendall(data)
     with pytest.raises(ValueError, match="."):
         ends[1].receive(30.0)
 
 
-def test_numbers_that_json_has_not_are_refused(ends: tuple[wire.Line, wire.Line, socket.socket]) -> None:
+def test_numbers_that_json_has_not_are_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     with pytest.raises(ValueError, match="JSON"):
         ends[0].send({"x": float("nan")})
 
 
-def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.Line, wire.Line, socket.socket]) -> None:
+def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     ends[2].sendall(b"\0\0\0\5{")
     ends[0].close()
     with pytest.raises(wire.Closed):
@@ -84,7 +84,7 @@ def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.Line, wire.Line, soc
         ends[1].send({})
 
 
-def test_a_server_answers_until_the_other_side_is_gone(ends: tuple[wire.Line, wire.Line, socket.socket]) -> None:
+def test_a_server_answers_until_the_other_side_is_gone(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     def answer(op: str, request: wire.Message) -> wire.Message:
         if op == "refuse":
             raise wire.Refused("Kind", "because")

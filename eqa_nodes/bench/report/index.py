@@ -14,7 +14,7 @@ from eqa_nodes.bench.samples import Sample
 _ANSWER = 60  # characters of an answer in the list
 
 
-class Line(NamedTuple):
+class EpisodeRow(NamedTuple):
     """An episode in the list. href: of its page or its place on this one; text: what a search looks through."""
 
     number: int
@@ -63,7 +63,7 @@ class Failures(NamedTuple):
 
     name: str
     message: str
-    lines: tuple[Line, ...]
+    lines: tuple[EpisodeRow, ...]
 
 
 def mark_of(prediction: Prediction, score: QuestionScore | None) -> str:
@@ -75,14 +75,14 @@ def mark_of(prediction: Prediction, score: QuestionScore | None) -> str:
     return "unscored" if score.sigma is None else f"{score.sigma:.0f}"
 
 
-def line_of(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, href: str) -> Line:
+def line_of(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, href: str) -> EpisodeRow:
     """Return an episode's line."""
     answer, mark = prediction.answer, mark_of(prediction, score)
     status = mark if mark in ("failed", "unscored") else "abstained" if answer.abstained else "answered"
     text = " ".join((sample.id, sample.scene, sample.question, sample.answer, answer.text, answer.message)).lower()
     short = answer.text if len(answer.text) <= _ANSWER else answer.text[:_ANSWER - 2] + " …"
     r = answer.receipt
-    return Line(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps, r.calls,
+    return EpisodeRow(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps, r.calls,
                 r.tokens_in + r.tokens_out, r.money, text, href, answer.error.name if prediction.failed else "",
                 answer.message)
 
@@ -99,9 +99,9 @@ def bars_of(scores: Scores) -> list[Bar]:
     return bars
 
 
-def costs_of(lines: Sequence[Line]) -> list[CostRow]:
+def costs_of(lines: Sequence[EpisodeRow]) -> list[CostRow]:
     """Return what was spent; what nothing was spent of is left out, such as calls where no model was asked."""
-    kinds: tuple[tuple[str, int, Callable[[Line], float]], ...] = (
+    kinds: tuple[tuple[str, int, Callable[[EpisodeRow], float]], ...] = (
         ("model calls", 0, lambda x: x.calls), ("tokens", 0, lambda x: x.tokens),
         ("money, by the model's prices", 4, lambda x: x.money), ("seconds", 1, lambda x: x.seconds),
         ("metres", 1, lambda x: x.metres), ("steps", 0, lambda x: x.steps))
@@ -115,9 +115,9 @@ def costs_of(lines: Sequence[Line]) -> list[CostRow]:
     return rows
 
 
-def failures_of(lines: Sequence[Line]) -> list[Failures]:
+def failures_of(lines: Sequence[EpisodeRow]) -> list[Failures]:
     """Return the kinds of errors, the most frequent first."""
-    kinds: dict[str, list[Line]] = {}
+    kinds: dict[str, list[EpisodeRow]] = {}
     for line in lines:
         if line.error:
             kinds.setdefault(line.error, []).append(line)

@@ -19,7 +19,7 @@ from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import Why, why_of
-from eqa_nodes.bench.report.index import Line, bars_of, costs_of, failures_of, line_of, mark_of
+from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, failures_of, line_of, mark_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -120,7 +120,7 @@ def _templates() -> Environment:
     return environment
 
 
-def _render(templates: Environment, run: Path, lines: Sequence[Line], cards: Sequence[Card], scores: Scores | None,
+def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], cards: Sequence[Card], scores: Scores | None,
             total: int) -> str:
     table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
     manifest = read_manifest(run)
