@@ -13,7 +13,7 @@ from eqa_nodes.models.accelerator import device_of, dtype_of
 from eqa_nodes.perception.config import DetectorConfig
 
 
-class Loaded(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model in evaluation mode with its processor, on its device."""
 
     torch: Any
@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
         return made
 
 
-def load(auto_class: str, name: str, config: DetectorConfig) -> Loaded:
+def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     """Return a model of one of transformers' auto classes.
 
     Raises ConfigError where it cannot be loaded or device or dtype are not there, MissingExtra without transformers.
@@ -54,4 +54,4 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> Loaded:
         raise ConfigError(f"{name!r} cannot be loaded as {auto_class}: {' '.join(str(error).split())[:300]}. Name a "
                           "folder that save_pretrained wrote, or a model that is in the cache or can be "
                           "fetched") from error
-    return Loaded(torch, model.to(device).eval(), processor)
+    return LoadedModel(torch, model.to(device).eval(), processor)

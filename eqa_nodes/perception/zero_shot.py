@@ -16,7 +16,7 @@ from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.embedder import PictureEmbedder
-from eqa_nodes.perception.loading import Loaded, load
+from eqa_nodes.perception.loading import LoadedModel, load
 from eqa_nodes.perception.segmenter import BoxSegmenter
 
 
@@ -73,7 +73,7 @@ def _has_area(box: tuple[int, int, int, int]) -> bool:
     return box[2] > box[0] and box[3] > box[1]
 
 
-def _owl(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
+def _owl(model: LoadedModel, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
     """OWL-ViT and OWLv2 (Minderer et al. 2022, 2023): one pass for all names, a score for each patch and name."""
     inputs = model.inputs([rgb], text=[[f"a photo of a {name}" for name in names]], truncation=True)
     read = model.processor.post_process_grounded_object_detection(
@@ -81,7 +81,7 @@ def _owl(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfi
     yield Raw(_numbers(read["boxes"]), _numbers(read["scores"]), [names[i] for i in read["labels"].tolist()])
 
 
-def _grounding(model: Loaded, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
+def _grounding(model: LoadedModel, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
     """Grounding DINO (Liu et al. 2023): names in one sentence, as many in a pass as its text encoder takes.
 
     A box has a score for each token; its name is the one whose tokens have the highest mean, its score is that mean.
@@ -106,7 +106,7 @@ def sentence(names: Sequence[str]) -> str:
     return " ".join(f"{name.lower()}." for name in names)
 
 
-def _sentences(model: Loaded, names: Sequence[str]) -> Iterator[list[str]]:
+def _sentences(model: LoadedModel, names: Sequence[str]) -> Iterator[list[str]]:
     """Yield the names in parts that the text encoder takes whole. Raises ConfigError for one that is too long alone."""
     limit, part = int(model.model.config.max_text_len), list[str]()
     for name in names:
@@ -122,7 +122,7 @@ def _sentences(model: Loaded, names: Sequence[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _spans(model: Loaded, text: str, names: Sequence[str]) -> list[np.ndarray]:
+def _spans(model: LoadedModel, text: str, names: Sequence[str]) -> list[np.ndarray]:
     """Return the numbers of the tokens that each name is made of."""
     offsets = np.array(model.processor.tokenizer(text, return_offsets_mapping=True)["offset_mapping"])
     spans, begin = [], 0
@@ -138,5 +138,5 @@ def _numbers(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.float().cpu().numpy(), np.float64)
 
 
-READERS: dict[str, Callable[[Loaded, np.ndarray, list[str], DetectorConfig], Iterator[Raw]]] = {
+READERS: dict[str, Callable[[LoadedModel, np.ndarray, list[str], DetectorConfig], Iterator[Raw]]] = {
     "owlvit": _owl, "owlv2": _owl, "grounding-dino": _grounding, "mm-grounding-dino": _grounding}

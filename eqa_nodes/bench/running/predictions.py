@@ -42,17 +42,17 @@ class Prediction:
         return self.answer.error is not ErrorCode.NONE
 
 
-class Loaded(NamedTuple):
+class LoadedPredictions(NamedTuple):
     """Predictions by question id (the last line of an id counts), and the half-written last line that was dropped."""
 
     predictions: dict[str, Prediction]
     dropped: str
 
 
-def read_predictions(out: Path) -> Loaded:
+def read_predictions(out: Path) -> LoadedPredictions:
     """Read what there is; no file is no predictions. Raises StorageError for a broken line that is not the last."""
     found = read_lines(out / PREDICTIONS, Prediction, "ask")
-    return Loaded({prediction.id: prediction for prediction in found.values}, found.dropped)
+    return LoadedPredictions({prediction.id: prediction for prediction in found.values}, found.dropped)
 
 
 def _id_of(line: bytes) -> str:
