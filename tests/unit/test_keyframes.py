@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.memory.keyframes import KeyframeConfig, Look, Novelty, jpeg_of
+from eqa_nodes.core.memory.keyframes import KeyframeCandidate, KeyframeConfig, Novelty, jpeg_of
 from eqa_nodes.core.perception.instances import instances, sightings
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Label, Sighting
@@ -18,7 +18,7 @@ from tests.unit.frame_fixture import LABELS, frame
 
 
 def _feed(novelty: Novelty, f: Frame, labels: dict[int, Label] = LABELS) -> str:
-    look = Look(f, [labels[i] for i in instances(f, labels)], lambda: sightings(f, labels))
+    look = KeyframeCandidate(f, [labels[i] for i in instances(f, labels)], lambda: sightings(f, labels))
     reason = novelty.reason(look)
     if reason:
         novelty.add(look.view())
@@ -69,7 +69,7 @@ def test_a_frame_is_looked_at_closely_only_when_that_decides() -> None:
     _feed(novelty, frame(1, boxes={3: (0, 0, 10, 10)}))
     for boxes, times in (({3: (0, 0, 10, 10)}, 0), ({3: (0, 0, 10, 10), 4: (20, 20, 30, 30)}, 1)):
         f = frame(2, boxes=boxes)
-        novelty.reason(Look(f, [LABELS[i] for i in instances(f, LABELS)], seen))
+        novelty.reason(KeyframeCandidate(f, [LABELS[i] for i in instances(f, LABELS)], seen))
         assert closely == times
 
 

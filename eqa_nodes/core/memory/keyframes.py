@@ -61,7 +61,7 @@ class View(NamedTuple):
     stamp_ns: int
 
 
-class Look:
+class KeyframeCandidate:
     """A frame that may be new. Each part is worked out when it is first asked for: most frames are not new.
 
     possible: content that may be in view, told without looking closely; what is not among it is not in view.
@@ -143,7 +143,7 @@ class Novelty:
         self._in(cell_of(view.position)).append(view)
         self._content.update(view.content)
 
-    def reason(self, view: Look) -> str:
+    def reason(self, view: KeyframeCandidate) -> str:
         """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
         c = self.config
         oldest = view.stamp_ns - round(c.refresh_s * 1e9)
@@ -161,7 +161,7 @@ class Novelty:
     def _is_new(self, content: Iterable[str]) -> bool:
         return any(item not in self._content and not self._knows(item) for item in content)
 
-    def _changed(self, view: Look, alike: list[View]) -> bool:
+    def _changed(self, view: KeyframeCandidate, alike: list[View]) -> bool:
         c = self.config
         same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
                 and _degrees(v.axis, view.axis) <= c.same_turn_deg]

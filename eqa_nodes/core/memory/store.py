@@ -21,7 +21,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
-from eqa_nodes.core.memory.keyframes import Cell, KeyframeConfig, Look, Novelty, View, jpeg_of
+from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, View, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
@@ -119,7 +119,7 @@ class MemoryStore:
             self._maps.saw(frame.stamp_ns)
             counts = instances(frame, labels, self._config.perception)
             seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
-            look = Look(frame, [labels[i] for i in counts], seen)
+            look = KeyframeCandidate(frame, [labels[i] for i in counts], seen)
             self._last_ns = frame.stamp_ns
             new = bool(self._novelty.reason(look))
             if not new and not self._is_time(frame):
