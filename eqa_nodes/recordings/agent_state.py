@@ -11,7 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.recordings.files import read_bounded
-from eqa_nodes.recordings.plain_pickle import Made, Named, load_plain
+from eqa_nodes.recordings.plain_pickle import Named, PickledCall, load_plain
 
 _MAX_BYTES = 1 << 18  # a state has two thousand
 _STATE, _POSE = "habitat_sim.agent.agent.AgentState", "habitat_sim.agent.agent.SixDOFPose"
@@ -67,7 +67,7 @@ def read_agent_state(path: Path) -> AgentState:
 
 def _fields(value: Any, kind: str) -> dict[str, Any]:
     """Return the fields of an object of one class."""
-    if type(value) is not Made:
+    if type(value) is not PickledCall:
         raise TypeError(f"a {type(value).__name__} stands where {kind} is wanted")
     name = value.name
     if name in _RECONSTRUCTORS and value.arguments and type(value.arguments[0]) is Named:
@@ -91,7 +91,7 @@ def _pose(fields: dict[str, Any]) -> tuple[tuple[float, float, float], tuple[flo
             raise LookupError(f"it has no {name}")
     px, py, pz = _numbers(fields["position"], 3, "position")
     rotation = fields["rotation"]
-    if type(rotation) is Made and rotation.name in _QUATERNIONS:
+    if type(rotation) is PickledCall and rotation.name in _QUATERNIONS:
         w, x, y, z = _numbers(rotation.arguments, 4, "rotation")
     else:
         x, y, z, w = _numbers(rotation, 4, "rotation")  # Habitat's coefficients
@@ -102,7 +102,7 @@ def _pose(fields: dict[str, Any]) -> tuple[tuple[float, float, float], tuple[flo
 
 def _numbers(value: Any, n: int, what: str) -> list[float]:
     """Return n finite numbers of a list, a tuple or an array."""
-    values = _array(value).ravel().tolist() if type(value) is Made else value
+    values = _array(value).ravel().tolist() if type(value) is PickledCall else value
     if type(values) not in (list, tuple) or len(values) != n:
         raise ValueError(f"its {what} is not {n} numbers")
     found = [_number(v) for v in values]
@@ -112,7 +112,7 @@ def _numbers(value: Any, n: int, what: str) -> list[float]:
 
 
 def _number(value: Any) -> float:
-    if type(value) is Made and value.name in _SCALARS:
+    if type(value) is PickledCall and value.name in _SCALARS:
         dtype, data = value.arguments
         return float(_decoded(dtype, (), data, "C"))
     if type(value) not in (int, float):
@@ -120,7 +120,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _array(value: Made) -> np.ndarray:
+def _array(value: PickledCall) -> np.ndarray:
     """Return the array that numpy would build."""
     if value.name in _BUFFERS:
         data, dtype, shape, order = value.arguments
@@ -134,14 +134,14 @@ def _array(value: Made) -> np.ndarray:
 
 
 def _decoded(dtype: Any, shape: Any, data: Any, order: Any) -> np.ndarray:
-    if type(dtype) is not Made or dtype.name != "numpy.dtype" or type(shape) is not tuple or order not in ("C", "F"):
+    if type(dtype) is not PickledCall or dtype.name != "numpy.dtype" or type(shape) is not tuple or order not in ("C", "F"):
         raise TypeError("an array has no type or shape")
     name = dtype.arguments[0]
     if type(name) is not str or not _NUMBERS.fullmatch(name):
         raise TypeError("an array holds something else than numbers")
     swapped = type(dtype.state) is tuple and len(dtype.state) > 1 and dtype.state[1] == ">"
     of = np.dtype(name).newbyteorder(">" if swapped else "=")
-    if type(data) is Made and data.name == "_codecs.encode":  # how old pickles write bytes
+    if type(data) is PickledCall and data.name == "_codecs.encode":  # how old pickles write bytes
         data = data.arguments[0].encode("latin-1")
     if type(data) not in (bytes, bytearray):
         raise TypeError("an array has no content")

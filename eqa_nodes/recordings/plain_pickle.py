@@ -24,7 +24,7 @@ class Named:
         self.name = name
 
 
-class Made:
+class PickledCall:
     """What calling a class would make: its name, the arguments, and the state that it would be given."""
 
     def __init__(self, name: str, arguments: tuple[Any, ...]) -> None:
@@ -119,11 +119,11 @@ class _Machine:
         arguments, named = self.pop(), self.pop()
         if type(named) is not Named or type(arguments) is not tuple:
             raise TypeError("it makes an object of what is no class")
-        self.stack.append(Made(named.name, arguments))
+        self.stack.append(PickledCall(named.name, arguments))
 
     def build(self, _: Any) -> None:
         state = self.pop()
-        if type(self.stack[-1]) is not Made:
+        if type(self.stack[-1]) is not PickledCall:
             raise TypeError("it gives a state to what is no object")
         self.stack[-1].state = state
 
