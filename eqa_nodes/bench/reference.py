@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqa_nodes.bench.metrics.scores import Scores
-from eqa_nodes.bench.running.manifest import Manifest
+from eqa_nodes.bench.running.manifest import RunManifest
 from eqa_nodes.bench.samples import ACTIVE, EM
 
 OPENEQA, OPENEQA_JUDGE = "Majumdar et al. 2024, OpenEQA", "LLM-Match by GPT-4"
@@ -89,7 +89,7 @@ class Beside(NamedTuple):
         return f"{p.metric} {own} here, {p.value:g} for {p.system} ({p.paper}; {p.subset}; {p.judge}); {verdict}"
 
 
-def beside(scores: Scores, manifest: Manifest) -> list[Beside]:
+def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
     """Return the published numbers of the run's data set and task, each with the run's own where it has that metric."""
     metrics = scores.rows[0].metrics
     prompt = f" if the judge's prompt (sha256 {scores.judge_sha256[:12]}) is theirs"
@@ -98,7 +98,7 @@ def beside(scores: Scores, manifest: Manifest) -> list[Beside]:
             if (p.dataset, p.task) == (manifest.dataset, manifest.task) and metrics[p.metric].mean is not None]
 
 
-def sentences(scores: Scores, manifest: Manifest) -> list[str]:
+def sentences(scores: Scores, manifest: RunManifest) -> list[str]:
     """Return a line for each published number, or one that says why there is none."""
     found = beside(scores, manifest)
     if found:
@@ -114,7 +114,7 @@ def _ours(scores: Scores, p: Published) -> float | None:
     return mean if mean is None or p.metric == "express_d_t" else 100 * mean
 
 
-def _reasons(p: Published, scores: Scores, manifest: Manifest) -> Iterator[str]:
+def _reasons(p: Published, scores: Scores, manifest: RunManifest) -> Iterator[str]:
     row = scores.rows[0]
     if p.metric not in _NO_WORDING:
         if p.judge == UNSTATED:

@@ -23,7 +23,7 @@ _MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
 
 
 @dataclass
-class Manifest:
+class DatasetManifest:
     """How a data set was made. settings: what decides its questions; cast: who played which role.
 
     privileged: what was used that no robot knows; costs: of all sessions together; counts: records by status, and
@@ -52,7 +52,7 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
     Raises ConfigError when the folder holds one that other settings, or another cast, began.
     """
     settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
-    now = Manifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0], utc_now())
+    now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0], utc_now())
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in ("benchmark", "settings", "cast") if getattr(before, name) != getattr(now, name)]
@@ -92,9 +92,9 @@ def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[Record]]:
     return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], way_of, out), merged
 
 
-def read_manifest(out: Path) -> Manifest:
+def read_manifest(out: Path) -> DatasetManifest:
     """Read the manifest of a data set. Raises StorageError."""
-    return decode(Manifest, read_json(out / MANIFEST))
+    return decode(DatasetManifest, read_json(out / MANIFEST))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from eqa_nodes.bench.metrics.formulas import Summary
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.reference import PUBLISHED, beside, published_table, sentences
-from eqa_nodes.bench.running.manifest import Manifest
+from eqa_nodes.bench.running.manifest import RunManifest
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 
@@ -23,8 +23,8 @@ def scores(dataset: str, judge: str = "offline", n: int = 1636, failed: int = 0,
     return Scores(dataset, judge, "ab" * 32, 0, privileged, (row,), ())
 
 
-def manifest(dataset: str, task: str, n: int) -> Manifest:
-    return Manifest(dataset, "", n, 0, "vlm", {}, task=task)
+def manifest(dataset: str, task: str, n: int) -> RunManifest:
+    return RunManifest(dataset, "", n, 0, "vlm", {}, task=task)
 
 
 def test_every_number_names_a_metric_that_runs_have() -> None:

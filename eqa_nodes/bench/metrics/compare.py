@@ -13,7 +13,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
-from eqa_nodes.bench.running.manifest import Manifest, read_manifest
+from eqa_nodes.bench.running.manifest import RunManifest, read_manifest
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
@@ -140,7 +140,7 @@ def _truth(sample: Sample) -> str:
     return dumps(sample)
 
 
-def _settings(a: Manifest, b: Manifest) -> list[str]:
+def _settings(a: RunManifest, b: RunManifest) -> list[str]:
     differ = [name for name in ("task", "seed") if getattr(a, name) != getattr(b, name)]
     return [f"the runs have another {', '.join(differ)}"] if differ else []
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.reference import sentences
-from eqa_nodes.bench.running.manifest import Manifest
+from eqa_nodes.bench.running.manifest import RunManifest
 
 
 class Column(NamedTuple):
@@ -61,7 +61,7 @@ _WIDE = 120  # characters that the whole table needs
 class ScoreTable:
     """The table for a terminal: in one piece where that fits, else marks above costs; then its footnotes."""
 
-    def __init__(self, scores: Scores, manifest: Manifest) -> None:
+    def __init__(self, scores: Scores, manifest: RunManifest) -> None:
         self._scores, self._manifest = scores, manifest
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -85,7 +85,7 @@ class ScoreTable:
         return table
 
 
-def rich_table(scores: Scores, manifest: Manifest) -> ScoreTable:
+def rich_table(scores: Scores, manifest: RunManifest) -> ScoreTable:
     """Return the table for a terminal of any width, with the published numbers that stand beside it."""
     return ScoreTable(scores, manifest)
 

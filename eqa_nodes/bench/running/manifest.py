@@ -22,7 +22,7 @@ _SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what
 
 
 @dataclass
-class Manifest:
+class RunManifest:
     """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
 
     config: every setting of the run as plain JSON. sessions: how often the run was started (2 = resumed once);
@@ -52,13 +52,13 @@ class Manifest:
 
 
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
-                   config: Mapping[str, object] | None = None, task: str = ACTIVE) -> Manifest:
+                   config: Mapping[str, object] | None = None, task: str = ACTIVE) -> RunManifest:
     """Write the manifest of a run that starts or goes on.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
     """
     commit, dirty = git_state()
-    now = Manifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
+    now = RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
                    eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
                    platform.platform(), list(sys.argv), utc_now(), task=task)
     if (out / MANIFEST).exists():
@@ -73,7 +73,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
     return now
 
 
-def finish_manifest(out: Path, **changes: str) -> Manifest:
+def finish_manifest(out: Path, **changes: str) -> RunManifest:
     """Write the end of pass 1 (finished) or of pass 2 (judge, judge_sha256) into the manifest."""
     manifest = read_manifest(out)
     for name, value in changes.items():
@@ -82,9 +82,9 @@ def finish_manifest(out: Path, **changes: str) -> Manifest:
     return manifest
 
 
-def read_manifest(out: Path) -> Manifest:
+def read_manifest(out: Path) -> RunManifest:
     """Read the manifest of a run. Raises StorageError."""
-    return decode(Manifest, read_json(out / MANIFEST))
+    return decode(RunManifest, read_json(out / MANIFEST))
 
 
 def utc_now() -> str:
