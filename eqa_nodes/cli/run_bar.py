@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from eqa_nodes.bench.running.estimate import Meter, Outlook, in_short, in_words
+from eqa_nodes.bench.running.estimate import Outlook, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import Progress as Asked
 from eqa_nodes.bench.samples import Sample
@@ -21,7 +21,7 @@ class RunBar:
     def __init__(self, console: Console, samples: Sequence[Sample]) -> None:
         self._console = console
         self._samples = {sample.id: sample for sample in samples}
-        self._meter = Meter(len(samples))
+        self._meter = RunEstimator(len(samples))
         self._progress = Progress(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
                                   TextColumn("{task.fields[outlook]}{task.description}"), console=console)
         self._task = self._progress.add_task("", total=len(samples), outlook="")

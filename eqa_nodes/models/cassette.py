@@ -19,7 +19,7 @@ from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import Meter, counted
+from eqa_nodes.models.meter import UsageMeter, counted
 
 _MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # requests of one call, its tokens in and out
 
@@ -107,7 +107,7 @@ class Cassette:
         """open_backend is called at the first call that is not played. default_model: where the config names none."""
         self._path, self._mode = Path(config.cassette), config.cassette_mode
         self._config, self._open = config, open_backend
-        self._meter, self._lock = Meter(config), threading.Lock()
+        self._meter, self._lock = UsageMeter(config), threading.Lock()
         self._backend: Backend | None = None
         self._tape = _Tape()
         for recording in _read(self._path, needed=self._mode == "replay"):

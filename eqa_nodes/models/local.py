@@ -18,7 +18,7 @@ from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, ch
 from eqa_nodes.models.accelerator import device_of, dtype_of, quick_dtype
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.local_processor import letter_tokens, load_processor, shows_images, tensors
-from eqa_nodes.models.meter import Meter
+from eqa_nodes.models.meter import UsageMeter
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class LocalModel:
         self.device = device_of(torch, config.device, "model.device")
         self.dtype = dtype_of(torch, config.dtype or quick_dtype(torch, self.device), "model.dtype")
         self._processor, self._model = self._load()
-        self._meter, self._lock = Meter(config), threading.Lock()
+        self._meter, self._lock = UsageMeter(config), threading.Lock()
 
     @property
     def usage(self) -> Usage:

@@ -29,7 +29,7 @@ def counted() -> Iterator[list[Usage]]:
         _THIS_CALL.reset(token)
 
 
-class Meter:
+class UsageMeter:
     """Counts calls and tokens from any thread, and knows their price and the budget."""
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:

@@ -18,7 +18,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.guarded import guarded_client
 from eqa_nodes.models.keys import check_url, checked_key, hidden
 from eqa_nodes.models.listed import model_names
-from eqa_nodes.models.meter import Meter, RateLimit
+from eqa_nodes.models.meter import RateLimit, UsageMeter
 from eqa_nodes.models.openai_wire import (
     END_OF_STREAM,
     content_of,
@@ -64,7 +64,7 @@ class OpenAIChat:
         self._key = checked_key(_setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
                                          "API key (any text where the server wants none)", environ))
         check_url(self._url)
-        self._meter, self._rate = Meter(config), RateLimit(config.rate_calls, config.rate_tokens)
+        self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
         # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
         self._loop = asyncio.new_event_loop()

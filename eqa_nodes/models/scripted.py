@@ -10,7 +10,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import Meter
+from eqa_nodes.models.meter import UsageMeter
 
 Scripted = str | Completion | Choice | Exception | Callable[[Sequence[Message]], str]
 
@@ -51,7 +51,7 @@ class ScriptedBackend:
         self.model = model
         self.requests: list[tuple[Message, ...]] = []
         self._replies = list(replies)
-        self._meter = Meter(config or ModelConfig(budget_calls=budget_calls, budget_tokens=budget_tokens))
+        self._meter = UsageMeter(config or ModelConfig(budget_calls=budget_calls, budget_tokens=budget_tokens))
         self._lock = threading.Lock()
 
     @property

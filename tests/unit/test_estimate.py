@@ -8,7 +8,7 @@ import pytest
 
 from eqa_nodes.bench.running.estimate import (
     PER_POLICY,
-    Meter,
+    RunEstimator,
     estimate_documented,
     estimate_like,
     in_short,
@@ -71,7 +71,7 @@ def test_documented_means_by_policy_and_task() -> None:
 
 def test_the_outlook_counts_earlier_sittings_for_cost_and_not_for_pace() -> None:
     clock = iter([0.0, 30.0, 60.0])
-    meter = Meter(10, lambda: next(clock))
+    meter = RunEstimator(10, lambda: next(clock))
     assert meter.outlook().remaining_s is None
     meter.before([prediction(3, 100), prediction(5, 100)])
     meter.add(prediction(4, 100, blind_calls=1))

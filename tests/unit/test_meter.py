@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Usage
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import Meter, RateLimit, counted
+from eqa_nodes.models.meter import RateLimit, UsageMeter, counted
 
 Spends = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 10**6)), max_size=9)
 
@@ -18,7 +18,7 @@ Spends = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integer
 def test_money_is_that_of_all_tokens_in_any_order(spends: list[tuple[int, int, int]], price_in: float,
                                                   price_out: float) -> None:
     config = ModelConfig(price_in=price_in, price_out=price_out)
-    meter, backwards = Meter(config), Meter(config)
+    meter, backwards = UsageMeter(config), UsageMeter(config)
     with counted() as seen:
         for spent in spends:
             meter.add(*spent)

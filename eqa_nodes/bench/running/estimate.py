@@ -101,7 +101,7 @@ class Outlook(NamedTuple):
     remaining_s: float | None
 
 
-class Meter:
+class RunEstimator:
     """Watches predictions and says what the rest will take. Earlier sittings count for the cost, not for the pace."""
 
     def __init__(self, total: int, now: Callable[[], float] = time.monotonic) -> None:

@@ -109,7 +109,7 @@ def _left(limit: float, spent: float) -> float:
     return max(limit - spent, 0) if limit else math.inf
 
 
-class Meter:
+class MeteredAnswerer:
     """An answerer that several questions share, as one of them sees it: `spent` is what its own calls cost.
 
     Implements Answerer. turn: the same for all of them; one call at a time, or nobody could say whose cost is whose.

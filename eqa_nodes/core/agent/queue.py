@@ -10,7 +10,7 @@ from typing import Protocol
 
 from eqa_nodes.core.agent.agent import Agent, Progress
 from eqa_nodes.core.agent.background import aside
-from eqa_nodes.core.agent.cost import Meter
+from eqa_nodes.core.agent.cost import MeteredAnswerer
 from eqa_nodes.core.episode import Search
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
 from eqa_nodes.core.types.questions import Answer, Question
@@ -117,7 +117,7 @@ class Queue:
 
     def _search(self, asked: QueuedQuestion) -> Search:
         ports = self.agent.ports
-        meter = Meter(ports.answerer, self._paying)
+        meter = MeteredAnswerer(ports.answerer, self._paying)
         return self.agent.search(ports._replace(answerer=meter), asked.question, asked.asker.progress,
                                   lambda: asked.canceled)
 
