@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.ros.graph import Offer
+from eqa_nodes.ros.graph import OfferedQos
 
 _STATIC = "/tf_static"
 
@@ -15,7 +15,7 @@ class Endpoint(NamedTuple):
     """A publisher or a subscription of a topic: the name of its node, and what it offers or asks for."""
 
     node: str
-    offer: Offer
+    offer: OfferedQos
 
 
 class Ends(NamedTuple):
@@ -35,7 +35,7 @@ def judge_qos(topics: Mapping[str, Ends], graph: Collection[str]) -> Iterator[Fi
 
 
 def _deaf(topic: str, ends: Ends, graph: bool) -> Iterator[Finding]:
-    asked: dict[str, list[Offer]] = {}
+    asked: dict[str, list[OfferedQos]] = {}
     for end in ends.subscriptions:
         asked.setdefault(end.node, []).append(end.offer)
     for publisher in ends.publishers:
@@ -44,7 +44,7 @@ def _deaf(topic: str, ends: Ends, graph: bool) -> Iterator[Finding]:
                 yield _named(topic, publisher, node, requests[0], graph)
 
 
-def _named(topic: str, publisher: Endpoint, node: str, asked: Offer, graph: bool) -> Finding:
+def _named(topic: str, publisher: Endpoint, node: str, asked: OfferedQos, graph: bool) -> Finding:
     less = [word for word, missing in (("best effort", asked.reliable > publisher.offer.reliable),
                                        ("volatile", asked.latched > publisher.offer.latched)) if missing]
     more = {"best effort": "reliable", "volatile": "transient local"}

@@ -19,18 +19,18 @@ class Qos(NamedTuple):
     history: str = "keep_last"  # keep_last | keep_all
 
     @property
-    def offer(self) -> Offer:
+    def offer(self) -> OfferedQos:
         """Return what of it decides who hears whom."""
-        return Offer(self.reliability == "reliable", self.durability == "transient_local")
+        return OfferedQos(self.reliability == "reliable", self.durability == "transient_local")
 
 
-class Offer(NamedTuple):
+class OfferedQos(NamedTuple):
     """What a publisher guarantees, and so what a subscription may ask of it."""
 
     reliable: bool = False
     latched: bool = False  # transient local: its last messages are for late subscribers too
 
-    def meets(self, asked: Offer) -> bool:
+    def meets(self, asked: OfferedQos) -> bool:
         """Say whether a subscription that asks for this hears a publisher of this offer."""
         return self.reliable >= asked.reliable and self.latched >= asked.latched
 

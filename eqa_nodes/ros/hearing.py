@@ -21,7 +21,7 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 
-from eqa_nodes.ros.graph import KINDS, Offer, Qos, Topic
+from eqa_nodes.ros.graph import KINDS, OfferedQos, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import taking_back
 
@@ -32,12 +32,12 @@ SEEN = 512  # messages of a topic that are remembered, so that two subscriptions
 Take = Callable[[Any, Mapping[str, Any]], None]
 
 
-LEAST = Offer()
+LEAST = OfferedQos()
 
 
-def offer_of(profile: Any) -> Offer:
+def offer_of(profile: Any) -> OfferedQos:
     """Return what a publisher offers, or a subscription asks for, by its profile in rclpy."""
-    return Offer(profile.reliability == ReliabilityPolicy.RELIABLE,
+    return OfferedQos(profile.reliability == ReliabilityPolicy.RELIABLE,
                  profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -80,11 +80,11 @@ class _Followed:
                  seldom: bool) -> None:
         self._node, self._group, self._topic, self._take, self._raw = node, group, topic, take, raw
         self._depth, self._past = expected.depth, past
-        own = Offer(expected.reliability == "reliable", past and expected.durability == "transient_local")
+        own = OfferedQos(expected.reliability == "reliable", past and expected.durability == "transient_local")
         self._always = {own, LEAST} if seldom else set()
         self._first = {own}
-        self._heard: dict[Offer, Any] = {}
-        self._idle_s: dict[Offer, float] = {}
+        self._heard: dict[OfferedQos, Any] = {}
+        self._idle_s: dict[OfferedQos, float] = {}
         self._seen = _Seen()
 
     def look(self, again: Callable[..., None]) -> None:
@@ -102,7 +102,7 @@ class _Followed:
             taking_back(self._node)
             self._node.destroy_subscription(self._heard.pop(offer))
 
-    def _subscription(self, offer: Offer, again: Callable[..., None]) -> Any:
+    def _subscription(self, offer: OfferedQos, again: Callable[..., None]) -> Any:
         profile = QoSProfile(
             depth=self._depth, history=HistoryPolicy.KEEP_LAST,
             reliability=ReliabilityPolicy.RELIABLE if offer.reliable else ReliabilityPolicy.BEST_EFFORT,

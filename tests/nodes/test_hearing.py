@@ -26,12 +26,12 @@ from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS
-from eqa_nodes.ros.hearing import Offer
+from eqa_nodes.ros.hearing import OfferedQos
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from tests.waiting import holds
 
-OFFERS = [Offer(reliable, latched) for reliable in (True, False) for latched in (True, False)]
+OFFERS = [OfferedQos(reliable, latched) for reliable in (True, False) for latched in (True, False)]
 
 
 class Ears:
@@ -92,7 +92,7 @@ class Drivers:
         self._node, self._keys, self._number = node, sorted(keys), itertools.count()
         self._out: list[tuple[str, Any]] = []
 
-    def come(self, offer: Offer) -> None:
+    def come(self, offer: OfferedQos) -> None:
         for key in self._keys:
             topic = TOPICS.get(key) or CAMERA_TOPICS[key]
             self._out.append((key, self._node.create_publisher(interface(topic.type), topic.name, _profile(offer))))
@@ -106,7 +106,7 @@ class Drivers:
             self._node.destroy_publisher(self._out.pop()[1])
 
 
-def _profile(offer: Offer) -> QoSProfile:
+def _profile(offer: OfferedQos) -> QoSProfile:
     return QoSProfile(depth=5, reliability=1 if offer.reliable else 2, durability=1 if offer.latched else 2)
 
 
@@ -139,7 +139,7 @@ def test_every_offer_is_heard_whoever_comes_when_with_what(ros: Any, monkeypatch
     node, ears = ros.plain("robot"), Ears(monkeypatch)
     keys = set(FOREIGN) - {"scan", "cmd_vel"}  # no node of ours hears the first, a simulated robot the other
     early, late = Drivers(node, keys), Drivers(node, keys)
-    early.come(Offer(reliable=True, latched=True))
+    early.come(OfferedQos(reliable=True, latched=True))
     ears.now = "kept"
     early.say("kept")  # once, before anybody listens
     _start(ros, tmp_path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.doctor.qos import Endpoint, Ends, judge_qos
-from eqa_nodes.ros.graph import Offer
+from eqa_nodes.ros.graph import OfferedQos
 
-FULL, PLAIN, LATCHED, LEAST = Offer(True, True), Offer(True, False), Offer(False, True), Offer()
+FULL, PLAIN, LATCHED, LEAST = OfferedQos(True, True), OfferedQos(True, False), OfferedQos(False, True), OfferedQos()
 
 
-def ends(offered: Offer, *asked: Offer) -> Ends:
+def ends(offered: OfferedQos, *asked: OfferedQos) -> Ends:
     return Ends([Endpoint("/driver", offered)], [Endpoint("/listener", offer) for offer in asked])
 
 
@@ -19,7 +19,7 @@ def ends(offered: Offer, *asked: Offer) -> Ends:
     (LEAST, PLAIN, "reliable, or /listener subscribe best effort"),
     (LATCHED, PLAIN, "reliable, or /listener subscribe best effort"),
     (LEAST, FULL, "reliable and transient local, or /listener subscribe best effort and volatile")])
-def test_a_mismatch_is_named_with_both_remedies(offered: Offer, asked: Offer, less: str) -> None:
+def test_a_mismatch_is_named_with_both_remedies(offered: OfferedQos, asked: OfferedQos, less: str) -> None:
     [finding] = judge_qos({"/odom": ends(offered, asked)}, {"/odom"})
     assert (finding.name, finding.state) == ("qos", "error")
     assert finding.found == f"/odom: /listener asks for {asked}, /driver offers {offered}: it hears nothing of it"
@@ -31,7 +31,7 @@ def test_a_mismatch_is_named_with_both_remedies(offered: Offer, asked: Offer, le
 @pytest.mark.parametrize(("offered", "asked"), [
     (FULL, [FULL]), (FULL, [LEAST]), (PLAIN, [PLAIN]), (LEAST, [LEAST]), (PLAIN, [FULL, PLAIN]), (LEAST, [FULL, LEAST]),
     (LEAST, [])])
-def test_who_hears_by_one_of_its_subscriptions_is_well(offered: Offer, asked: list[Offer]) -> None:
+def test_who_hears_by_one_of_its_subscriptions_is_well(offered: OfferedQos, asked: list[OfferedQos]) -> None:
     [finding] = judge_qos({"/odom": ends(offered, *asked)}, {"/odom"})
     assert finding.state == "ok" and "on 1 topics" in finding.found
 

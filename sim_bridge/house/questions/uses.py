@@ -101,7 +101,7 @@ HINTS = (
 )
 
 
-class Offer(NamedTuple):
+class TableItem(NamedTuple):
     """Something that may be on a table; unsure: kinds that leave doubt."""
 
     what: str
@@ -110,9 +110,9 @@ class Offer(NamedTuple):
 
 
 OFFERS = (
-    Offer("to read", ("book",), ("cereal box", "laptop", "calendar")),
-    Offer("to drink from", ("mug",), ("bottle", "water bottle", "jar", "coffee machine", "vase", "kettle")),
-    Offer("to eat", ("cereal box",), ("jar", "fruit bowl", "plate", "cooking pot")),
+    TableItem("to read", ("book",), ("cereal box", "laptop", "calendar")),
+    TableItem("to drink from", ("mug",), ("bottle", "water bottle", "jar", "coffee machine", "vase", "kettle")),
+    TableItem("to eat", ("cereal box",), ("jar", "fruit bowl", "plate", "cooking pot")),
 )
 OFFERING = ("dining table", "kitchen table", "coffee table", "side table", "console table", "desk", "sideboard",
             "dresser", "nightstand", "kitchen island")
