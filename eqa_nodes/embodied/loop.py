@@ -69,7 +69,7 @@ class StepLog:
 
 
 @dataclass
-class Outcome:
+class TaskOutcome:
     """How a task ended. poses: where the agent stood before the first and after each step; metres: along the way."""
 
     predicates: tuple[bool, ...] = ()
@@ -85,7 +85,7 @@ class WorldWithFacts(World, WorldFacts, Protocol):
 
 
 def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
-             listener: Callable[[StepLog], None] = lambda log: None) -> Outcome:
+             listener: Callable[[StepLog], None] = lambda log: None) -> TaskOutcome:
     """Do one task. Raises EqaError for what can go wrong in world or agent."""
     if max_steps < 1:
         raise ConfigError(f"a task needs at least one step, got {max_steps}")
@@ -109,7 +109,7 @@ class _Episode:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
         self._at: Standing = self._graph.start
         self._so_far = Happened(self._graph.places, self._at.point)
-        self.outcome = Outcome(frames=[world.begin(task.scene, *self._pose())],
+        self.outcome = TaskOutcome(frames=[world.begin(task.scene, *self._pose())],
                                poses=[self._graph.pose(self._at)])
         self._judge()
 

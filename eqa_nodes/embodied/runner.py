@@ -17,7 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.embodied.agents import ModelAgent
-from eqa_nodes.embodied.loop import MAX_STEPS, Outcome, StepLog, TaskAgent, WorldWithFacts, run_task
+from eqa_nodes.embodied.loop import MAX_STEPS, StepLog, TaskAgent, TaskOutcome, WorldWithFacts, run_task
 from eqa_nodes.embodied.tasks import Task, record_of, task_in
 
 
@@ -65,7 +65,7 @@ class TaskRunner:
         self._listener(f"step {log.step + 1}: {log.action or log.action_error} - {log.feedback}")
 
 
-def write_result(results: Path, task: Task, outcome: Outcome, images: bool = False) -> Path:
+def write_result(results: Path, task: Task, outcome: TaskOutcome, images: bool = False) -> Path:
     """Write the result files of one task as EmbodiedEval names them, and return their folder. Raises OSError."""
     folder = results / f"traj{task.index:04d}"
     write_json(folder / "task.json", {"task": task.text, "scene": {"task_instance": record_of(task)}})
@@ -84,13 +84,13 @@ def _png(frame: Frame) -> bytes:
     return buffer.getvalue()
 
 
-def _summary(outcome: Outcome) -> str:
+def _summary(outcome: TaskOutcome) -> str:
     wasted = [log for log in outcome.steps if log.action_error]
     text = f"{sum(outcome.predicates)} of {len(outcome.predicates)} predicates after {len(outcome.steps)} steps"
     return text + (f"; {len(wasted)} wasted, the first: {wasted[0].action_error}" if wasted else "")
 
 
-def _trace(sample: Sample, outcome: Outcome, answer: Answer) -> EpisodeTrace:
+def _trace(sample: Sample, outcome: TaskOutcome, answer: Answer) -> EpisodeTrace:
     """Return the episode for the report: a pose and a decision a step."""
     stamps = [frame.stamp_ns for frame in outcome.frames]
     poses = list(zip(stamps, outcome.poses, strict=True))

@@ -40,7 +40,7 @@ class FilterConfig:
     meaning: float = 0.97
 
 
-class Outcome(NamedTuple):
+class FilterResult(NamedTuple):
     """The checks that were made, in order, and the numbers of the views that show the answer by themselves."""
 
     checks: tuple[Check, ...]
@@ -61,7 +61,7 @@ class Filters:
         self._embedder, self._paid, self._seed = embedder, paid, seed
         self._judge = OfflineJudge()
 
-    def check(self, key: str, way: Way, pair: Pair, others: Sequence[Pair]) -> Outcome:
+    def check(self, key: str, way: Way, pair: Pair, others: Sequence[Pair]) -> FilterResult:
         """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
         checks: list[Check] = []
         viewpoints: tuple[int, ...] = ()
@@ -70,7 +70,7 @@ class Filters:
             viewpoints = shown or viewpoints
             if not check.passed:
                 break
-        return Outcome(tuple(checks), viewpoints)
+        return FilterResult(tuple(checks), viewpoints)
 
     def _all(self, key: str, way: Way, pair: Pair,
              others: Sequence[Pair]) -> Iterator[tuple[Check, tuple[int, ...]]]:

@@ -26,7 +26,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
 from eqa_nodes.embodied.graph import NavigationGraph
-from eqa_nodes.embodied.loop import Outcome, run_task
+from eqa_nodes.embodied.loop import TaskOutcome, run_task
 from eqa_nodes.embodied.predicates import Happened, holds
 from eqa_nodes.embodied.runner import TaskRunner
 from eqa_nodes.embodied.tasks import (
@@ -102,7 +102,7 @@ class Plain:
         return self.taken
 
 
-def do(script: list[str], task: Task = TASK, **more: Any) -> Outcome:
+def do(script: list[str], task: Task = TASK, **more: Any) -> TaskOutcome:
     return run_task(task, more.pop("world", Plain()), ScriptedAgent({task.index: script}), **more)
 
 
@@ -276,7 +276,7 @@ def test_handling_is_told_to_the_predicates() -> None:
     assert all(do(["pick up the mug"], task).predicates)
 
 
-def replies(*said: str | Exception) -> tuple[ScriptedBackend, Outcome]:
+def replies(*said: str | Exception) -> tuple[ScriptedBackend, TaskOutcome]:
     backend = ScriptedBackend(list(said))
     return backend, run_task(TASK, Plain(), ModelAgent(backend, max_images=2))
 
