@@ -21,7 +21,7 @@ from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, Paid, Step
 from eqa_nodes.generate.roles import Evaluator, Generator
-from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Benchmark, Pair, Record, Round, Verdict, Way
+from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Benchmark, QuestionAnswer, Record, Round, Verdict, Way
 from eqa_nodes.generate.ways import make_way
 
 RECORDS, STEPS, WAYS = "records.jsonl", "steps.jsonl", "ways"
@@ -171,14 +171,14 @@ class _Line:
                 break
         return tuple(history)
 
-    def _proposed(self, way: Way, history: Sequence[Round]) -> Pair | None:
+    def _proposed(self, way: Way, history: Sequence[Round]) -> QuestionAnswer | None:
         number, category = len(history), self._category()
         self._say(f"{category}: proposal {number + 1}")
         known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
-        return self.paid.once(f"{self._attempt}/propose/{number}", Pair | None, lambda: self._cast.generator.propose(
+        return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None, lambda: self._cast.generator.propose(
             way, category, history, known, self._job.seed))
 
-    def _evaluated(self, way: Way, pair: Pair, number: int) -> Verdict:
+    def _evaluated(self, way: Way, pair: QuestionAnswer, number: int) -> Verdict:
         category = self._category()
         self._say(f"{category}: evaluation {number + 1}")
         return self.paid.once(f"{self._attempt}/evaluate/{number}", Verdict, lambda: self._cast.evaluator.evaluate(
@@ -214,7 +214,7 @@ class _Line:
         names = list(self._kind.categories)
         return names[self._attempt % len(names)]
 
-    def _ended(self, status: str, pair: Pair | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> Record:
+    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> Record:
         way = self._attempt // self._job.per_way
         return Record(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds, reason=reason)
 

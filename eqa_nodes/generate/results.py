@@ -16,7 +16,7 @@ from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_page
 from eqa_nodes.generate.pipeline import Job, Summary, read_records, read_way
-from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, Pair, Record, benchmark
+from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, Record, benchmark
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
 _MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
@@ -147,7 +147,7 @@ def _merged(record: Record, reviews: Sequence[Review]) -> Record:
         return replace(record, status=REJECTED, reason="the reviewers want different words")
     for question, answer in words - {(before.question, before.answer)}:
         others = before.alternatives if answer == before.answer else ()
-        return replace(record, pair=Pair(question, answer, others))
+        return replace(record, pair=QuestionAnswer(question, answer, others))
     return record
 
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.model import Backend, Message, ask_json, fraction
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import CRITERIA, Benchmark, Pair, Round, Verdict, Way
+from eqa_nodes.generate.values import CRITERIA, Benchmark, QuestionAnswer, Round, Verdict, Way
 
 _MAX_ANSWER_CHARS = 300
 _KNOWN = 30  # earlier questions of the scene that a generator is told of
@@ -30,7 +30,7 @@ class Generator(Protocol):
         """Tell the way in words."""
 
     def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
-                seed: int) -> Pair | None:
+                seed: int) -> QuestionAnswer | None:
         """Return a question about the way's views, better than those of the history; None where there is none.
 
         known: questions that the scene has been asked already.
@@ -40,7 +40,7 @@ class Generator(Protocol):
 class Evaluator(Protocol):
     """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
 
-    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
         """Score a pair by CRITERIA."""
 
 
@@ -56,7 +56,7 @@ class ModelGenerator:
         return ask_json(self._backend, messages, _read_instruction, self._max_tokens, seed)
 
     def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
-                seed: int) -> Pair | None:
+                seed: int) -> QuestionAnswer | None:
         """Show the way's views, the instruction if there is one, earlier tries and known questions."""
         tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
                   "feedback": r.verdict.feedback} for r in history]
@@ -71,7 +71,7 @@ class ModelEvaluator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
         """Show the way's views with the pair."""
         data = _data("instruction", way.instruction) + _data("pair", {"question": pair.question,
                                                                       "answer": pair.answer})
@@ -92,7 +92,7 @@ def moves(way: Way) -> str:
     return ", ".join(parts)
 
 
-def read_pair(reply: Mapping[str, object]) -> Pair | None:
+def read_pair(reply: Mapping[str, object]) -> QuestionAnswer | None:
     """Return a proposal, None where there is nothing to ask. Raises ValueError."""
     question, answer = _words(reply, "question"), _words(reply, "answer")
     if not question and not answer:
@@ -108,7 +108,7 @@ def read_pair(reply: Mapping[str, object]) -> Pair | None:
     others = reply.get("alternatives", [])
     if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
         raise ValueError(f'"alternatives" must be a list of texts, not {others!r:.80}')
-    return Pair(question, answer, tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
+    return QuestionAnswer(question, answer, tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
 
 
 def read_verdict(reply: Mapping[str, object]) -> Verdict:

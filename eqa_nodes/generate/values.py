@@ -89,7 +89,7 @@ class Way:
     instruction: str = ""
 
 
-class Pair(NamedTuple):
+class QuestionAnswer(NamedTuple):
     """A question with its answer, and other answers that are as right."""
 
     question: str
@@ -111,7 +111,7 @@ class Verdict(NamedTuple):
 class Round(NamedTuple):
     """One turn of the refinement: a proposal and its verdict."""
 
-    pair: Pair
+    pair: QuestionAnswer
     verdict: Verdict
 
 
@@ -139,7 +139,7 @@ class Record:
     way: int
     category: str
     status: str
-    pair: Pair | None = None
+    pair: QuestionAnswer | None = None
     rounds: tuple[Round, ...] = ()
     checks: tuple[Check, ...] = ()
     viewpoints: tuple[int, ...] = ()

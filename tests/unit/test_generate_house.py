@@ -13,7 +13,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.pipeline import read_records, read_way
 from eqa_nodes.generate.results import read_manifest
-from eqa_nodes.generate.values import ACCEPTED, Pair, Way, benchmark
+from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, Way, benchmark
 from sim_bridge.house.questions import candidates
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.simulator import world
@@ -70,10 +70,10 @@ def test_people_have_the_last_word(out: Path, capsys: pytest.CaptureFixture[str]
 
 def test_the_evaluator_knows_what_is_untrue_or_out_of_view(way: Way) -> None:
     roles = HouseRoles(benchmark("express"))
-    assert not roles.evaluate(way, "state", Pair("Is the moon full?", "yes"), 0).accepts(0.1)
+    assert not roles.evaluate(way, "state", QuestionAnswer("Is the moon full?", "yes"), 0).accepts(0.1)
     blind = replace(way, views=tuple(_without_things(view) for view in way.views))
     asked = next(c for c in candidates(world(3).house)["attribute recognition"])
-    verdict = roles.evaluate(blind, "attribute", Pair(asked.question, asked.answer), 0)
+    verdict = roles.evaluate(blind, "attribute", QuestionAnswer(asked.question, asked.answer), 0)
     assert not verdict.accepts(0.5) and "are needed" in verdict.feedback
     assert all(roles.propose(blind, category, [], [], 0) is None for category in benchmark("express").categories)
 

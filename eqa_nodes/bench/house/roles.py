@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import Benchmark, Pair, Round, Verdict, Way
+from eqa_nodes.generate.values import Benchmark, QuestionAnswer, Round, Verdict, Way
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
@@ -52,17 +52,17 @@ class HouseRoles:
         return begin + through + into + (f" Stop in front of the {seen[0].label.kind}." if seen else " Stop there.")
 
     def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
-                seed: int) -> Pair | None:
+                seed: int) -> QuestionAnswer | None:
         """Return the next question of the category of which some target is in view."""
         tried = {*known, *(r.pair.question for r in history)}
         pixels = self._pixels(way.views)
         for asked in _truth(way.scene).shuffled(f"{way.number} {category} {seed}"):
             if (asked.question not in tried and self._category(asked) == category
                     and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)):
-                return Pair(asked.question, asked.answer, asked.alternatives)
+                return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
-    def evaluate(self, way: Way, category: str, pair: Pair, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
         """Score by what is in view; what the scene graph settles is clear and unique."""
         asked = _truth(way.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:

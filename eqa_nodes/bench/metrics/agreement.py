@@ -90,7 +90,7 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-class Pair(NamedTuple):
+class HumanMark(NamedTuple):
     """An answer that a person marked, whole in itself."""
 
     sample: Sample
@@ -133,14 +133,14 @@ def human_marks(path: Path, run: Path | None = None) -> Marks:
     return marks
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[HumanMark]:
     """Read a CSV with the columns question, reference, answer and mark. Raises StorageError naming the line."""
-    return [Pair(Sample(f"{number}", row["question"], row["reference"]), row["answer"],
+    return [HumanMark(Sample(f"{number}", row["question"], row["reference"]), row["answer"],
                  _mark(path, number, row["mark"]))
             for number, row in _rows(path, ("question", "reference", "answer", "mark"))]
 
 
-def marks_on_pairs(judge: Judge, pairs: Sequence[Pair]) -> Marks:
+def marks_on_pairs(judge: Judge, pairs: Sequence[HumanMark]) -> Marks:
     """Return what a judge gives the pairs; what it leaves unscored has no mark."""
     marked = {p.sample.id: mark_answer(judge, p.sample, Answer(p.answer)).sigma for p in pairs}
     return {i: sigma for i, sigma in marked.items() if sigma is not None}

@@ -59,7 +59,7 @@ class ArmRow(NamedTuple):
     unreachable: int
 
 
-class Pair(NamedTuple):
+class ArmComparison(NamedTuple):
     """One arm against another on the same questions: differences by PAIRED, and the ratio of the means of E_path."""
 
     noise: str
@@ -74,7 +74,7 @@ def arm_rows(trials: Sequence[Trial]) -> list[ArmRow]:
     return [_row(group) for group in _by_arm(trials).values()]
 
 
-def pairs(trials: Sequence[Trial]) -> list[Pair]:
+def pairs(trials: Sequence[Trial]) -> list[ArmComparison]:
     """Return every policy against the baselines, and every ablation against the whole, under the same noise."""
     arms = _by_arm(trials)
     return [_pair(arms[noise, name], arms[noise, other]) for noise, name in arms
@@ -101,10 +101,10 @@ def _row(group: Sequence[Trial]) -> ArmRow:
                   sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group))
 
 
-def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> Pair:
+def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:
     columns = [c for heading in PAIRED for c in COLUMNS if c.heading == heading]
     values = [([c.of(t) for t in a], [c.of(t) for t in b]) for c in columns]
-    return Pair(a[0].noise, arm_name(a[0]), arm_name(b[0]),
+    return ArmComparison(a[0].noise, arm_name(a[0]), arm_name(b[0]),
                 tuple(paired_difference(x, y, 0, RESAMPLES, share=True) for x, y in values), ratio_of_means(*values[0]))
 
 
@@ -144,7 +144,7 @@ def _means(rows: Sequence[ArmRow]) -> str:
     return _markdown(heads, lines)
 
 
-def _differences(found: Sequence[Pair]) -> str:
+def _differences(found: Sequence[ArmComparison]) -> str:
     heads = ["policy", "against", "E_path, times", *(f"{heading.removesuffix(' %')}, points" for heading in PAIRED)]
     return _markdown(heads, [[p.name, p.against, shown(p.ratio, 1, 2), *(shown(s, 100, 1) for s in p.differences)]
                              for p in found])
