@@ -26,7 +26,7 @@ from sim_bridge.mesh.model import (
     REPEAT,
     Material,
     Model,
-    Part,
+    Submesh,
     Texture,
     beside,
     broken,
@@ -85,11 +85,11 @@ class _Shape(NamedTuple):
     material: Material
 
 
-def _at(shape: _Shape, place: np.ndarray, name: str) -> Part:
+def _at(shape: _Shape, place: np.ndarray, name: str) -> Submesh:
     """Return a primitive at a place; all but its corners is shared with its other places."""
     vertices = shape.points @ place[:3, :3].T + place[:3, 3]
     mirrored = np.linalg.det(place[:3, :3]) < 0  # the front is where it was
-    return Part(vertices, shape.faces[:, ::-1] if mirrored else shape.faces, shape.uv, shape.colour, shape.material,
+    return Submesh(vertices, shape.faces[:, ::-1] if mirrored else shape.faces, shape.uv, shape.colour, shape.material,
                 name)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import UnknownScene
 from eqa_nodes.core.types.views import Label
-from sim_bridge.mesh.model import BASIS_REMEDY, Part, broken, check_texels
+from sim_bridge.mesh.model import BASIS_REMEDY, Submesh, broken, check_texels
 from sim_bridge.mesh.pyramid import Pyramids, pyramids
 from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model
 from sim_bridge.mesh.semantics import labels_of
@@ -71,14 +71,14 @@ def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
         pyramids([image.decode if i in used else None for i, image in enumerate(model.images)]), instance, known)
 
 
-def _joined_uv(parts: list[Part], path: Path) -> np.ndarray:
+def _joined_uv(parts: list[Submesh], path: Path) -> np.ndarray:
     uv = np.concatenate([np.zeros((len(p.vertices), 2), np.float32) if p.uv is None else p.uv for p in parts])
     if not (np.abs(uv) < FARTHEST_M).all():
         raise broken(path, "texture coordinates that are not finite")
     return uv.astype(np.float32)
 
 
-def _bytes(part: Part) -> np.ndarray:
+def _bytes(part: Submesh) -> np.ndarray:
     """Return vertex colours as bytes, white where there are none."""
     if part.colour is None:
         return np.full((len(part.vertices), 3), 255, np.uint8)

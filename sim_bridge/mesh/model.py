@@ -36,7 +36,7 @@ class Material(NamedTuple):
     wrap: tuple[int, int] = (REPEAT, REPEAT)
 
 
-class Part(NamedTuple):
+class Submesh(NamedTuple):
     """Triangles of one material, axes and units of the file, already at their place.
 
     vertices (n, 3) float64; faces (m, 3) integers, counter-clockwise seen from the front; uv (n, 2) float32 with v
@@ -65,7 +65,7 @@ class Texture(NamedTuple):
 class Model(NamedTuple):
     """A whole file."""
 
-    parts: list[Part]
+    parts: list[Submesh]
     images: list[Texture]
 
     def used(self) -> list[int]:

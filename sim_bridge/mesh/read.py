@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import UnknownScene
 from sim_bridge.mesh.gltf import read_glb
-from sim_bridge.mesh.model import Model, Part, broken, check_size
+from sim_bridge.mesh.model import Model, Submesh, broken, check_size
 from sim_bridge.mesh.soup import read_soup
 
 READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_soup, ".stl": read_soup}
@@ -43,7 +43,7 @@ def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndar
     return vertices, faces
 
 
-def _check(part: Part, path: Path) -> None:
+def _check(part: Submesh, path: Path) -> None:
     """Raise SimulatorError unless a part's arrays fit each other."""
     count = len(part.vertices)
     fits = part.vertices.shape == (count, 3) and part.faces.shape == (len(part.faces), 3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.views import Label
-from sim_bridge.mesh.model import Model, Part, broken, read_bytes
+from sim_bridge.mesh.model import Model, Submesh, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
 from sim_bridge.mesh.upright import map_from_file
 from sim_bridge.rays import RayScene
@@ -85,7 +85,7 @@ def _painted(scan: Scan, known: dict[int, Label], vertices: np.ndarray, faces: n
     return (instance if same else _nearest(instance, painted, triangles, vertices, faces)).astype(np.uint16)
 
 
-def _colours(model: Model, part: Part, path: Path) -> np.ndarray:
+def _colours(model: Model, part: Submesh, path: Path) -> np.ndarray:
     """Return the colour (m,) 0xRRGGBB that each face is painted in: by its corners, else by its texture."""
     if part.colour is not None:  # linear, as glTF keeps vertex colours, and Habitat reads them
         linear = np.clip(part.colour, 0.0, 1.0).astype(np.float64)

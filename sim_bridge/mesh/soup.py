@@ -12,7 +12,7 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import Material, Model, Part, Texture, beside, broken, opened, pixels_of, read_bytes
+from sim_bridge.mesh.model import Material, Model, Submesh, Texture, beside, broken, opened, pixels_of, read_bytes
 
 
 def read_soup(path: Path) -> Model:
@@ -103,4 +103,4 @@ def _add(model: Model, path: Path, mesh: trimesh.Trimesh, size: int, images: dic
     elif visual.kind == "face":
         colour = np.repeat(np.asarray(visual.face_colors, np.float32)[:, :3] / 255, 3, axis=0)
         vertices, faces = vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
-    model.parts.append(Part(vertices, faces, uv, colour, material, str(mesh.metadata.get("name", ""))))
+    model.parts.append(Submesh(vertices, faces, uv, colour, material, str(mesh.metadata.get("name", ""))))
