@@ -21,7 +21,7 @@ _APART_M = 0.01  # frames nearer to each other than this are one
 Parts = Mapping[str, Any]
 
 
-class Picture(NamedTuple):
+class RgbdImages(NamedTuple):
     """rgb: (H, W, 3) uint8, None where no colour is heard; depth_m: (H, W) float32, metres, 0 = no return."""
 
     rgb: np.ndarray | None
@@ -61,7 +61,7 @@ class CameraInput:
         """Return the optical frame that the picture is seen from."""
         return str(have["color" if self._aligned_here else "depth"].header.frame_id)
 
-    def picture(self, have: Parts, between: Callable[[str, str], Transform]) -> Picture:
+    def picture(self, have: Parts, between: Callable[[str, str], Transform]) -> RgbdImages:
         """Return what the messages of one observation show. Raises BadFrame saying what is wrong with them.
 
         between: returns the transform into the one frame from the other; raises BadFrame where it is not known.
@@ -71,13 +71,13 @@ class CameraInput:
         if not self._aligned_here:
             self._check_aligned(have, between)
             if self._config.lens == PINHOLE:
-                return Picture(rgb, depth_m, self._pinhole(have[self._info]))
+                return RgbdImages(rgb, depth_m, self._pinhole(have[self._info]))
         k, maps = self._lens(self._info, have[self._info], depth_m if rgb is None else rgb)
         if self._aligned_here:
             depth_m = self._aligned(depth_m, k, have, between)
         elif maps is not None:
             depth_m = maps.nearest(_sized("depth", depth_m, k))
-        return Picture(rgb if rgb is None or maps is None else maps.rgb(rgb), depth_m, k)
+        return RgbdImages(rgb if rgb is None or maps is None else maps.rgb(rgb), depth_m, k)
 
     def _metres(self, image: Any) -> np.ndarray:
         depth_m = images.depth_of(image)

@@ -52,7 +52,7 @@ class Outline(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Picture:
+class CardImage:
     """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its things outlined."""
 
     src: str
@@ -71,8 +71,8 @@ class Card:
     score: QuestionScore | None
     trace: EpisodeTrace | None
     map: Markup
-    evidence: Picture | None
-    strip: tuple[Picture, ...]
+    evidence: CardImage | None
+    strip: tuple[CardImage, ...]
     why: Why | None
     trouble: str
 
@@ -185,17 +185,17 @@ class _Images:
     def __init__(self, run: Path, embed: bool) -> None:
         self._run, self._embed = run, embed
 
-    def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> Picture:
+    def picture(self, view: Keyframe, caption: str, proves: bool, width: int) -> CardImage:
         """Return a key image, at most `width` pixels wide."""
         try:
             data = shrunk(view.jpeg, width)
         except BadFrame as error:
-            return Picture("", f"{caption}: image cannot be read ({error})", proves)
+            return CardImage("", f"{caption}: image cannot be read ({error})", proves)
         if self._embed:
-            return Picture("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
+            return CardImage("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
         name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
         write_bytes(self._run / PAGES / name, data)
-        return Picture(name, caption, proves)
+        return CardImage(name, caption, proves)
 
 
 def shrunk(jpeg: bytes, width: int) -> bytes:

@@ -15,7 +15,7 @@ _WAIT_S = 30.0  # for the run to do what the page asked
 _TICK_S = 0.2  # the run looks round so often, so that Ctrl-C ends it at once
 
 
-class Picture(NamedTuple):
+class ImageFile(NamedTuple):
     """A file for the page."""
 
     mime: str
@@ -30,7 +30,7 @@ class PageError(EqaError):
         self.status = status
 
 
-Reply = Mapping[str, object] | Picture
+Reply = Mapping[str, object] | ImageFile
 
 
 class Request(NamedTuple):

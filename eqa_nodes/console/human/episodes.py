@@ -8,7 +8,7 @@ from typing import Protocol
 
 from eqa_nodes.bench.report.drawing import Box, extent, grid_image, grid_png, path_colour, points_of, robot
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.console.human.desk import PageError, Picture, Request
+from eqa_nodes.console.human.desk import ImageFile, PageError, Request
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.storeys import Storeys
@@ -171,9 +171,9 @@ class DriveEpisode:
         return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
-def picture(episode: PersonEpisode, number: str) -> Picture:
+def picture(episode: PersonEpisode, number: str) -> ImageFile:
     """Return the view of this number from 0, "7.jpg". Raises PageError for one that there is not."""
     name = number.removesuffix(".jpg")
     if not name.isdecimal() or int(name) >= len(episode.views):
         raise PageError(f"there is no view {number!r}: there are {len(episode.views)}", 404)
-    return Picture("image/jpeg", episode.views[int(name)].jpeg)
+    return ImageFile("image/jpeg", episode.views[int(name)].jpeg)

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import Any
 
-from eqa_nodes.console.human.desk import Desk, PageError, Picture, Reply, Request
+from eqa_nodes.console.human.desk import Desk, ImageFile, PageError, Reply, Request
 from eqa_nodes.core.errors import ConfigError, EqaError
 
 HOST = "127.0.0.1"
@@ -169,7 +169,7 @@ def _handler(desk: Desk, token: str) -> type[BaseHTTPRequestHandler]:
             return body
 
         def _send(self, status: int, reply: Reply) -> None:
-            mime, data = reply if isinstance(reply, Picture) else ("application/json", json.dumps(reply).encode())
+            mime, data = reply if isinstance(reply, ImageFile) else ("application/json", json.dumps(reply).encode())
             try:
                 self.send_response(status)
                 for name, value in {**_HEADERS, "Content-Type": mime, "Content-Length": str(len(data))}.items():
@@ -183,6 +183,6 @@ def _handler(desk: Desk, token: str) -> type[BaseHTTPRequestHandler]:
 
 
 @cache
-def _file(name: str) -> Picture:
+def _file(name: str) -> ImageFile:
     file, mime = _FILES[name]
-    return Picture(mime, resources.files("eqa_nodes.console.human").joinpath("page").joinpath(file).read_bytes())
+    return ImageFile(mime, resources.files("eqa_nodes.console.human").joinpath("page").joinpath(file).read_bytes())
