@@ -16,7 +16,7 @@ from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.frontier_policy import weighed
-from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers
+from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
@@ -132,7 +132,7 @@ def graph_distances(grid: GridMap, pose: Pose2) -> np.ndarray:
     return found
 
 
-def _weighed(grid: GridMap, pose: Pose2) -> list[tuple[Place, float]]:
+def _weighed(grid: GridMap, pose: Pose2) -> list[tuple[ReachablePose, float]]:
     reach = Reach(grid, pose, RADIUS_M)
     return weighed(grid, reachable_frontiers(reach, find_frontiers(grid), Targets()), FrontierConfig())
 

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Join
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Place, Sighting
+from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
             "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
@@ -188,7 +188,7 @@ def keyframe_of(message: Any) -> Keyframe:
     """Return the keyframe of an eqa_interfaces/Keyframe."""
     return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
                     tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region),
-                    tuple(Place(int(p.u), int(p.v), float(p.position.x), float(p.position.y)) for p in message.places))
+                    tuple(FloorPixel(int(p.u), int(p.v), float(p.position.x), float(p.position.y)) for p in message.places))
 
 
 def _sighting(s: Any) -> Sighting:

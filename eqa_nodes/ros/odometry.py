@@ -18,7 +18,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.place import Place
+from eqa_nodes.ros.place import BasePoseListener
 
 
 class RosOdometry(Protocol):
@@ -92,7 +92,7 @@ class TopicOdometry:
         self._heard = threading.Condition()
         node.hear("odom", self._on_odom)
         node.hear("taken", self._on_taken)
-        self._place = Place(node, self._heard)
+        self._place = BasePoseListener(node, self._heard)
 
     @property
     def newest_ns(self) -> int:

@@ -17,7 +17,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 
-class Place:
+class BasePoseListener:
     """The newest place of the base. changed: notified of a new one, and to be held while this is read.
 
     newest: stamp and map_from_base, None before the first; heard_s: when that came, by the wall clock.

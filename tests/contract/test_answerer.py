@@ -23,7 +23,7 @@ from eqa_nodes.core.model import Message
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import HOME
 
@@ -116,7 +116,7 @@ def test_every_view_is_judged_in_order(name: str) -> None:
 @every
 def test_places_are_valued_where_they_are(name: str) -> None:
     make, views = MAKERS[name]
-    spots = tuple(Place(20 + 30 * i, 60, 0.5 * i, 2.0 + i) for i in range(3))
+    spots = tuple(FloorPixel(20 + 30 * i, 60, 0.5 * i, 2.0 + i) for i in range(3))
     views = tuple(replace(view, places=spots, jpeg=_jpeg()) for view in views)
     judged = make(assessment_of(len(views), "ABC")).assess(QUESTION, views)
     assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose.as_sent()) for v in views]

@@ -21,7 +21,7 @@ from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import view
 from tests.unit.test_policies_robust import RADIUS, check_goal, world
@@ -52,7 +52,7 @@ NEST = '{"views": ' + "[" * 900 + "]" * 900 + "}"
 def seen(situation: Situation) -> Keyframe:
     """Return a view with three places of floor beside the robot."""
     x, y, _ = situation.pose
-    spots = tuple(Place(100 + 150 * i, 300, x + 0.3 * i, y + 0.2) for i in range(3))
+    spots = tuple(FloorPixel(100 + 150 * i, 300, x + 0.3 * i, y + 0.2) for i in range(3))
     return replace(view(7, situation.pose, jpeg=jpeg()), places=spots)
 
 

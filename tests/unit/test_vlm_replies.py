@@ -19,7 +19,7 @@ from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import Place
+from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.rooms import view
 from tests.unit.test_vlm_views import SPOTS, jpeg
@@ -107,7 +107,7 @@ def test_views_with_and_without_floor_go_in_one_call() -> None:
 
 
 def test_one_place_is_all_there_is() -> None:
-    single = replace(OPEN, places=(Place(300, 300, 5.0, 5.0),))
+    single = replace(OPEN, places=(FloorPixel(300, 300, 5.0, 5.0),))
     backend = ScriptedBackend([reply_of(entry(letters="A", places={"a": 0.01}))])
     assert [c.weight for c in VlmAnswerer(backend).assess(QUESTION, [single])[0].places] == [1.0]
 

@@ -12,11 +12,11 @@ from PIL import Image
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from tests.rooms import view
 
 SIZE = 640, 480
-SPOTS = (Place(120, 400, 2.0, 1.0), Place(320, 300, 4.0, 0.0), Place(520, 350, 3.0, -1.5))
+SPOTS = (FloorPixel(120, 400, 2.0, 1.0), FloorPixel(320, 300, 4.0, 0.0), FloorPixel(520, 350, 3.0, -1.5))
 RADIUS = 16
 
 
@@ -26,7 +26,7 @@ def jpeg(colour: str = "gray", size: tuple[int, int] = SIZE) -> bytes:
     return out.getvalue()
 
 
-def placed(*places: Place, colour: str = "gray") -> Keyframe:
+def placed(*places: FloorPixel, colour: str = "gray") -> Keyframe:
     return replace(view(1, Pose2(1.0, 2.0, 0.0), jpeg=jpeg(colour)), places=places)
 
 
@@ -41,7 +41,7 @@ def changed(one: Keyframe) -> np.ndarray:
     return np.abs(shown(one) - plain).max(axis=2) > 40
 
 
-def off(place: Place) -> np.ndarray:
+def off(place: FloorPixel) -> np.ndarray:
     """Return (H, W) distances to a place in pixels."""
     v, u = np.mgrid[:SIZE[1], :SIZE[0]]
     return np.hypot(u - place.u, v - place.v)
@@ -73,8 +73,8 @@ def test_every_disc_holds_another_letter() -> None:
 
 
 def test_a_disc_at_the_border_is_whole() -> None:
-    corner = changed(placed(Place(639, 479, 2.0, 0.0), colour="black"))
-    inside = changed(placed(Place(320, 240, 2.0, 0.0), colour="black"))
+    corner = changed(placed(FloorPixel(639, 479, 2.0, 0.0), colour="black"))
+    inside = changed(placed(FloorPixel(320, 240, 2.0, 0.0), colour="black"))
     assert corner.sum() == pytest.approx(inside.sum(), rel=0.1)
 
 

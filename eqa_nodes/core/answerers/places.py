@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive
-from eqa_nodes.core.types.views import Frame, Place
+from eqa_nodes.core.types.views import FloorPixel, Frame
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class PlacesConfig:
     samples: Counted = 1200  # depth pixels looked at: bounds the cost
 
 
-def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[Place, ...]:
+def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[FloorPixel, ...]:
     """Return floor in view, spread by farthest-point sampling from the farthest on; positions rounded to millimetres.
 
     Fewer than `count` where the view shows less floor so far off, none in front of a wall.
@@ -40,7 +40,7 @@ def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[Place, 
     while len(chosen) < c.count and len(gap) and gap.max() >= c.apart_m:
         chosen.append(int(gap.argmax()))
         gap = np.minimum(gap if len(chosen) > 1 else np.inf, np.hypot(x - x[chosen[-1]], y - y[chosen[-1]]))
-    return tuple(Place(int(columns[i]), int(rows[i]), round(float(x[i]), 3), round(float(y[i]), 3)) for i in chosen)
+    return tuple(FloorPixel(int(columns[i]), int(rows[i]), round(float(x[i]), 3), round(float(y[i]), 3)) for i in chosen)
 
 
 def _floor(frame: Frame, c: PlacesConfig) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class VlmAnswerer(Unobjecting):
         return self._ask("answer", question, [(view, {}) for view in views],
                          partial(read_answer, question=question, views=len(views)))
 
-    def _ask(self, prompt: str, question: Question, views: Sequence[tuple[Keyframe, Mapping[str, Place]]],
+    def _ask(self, prompt: str, question: Question, views: Sequence[tuple[Keyframe, Mapping[str, FloorPixel]]],
              read: Callable[[dict[str, object]], T]) -> T:
         """Show each view with the letters given for it."""
         parts: list[str | bytes] = []

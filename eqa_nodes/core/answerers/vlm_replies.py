@@ -11,7 +11,7 @@ from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Question, RankedRegion, ViewAssessment
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
     "bathroom", "bedroom", "dining room", "garage", "kitchen", "laundry room", "living room", "office", "rec room",
@@ -93,7 +93,7 @@ def _image(value: object) -> Any:
     return value
 
 
-def _weights(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> dict[str, float]:
+def _weights(entry: Mapping[str, object], letters: Mapping[str, FloorPixel], which: str) -> dict[str, float]:
     """Return the weight of each letter; they sum to 1."""
     named = entry.get("places") or {}
     given = {letter.strip().upper(): value for letter, value in named.items()} if isinstance(named, dict) else {}
@@ -107,7 +107,7 @@ def _weights(entry: Mapping[str, object], letters: Mapping[str, Place], which: s
     return {letter: weight / total for letter, weight in weights.items()}
 
 
-def _target(entry: Mapping[str, object], letters: Mapping[str, Place], which: str) -> Place | None:
+def _target(entry: Mapping[str, object], letters: Mapping[str, FloorPixel], which: str) -> FloorPixel | None:
     letter = _words(entry, "target", which).upper()
     if letter and letter not in letters:
         raise ValueError(f'"target" {which} must be one of its letters ({", ".join(letters) or "none"}) or empty, '

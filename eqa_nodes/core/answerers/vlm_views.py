@@ -10,19 +10,19 @@ from string import ascii_uppercase
 from PIL import Image, ImageDraw, ImageFont
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
 _MIN_RADIUS_PX = 9.0  # a letter in a smaller disc cannot be read
 _JPEG_QUALITY = 90
 
 
-def lettered(view: Keyframe) -> dict[str, Place]:
+def lettered(view: Keyframe) -> dict[str, FloorPixel]:
     """Return the view's places by the letter that stands for each: A, B, C."""
     return dict(zip(ascii_uppercase, view.places))
 
 
-def heading(number: int, view: Keyframe, letters: Mapping[str, Place]) -> str:
+def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> str:
     """Return the line above a picture: its number, where it was taken, what is drawn on it, what is in view."""
     x, y, yaw = view.pose
     drawn = f", letters {', '.join(letters)}" if letters else ""
@@ -31,7 +31,7 @@ def heading(number: int, view: Keyframe, letters: Mapping[str, Place]) -> str:
     return f"Picture {number}: {where}{drawn}{caption}"
 
 
-def picture(view: Keyframe, letters: Mapping[str, Place], max_side_px: int = 0) -> bytes:
+def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int = 0) -> bytes:
     """Return the view's JPEG with the letters on it; as it is stored where nothing is drawn and nothing too large.
 
     max_side_px: longer images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
@@ -55,7 +55,7 @@ def picture(view: Keyframe, letters: Mapping[str, Place], max_side_px: int = 0) 
     return out.getvalue()
 
 
-def _draw(image: Image.Image, letters: Mapping[str, Place], scale: float) -> None:
+def _draw(image: Image.Image, letters: Mapping[str, FloorPixel], scale: float) -> None:
     """Draw black letters on white discs with a black rim: seen on any floor. A disc at the border is moved inside."""
     radius = max(_MIN_RADIUS_PX, _RADIUS * min(image.size))
     font = ImageFont.load_default(size=1.5 * radius)

@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import window_of
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
 _FINEST_M = 0.5  # edge of the cells in which views make up for each other; doubled until enough can go
@@ -138,7 +138,7 @@ def _move(db: Database, table: np.ndarray, keyframe_id: int, root: int, by: Tran
     pose, taken_at, seen, places = db.execute(
         "SELECT map_from_base, camera, sightings, places FROM keyframes WHERE id = ?", (keyframe_id,)).fetchone()
     k = maps.moved(Keyframe(keyframe_id, 0, unpack(pose), b"", rows.load_sightings(seen),
-                            places=tuple(Place(*p) for p in json.loads(places))), by)
+                            places=tuple(FloorPixel(*p) for p in json.loads(places))), by)
     camera = struct.unpack("<6d", taken_at)
     position = maps.point(by, camera[:3])
     x, y, z = (by.matrix()[:3, :3] @ np.array(camera[3:])).tolist()

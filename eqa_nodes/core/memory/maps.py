@@ -13,7 +13,7 @@ import numpy as np
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
-from eqa_nodes.core.types.views import Keyframe, Place, Sighting
+from eqa_nodes.core.types.views import FloorPixel, Keyframe, Sighting
 
 _SAME = Transform.identity()
 
@@ -122,7 +122,7 @@ def moved(keyframe: Keyframe, by: Transform | None) -> Keyframe:
     places = []
     for p in keyframe.places:
         x, y, _ = point(by, (p.x, p.y, z))
-        places.append(Place(p.u, p.v, round(x, 3), round(y, 3)))
+        places.append(FloorPixel(p.u, p.v, round(x, 3), round(y, 3)))
     seen = tuple(_sighting(s, by) for s in keyframe.sightings)
     return replace(keyframe, map_from_base=compose(by, keyframe.map_from_base), sightings=seen, places=tuple(places))
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.memory.keyframes import Cell, View, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import Known, Looked
 from eqa_nodes.core.types.remembered import MemoryObject
-from eqa_nodes.core.types.views import Keyframe, Label, Place, Sighting
+from eqa_nodes.core.types.views import FloorPixel, Keyframe, Label, Sighting
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")
@@ -67,7 +67,7 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
         "SELECT stamp_ns, map_from_base, caption, region, sightings, places, jpeg FROM keyframes "
         "JOIN images USING (id) WHERE id = ?", (keyframe_id,)).fetchone()
     return Keyframe(keyframe_id, stamp_ns, unpack(pose), jpeg, load_sightings(seen), caption, region,
-                    tuple(Place(*place) for place in json.loads(places)))
+                    tuple(FloorPixel(*place) for place in json.loads(places)))
 
 
 def views(db: Database, root: int, cell: Cell) -> list[View]:

@@ -13,7 +13,7 @@ from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
-from eqa_nodes.core.policies.steering import Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
@@ -24,7 +24,7 @@ _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
 
 class _Option(NamedTuple):
-    place: Place
+    place: ReachablePose
     value: float  # hoped for: chance to see what answers the question, 0..1
     kind: str  # frontier | look
     what: str
@@ -119,13 +119,13 @@ class BestPolicy:
             options += self._looks(situation, reach)
         return [o for o in options if o.score > 0]
 
-    def _frontier(self, situation: Situation, frontier: Frontier, place: Place) -> _Option:
+    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> _Option:
         chance, what = self._chance(situation, frontier)
         area = unexplored_area(situation.grid, frontier, self._c.fan_m)
         value = chance * (1.0 - math.exp(-area / self._c.area_m2))
         return _Option(place, value, "frontier", what, self._score(situation.pose, place, value))
 
-    def _score(self, pose: Pose2, place: Place, value: float) -> float:
+    def _score(self, pose: Pose2, place: ReachablePose, value: float) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
         turn = abs(wrap(heading - pose.yaw)) if place.distance_m > 0.5 else abs(wrap(place.pose.yaw - pose.yaw))
         metres = pose.distance(place.pose) if self._c.straight else place.distance_m

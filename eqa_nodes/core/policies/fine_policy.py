@@ -10,7 +10,7 @@ from eqa_nodes.core.policies.config import FineConfig
 from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none_left, weighed
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
@@ -74,7 +74,7 @@ class FinePolicy(AnswersAtOnce):
                 return self._go(reach, place, why)
         return None
 
-    def _kept(self, reach: Reach, regions: list[Region]) -> Place | None:
+    def _kept(self, reach: Reach, regions: list[Region]) -> ReachablePose | None:
         """Return the target in the region that is searched, unless a region of higher rank was found meanwhile."""
         current, searched = self._targets.current, self._searched
         if current is None or searched is None:
@@ -83,7 +83,7 @@ class FinePolicy(AnswersAtOnce):
                        and self._visits.left(r, self._c.semantic.merge_m, self._c.visits)), None)
         return None if better else reach.place(*current, within_m=0.0)
 
-    def _go(self, reach: Reach, place: Place, why: str) -> Decision:
+    def _go(self, reach: Reach, place: ReachablePose, why: str) -> Decision:
         goal = self._targets.aim(place, reach, self._c.leg_m)
         return Decision(goal, f"{why}, {place.distance_m:.1f} m away",
                         (Candidate(place.pose.x, place.pose.y, 1.0, "region"),), look_around=goal == place.pose)

@@ -12,8 +12,8 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
-    Place,
     Reach,
+    ReachablePose,
     Targets,
     on_rays,
     rays,
@@ -58,8 +58,8 @@ def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: 
     return weights
 
 
-def weighed(grid: GridMap, found: Sequence[tuple[Frontier, Place]], s: FrontierConfig,
-            semantic: SemanticValues | None = None) -> list[tuple[Place, float]]:
+def weighed(grid: GridMap, found: Sequence[tuple[Frontier, ReachablePose]], s: FrontierConfig,
+            semantic: SemanticValues | None = None) -> list[tuple[ReachablePose, float]]:
     """Return the places of frontiers with their weights."""
     places = [place for _, place in found]
     given = frontier_weights(grid, [f for f, _ in found], [p.distance_m for p in places], s, semantic)
@@ -108,8 +108,8 @@ class FrontierPolicy(AnswersAtOnce):
         return Decision(goal, reason, candidates)
 
 
-def choose(options: Sequence[tuple[Place, float]], targets: Targets,
-           random: np.random.Generator) -> tuple[Place, str]:
+def choose(options: Sequence[tuple[ReachablePose, float]], targets: Targets,
+           random: np.random.Generator) -> tuple[ReachablePose, str]:
     """Return the target, and "keeping" while it is still one of the options, else "chose" for one drawn by weight."""
     kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
     if kept:

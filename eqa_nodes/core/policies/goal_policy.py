@@ -10,7 +10,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import GoalConfig
 from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets
 from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
@@ -55,11 +55,11 @@ class GoalPolicy(AnswersAtOnce):
         candidate = Candidate(place.pose.x, place.pose.y, 1.0, "goal")
         return Decision(goal, f"{ended}{self._why}, {place.distance_m:.1f} m away", (candidate,), marks=marks)
 
-    def _kept(self, reach: Reach) -> Place | None:
+    def _kept(self, reach: Reach) -> ReachablePose | None:
         current = self._targets.current
         return reach.place(*current, within_m=0.0) if current else None
 
-    def _next(self, reach: Reach, regions: list[Region]) -> Place | None:
+    def _next(self, reach: Reach, regions: list[Region]) -> ReachablePose | None:
         values = self._map.on(reach.grid)
         for region in regions:
             if self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
@@ -77,7 +77,7 @@ class GoalPolicy(AnswersAtOnce):
         spots = [(p.x, p.y) for p in (*self._visited, *self._targets.closed())]
         return mask_of(grid, list(dict.fromkeys(spots)), self._c.visited_m)
 
-    def _farthest(self, reach: Reach) -> Place | None:
+    def _farthest(self, reach: Reach) -> ReachablePose | None:
         self._why = "nothing is promising: goes to the floor farthest from all visits"
         gap = ndimage.distance_transform_edt(~self._blocked(reach.grid))
         return highest(reach, gap.astype(np.float32), gap * reach.grid.resolution_m < self._c.spread_m)
@@ -98,7 +98,7 @@ class Visits:
         return sum(name == region.name and region.near(p.x, p.y, reach_m) for name, p in self._places) < most
 
 
-def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> Place | None:
+def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> ReachablePose | None:
     """Return the reachable free place of the highest positive value, the nearer on a tie; None where there is none."""
     valued = np.where(np.isfinite(reach.field) & (reach.grid.cells == 0) & ~blocked, values, 0.0)
     best = float(valued.max(initial=0.0))
@@ -109,7 +109,7 @@ def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> Place | No
     iy, ix = int(rows[i]), int(columns[i])
     x, y = centre_of(reach.grid, iy, ix)
     yaw = np.arctan2(y - reach.pose.y, x - reach.pose.x)
-    return Place(Pose2(x, y, float(yaw)), float(reach.field[iy, ix]))
+    return ReachablePose(Pose2(x, y, float(yaw)), float(reach.field[iy, ix]))
 
 
 def region_marks(regions: list[Region]) -> tuple[Candidate, ...]:

@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 
@@ -20,7 +20,7 @@ _HALF_VIEW = math.radians(45)
 
 
 class _Choice(NamedTuple):
-    place: Place
+    place: ReachablePose
     score: float
     kind: str  # snapshot | frontier
     what: str

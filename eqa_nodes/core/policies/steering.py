@@ -40,7 +40,7 @@ class AnswersAtOnce:
         return Decision(pose._replace(yaw=view.pose.yaw), "turns back to the view that answers")
 
 
-class Place(NamedTuple):
+class ReachablePose(NamedTuple):
     """A reachable pose, map frame, and the length of the path to it in metres."""
 
     pose: Pose2
@@ -56,12 +56,12 @@ class Reach:
         # (rows, columns) metres of path to free cells, inf = out of reach; unknown ones are crossed only to get out.
         self.field = np.where(grid.cells == 0, self._walks.metres, np.inf)
 
-    def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> Place | None:
+    def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> ReachablePose | None:
         """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
         cell = snap(self.grid, self.field, x, y, within_m)
-        return None if cell is None else Place(Pose2(*centre_of(self.grid, *cell), yaw), float(self.field[cell]))
+        return None if cell is None else ReachablePose(Pose2(*centre_of(self.grid, *cell), yaw), float(self.field[cell]))
 
-    def leg(self, place: Place, leg_m: float = LEG_M) -> Pose2:
+    def leg(self, place: ReachablePose, leg_m: float = LEG_M) -> Pose2:
         """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
         if place.distance_m <= leg_m:
             return place.pose
@@ -124,7 +124,7 @@ class Targets:
         """Return what no drive is worth any more: targets that are done, and goals that the robot did not get to."""
         return (*self._done, *self._failed)
 
-    def aim(self, place: Place, reach: Reach, leg_m: float = LEG_M) -> Pose2:
+    def aim(self, place: ReachablePose, reach: Reach, leg_m: float = LEG_M) -> Pose2:
         """Return the goal of the next leg to a place; a leg that did not move the robot before is not tried again.
 
         A new target gets a number of legs that its distance deserves. One that is kept, or come back to, uses them up.
@@ -153,7 +153,7 @@ def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
     return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
-def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Targets) -> list[tuple[Frontier, Place]]:
+def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Targets) -> list[tuple[Frontier, ReachablePose]]:
     """Return the frontiers that can be got to and are still open; far from floor only when none lies near to it."""
     for within_m in (SNAP_M, FAR_SNAP_M):
         places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]

@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.config import TopoConfig
 from eqa_nodes.core.policies.sight import all_facing
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Place, Reach, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
@@ -149,17 +149,17 @@ class TopoPolicy(AnswersAtOnce):
             self._nodes.append(node)
         return node
 
-    def _unvisited(self, situation: Situation, reach: Reach) -> list[Place]:
+    def _unvisited(self, situation: Situation, reach: Reach) -> list[ReachablePose]:
         """Return the places of frontiers, one for every `merge_m`, the nearest to the robot first."""
         found = sorted((p for _, p in reachable_frontiers(reach, situation.frontiers, self._targets)),
                        key=lambda p: (p.distance_m, p.pose))
-        nodes: list[Place] = []
+        nodes: list[ReachablePose] = []
         for place in found:
             if not any(same(place.pose, n.pose, self._c.merge_m) for n in nodes):
                 nodes.append(place)
         return nodes
 
-    def _features(self, situation: Situation, place: Place, views: _Views) -> NodeFeatures:
+    def _features(self, situation: Situation, place: ReachablePose, views: _Views) -> NodeFeatures:
         x, y, _ = place.pose
         towards = views.towards(x, y, self._c.sight_m)
         best = max(towards, key=lambda v: (v.worth, -v.keyframe_id), default=None)

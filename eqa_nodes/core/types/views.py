@@ -81,7 +81,7 @@ class Sighting(NamedTuple):
     size: tuple[float, float, float]
 
 
-class Place(NamedTuple):
+class FloorPixel(NamedTuple):
     """Floor in view where the robot could stand: pixel (u, v) of the image, and x, y in metres, map frame."""
 
     u: int
@@ -101,7 +101,7 @@ class Keyframe:
     sightings: tuple[Sighting, ...] = ()
     caption: str = ""
     region: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[FloorPixel, ...] = ()
 
     @property
     def pose(self) -> Pose2:

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.place import Place
+from eqa_nodes.ros.place import BasePoseListener
 
 
 class RobotPlace:
@@ -27,7 +27,7 @@ class RobotPlace:
 
     def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
         self._node, self._lost_s, self._silent_s, self._changed = node, lost_s, silent_s, threading.Condition()
-        self._place = Place(node, self._changed)
+        self._place = BasePoseListener(node, self._changed)
         self._way, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockWatch(
             node.config.node.tf.time_jump_s)
         self._heard_s: float | None = None  # a place that odometry gave

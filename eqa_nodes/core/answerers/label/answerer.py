@@ -17,7 +17,7 @@ from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import Keyframe, Place
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
@@ -116,7 +116,7 @@ def _worth(thing: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], 
 
 def _values(view: Keyframe, scene: Scene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
     """Return the view's places, each worth what stands near to it, in shares of 1."""
-    def near(place: Place) -> list[Seen]:
+    def near(place: FloorPixel) -> list[Seen]:
         off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.things}
         there = [t for t in scene.things if off[t.instance] <= _BESIDE_M]
         return sorted(there, key=lambda t: (off[t.instance], t.instance))
