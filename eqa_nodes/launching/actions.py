@@ -27,7 +27,7 @@ from launch_ros.actions import Node
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching.arguments import ARGUMENTS, Argument
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
-from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, Plan, planned
+from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, LaunchPlan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
 from eqa_nodes.ros.run import run_variables
 from eqa_nodes.ros.runner import RESTARTS
@@ -60,18 +60,18 @@ def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
             _ready(plan, later)]
 
 
-def nodes(plan: Plan) -> list[Node]:
+def nodes(plan: LaunchPlan) -> list[Node]:
     """Return the processes of the graph, each watched: a process a node, or one for all."""
     if plan.chosen["composed"] == "true":
         return [_watched("graph", plan, executable="graph", arguments=["--nodes", ",".join(plan.nodes)])]
     return [_watched(name, plan, executable=name, name=name, **_enclave(plan, name)) for name in plan.nodes]
 
 
-def _enclave(plan: Plan, name: str) -> dict[str, Any]:
+def _enclave(plan: LaunchPlan, name: str) -> dict[str, Any]:
     return {"ros_arguments": ["--enclave", f"{plan.enclave}/{name}"]} if plan.enclave else {}
 
 
-def _watched(title: str, plan: Plan, **told: Any) -> Node:
+def _watched(title: str, plan: LaunchPlan, **told: Any) -> Node:
     """Return a process that is started again when it dies, or whose death ends the run, with who it was and why."""
     deaths = 0
 
@@ -98,7 +98,7 @@ def _watched(title: str, plan: Plan, **told: Any) -> Node:
     return start()
 
 
-def _ready(plan: Plan, later: list[Any]) -> Node:
+def _ready(plan: LaunchPlan, later: list[Any]) -> Node:
     """Return the program that waits for the nodes and begins an episode; `later` follows when it has.
 
     For a robot's episode a second one waits, beside `later`: what the robot lacks may be what that brings.
@@ -108,7 +108,7 @@ def _ready(plan: Plan, later: list[Any]) -> Node:
     return _waiting(plan, plan.begin, later)
 
 
-def _waiting(plan: Plan, told: tuple[str, ...], later: list[Any]) -> Node:
+def _waiting(plan: LaunchPlan, told: tuple[str, ...], later: list[Any]) -> Node:
     def done(event: Any, context: LaunchContext) -> list[Any] | None:
         if context.is_shutdown:
             return None
@@ -126,7 +126,7 @@ def _waiting(plan: Plan, told: tuple[str, ...], later: list[Any]) -> Node:
                 remappings=plan.remappings, **_enclave(plan, CLIENT))
 
 
-def _rviz(plan: Plan, files: Path) -> Node:
+def _rviz(plan: LaunchPlan, files: Path) -> Node:
     """Return RViz with the layout; who closes it ends nothing. Raises EqaError where it is not installed."""
     _share("rviz2")
     return Node(package="rviz2", executable="rviz2", name="rviz", namespace=plan.chosen["namespace"],
@@ -134,7 +134,7 @@ def _rviz(plan: Plan, files: Path) -> Node:
                 parameters=[{"use_sim_time": plan.sim_time}])
 
 
-def _nav2(plan: Plan) -> IncludeLaunchDescription:
+def _nav2(plan: LaunchPlan) -> IncludeLaunchDescription:
     """Return nav2_bringup's navigation: planner, controller, behaviours, no map server and no AMCL.
 
     Raises EqaError where it is not installed.

@@ -27,7 +27,7 @@ Chosen = Mapping[str, str]  # what an argument was given, or its default
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """What a launch file starts.
 
     begin: options of the program `ready` that begin an episode or wait for one, () = neither. nav2: nav2_bringup brings
@@ -63,7 +63,7 @@ class Plan:
         return str(next(filter(None, said), FRAMES["map_frame"]))
 
 
-def robot(chosen: Chosen, files: Path) -> Plan:
+def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
     arguments, folder = _arguments(chosen), _folder(chosen)
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
@@ -81,12 +81,12 @@ def robot(chosen: Chosen, files: Path) -> Plan:
     if chosen["enclave"] and _yes(chosen, "composed"):
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
-    return Plan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
+    return LaunchPlan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
                 begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
                 rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
 
-def sim(chosen: Chosen, files: Path) -> Plan:
+def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a simulated robot; the parameters of its Nav2 are written into its folder.
 
     Raises ConfigError for wrong arguments and parameters.
@@ -104,12 +104,12 @@ def sim(chosen: Chosen, files: Path) -> Plan:
     if navigator == NAV2:
         folder.mkdir(parents=True, exist_ok=True)
         write_nav2(files / "nav2" / "nav2.yaml", settings("bridge", parameters), own)
-    return Plan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
+    return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
                 nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
                 rviz=not _yes(chosen, "headless"))
 
 
-def replay(chosen: Chosen, files: Path) -> Plan:
+def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a recording in the robot's place.
 
     Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
@@ -118,14 +118,14 @@ def replay(chosen: Chosen, files: Path) -> Plan:
     arguments.record, arguments.rate = _yes(chosen, "record"), _number(chosen, "rate")
     parameters = replay_parameters(arguments, folder, bool(open_history(source).labels))
     nodes = nodes_of("replay", recording=arguments.record, detecting=detecting(parameters))
-    return Plan(chosen, folder, nodes, merged(None, parameters, _autostart(chosen, nodes)),
+    return LaunchPlan(chosen, folder, nodes, merged(None, parameters, _autostart(chosen, nodes)),
                 begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
-PLANS: dict[str, Callable[[Chosen, Path], Plan]] = {"robot": robot, "sim": sim, "replay": replay}
+PLANS: dict[str, Callable[[Chosen, Path], LaunchPlan]] = {"robot": robot, "sim": sim, "replay": replay}
 
 
-def planned(world: str, chosen: Chosen, files: Path) -> Plan:
+def planned(world: str, chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a launch file, and write its parameters to FOLDER/params.yaml. files: the folder launch/.
 
     Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.

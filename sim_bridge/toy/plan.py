@@ -100,7 +100,7 @@ class Stairs(NamedTuple):
         return (x, self.y0 - CELL_M / 2), (x, self.y1 + CELL_M / 2)
 
 
-class Plan(NamedTuple):
+class StoreyPlan(NamedTuple):
     """One storey, (rows from south to north, columns). Heights in metres over its floor.
 
     ids: uint16, 0 = floor, 1 = wall, others = instances; tops: float64, what is highest in a cell (negative where the
@@ -120,7 +120,7 @@ class Plan(NamedTuple):
         return solid
 
 
-def read_plans(rows: Sequence[str], scene: str) -> tuple[tuple[Plan, ...], dict[int, Label], Pose2]:
+def read_plans(rows: Sequence[str], scene: str) -> tuple[tuple[StoreyPlan, ...], dict[int, Label], Pose2]:
     """Return the storeys, what the instances are, and the marked start. Raises SimulatorError for a bad drawing."""
     drawings = [part.split("\n") for part in "\n".join(rows).split("\n\n")]
     if len({(len(d), len(row)) for d in drawings for row in d}) != 1 or not any(">" in row for row in drawings[0]):
@@ -134,7 +134,7 @@ def read_plans(rows: Sequence[str], scene: str) -> tuple[tuple[Plan, ...], dict[
     return plans, labels, Pose2((ix + 0.5) * CELL_M, (iy + 0.5) * CELL_M, 0.0)
 
 
-def _plan(marks: np.ndarray, scene: str, labels: dict[int, Label]) -> Plan:
+def _plan(marks: np.ndarray, scene: str, labels: dict[int, Label]) -> StoreyPlan:
     """Read one storey; every character is one instance of it, numbered in the order of the rows from the south."""
     ids = (marks == "#").astype(np.uint16)
     known: dict[str, int] = {}
@@ -151,7 +151,7 @@ def _plan(marks: np.ndarray, scene: str, labels: dict[int, Label]) -> Plan:
             rows, _ = here = _cells(stairs)
             n = rows.stop - rows.start
             tops[here] = foot + RISE_M * (np.arange(n)[:, None] + 0.5) / n
-    return Plan(ids, tops, up, down)
+    return StoreyPlan(ids, tops, up, down)
 
 
 def _stairs(where: np.ndarray, scene: str) -> Stairs | None:

@@ -23,7 +23,7 @@ from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.launching.nav2_parameters import fitted
-from eqa_nodes.launching.plans import Plan, planned
+from eqa_nodes.launching.plans import LaunchPlan, planned
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.ros import environment
 from eqa_nodes.ros.graph import TOPICS, nodes_of
@@ -45,7 +45,7 @@ def chosen(world: str, folder: Path, **said: str) -> dict[str, str]:
     return {**defaults, **parameters, "folder": str(folder), **OTHERS[world], **said}
 
 
-def plan(world: str, folder: Path, **said: str) -> Plan:
+def plan(world: str, folder: Path, **said: str) -> LaunchPlan:
     return planned(world, chosen(world, folder, **said), FILES)
 
 
