@@ -45,7 +45,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {  # predicate -> what it is about; the
 _WITHOUT_THINGS = {"choose", "agent_at", "agent_pass", "looking_at"}  # true or not wherever one can stand and see
 
 
-class Point(NamedTuple):
+class GraphPoint(NamedTuple):
     """A place of the navigation graph; map frame, metres. z: height of its floor."""
 
     id: int
@@ -85,7 +85,7 @@ class Task:
     start: Pose2
     options: tuple[Option, ...]
     predicates: tuple[Predicate, ...]
-    points: tuple[Point, ...]
+    points: tuple[GraphPoint, ...]
     edges: tuple[tuple[int, int], ...]
     expert_steps: int | None = None
     expert: tuple[str, ...] = field(default_factory=tuple)
@@ -142,9 +142,9 @@ def _side(scene: str) -> int:
     return -1 if simulator_of(scene) in SCANNED else 1
 
 
-def _graph(record: Record, side: int) -> tuple[tuple[Point, ...], tuple[tuple[int, int], ...]]:
+def _graph(record: Record, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tuple[int, int], ...]]:
     graph = Record(record.get("navigation_graph"), "its navigation_graph")
-    points = tuple(Point(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
+    points = tuple(GraphPoint(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
     known = {point.id for point in points}
     if not points or len(known) != len(points):
         record.refuse("navigation_graph", "needs points, each with an id of its own")

@@ -36,8 +36,8 @@ from eqa_nodes.embodied.tasks import (
     PARAMETERS,
     RIGHT,
     UP,
+    GraphPoint,
     Option,
-    Point,
     Predicate,
     Task,
     check_doable,
@@ -51,7 +51,7 @@ from eqa_nodes.embodied.world import Done, SimulatedWorld
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.unit.test_readers import FUZZ, JUNK, refusal
 
-POINTS = (Point(0, 0.0, 0.0), Point(1, 2.0, 0.0), Point(2, 2.0, 2.0), Point(3, 0.0, 2.0))
+POINTS = (GraphPoint(0, 0.0, 0.0), GraphPoint(1, 2.0, 0.0), GraphPoint(2, 2.0, 2.0), GraphPoint(3, 0.0, 2.0))
 TASK = Task(4, "AttrQA", "house:7", "Is the lamp on? Come back.", Pose2(0.1, 0.0, 0.0),
             (Option("Answer", "yes"), Option("Answer", "no"), Option("Interaction", "pick up the mug", "pick", 9)),
             (Predicate("choose", right_answer_content="yes"), Predicate("agent_pass", point=1)),
@@ -209,7 +209,7 @@ def test_moves_face_the_neighbours() -> None:
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=8, unique=True), st.floats(-3, 3))
 @settings(max_examples=50, deadline=None)
 def test_turning_one_way_faces_every_neighbour(places: list[tuple[float, float]], yaw: float) -> None:
-    task = replace(TASK, points=tuple(Point(i, x, y) for i, (x, y) in enumerate(places)),
+    task = replace(TASK, points=tuple(GraphPoint(i, x, y) for i, (x, y) in enumerate(places)),
                    edges=tuple((0, i) for i in range(1, len(places))), start=Pose2(*places[0], yaw))
     graph = NavigationGraph(task)
     at, turned = graph.start._replace(point=0), 0.0
@@ -351,7 +351,7 @@ def test_a_run_is_resumed_scored_and_kept_as_files(tmp_path: Path) -> None:
 
 
 TOY = Task(0, "Navigation", "toy:room", "Go ahead.", Pose2(1.25, 2.75, 0.0), (), (Predicate("agent_at", point=1),),
-           (Point(0, 1.25, 2.75), Point(1, 2.25, 2.75)), ((0, 1),), 1, (FORWARD,))
+           (GraphPoint(0, 1.25, 2.75), GraphPoint(1, 2.25, 2.75)), ((0, 1),), 1, (FORWARD,))
 
 
 def test_the_command_does_tasks_of_files_in_any_simulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

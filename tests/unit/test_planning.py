@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from eqa_nodes.core.driving.planning import Point, along, distance_field, index_of, plan, snap
+from eqa_nodes.core.driving.planning import Waypoint, along, distance_field, index_of, plan, snap
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -21,11 +21,11 @@ from tests.unit.grid_fixture import grid_of
 RADIUS = 0.18
 
 
-def length(path: list[Point]) -> float:
+def length(path: list[Waypoint]) -> float:
     return sum(math.hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
 
 
-def touched(grid: GridMap, path: list[Point]) -> set[tuple[int, int]]:
+def touched(grid: GridMap, path: list[Waypoint]) -> set[tuple[int, int]]:
     """Return the cells under a path, except the one it starts in."""
     cells = set()
     for a, b in pairwise(path):
@@ -142,7 +142,7 @@ def test_snap_takes_the_nearest_reachable_cell() -> None:
 
 
 def test_along_walks_the_path() -> None:
-    path = [Point(0.0, 0.0), Point(2.0, 0.0), Point(2.0, 2.0)]
-    assert along(path, 3.0) == (Point(2.0, 1.0), math.pi / 2)
-    assert along(path, 1.0) == (Point(1.0, 0.0), 0.0)
-    assert along(path, 9.0) == (Point(2.0, 2.0), math.pi / 2)
+    path = [Waypoint(0.0, 0.0), Waypoint(2.0, 0.0), Waypoint(2.0, 2.0)]
+    assert along(path, 3.0) == (Waypoint(2.0, 1.0), math.pi / 2)
+    assert along(path, 1.0) == (Waypoint(1.0, 0.0), 0.0)
+    assert along(path, 9.0) == (Waypoint(2.0, 2.0), math.pi / 2)

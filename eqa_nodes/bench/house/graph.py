@@ -13,7 +13,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.embodied.graph import NavigationGraph, Standing
 from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
-from eqa_nodes.embodied.tasks import Point, Task
+from eqa_nodes.embodied.tasks import GraphPoint, Task
 from eqa_nodes.embodied.world import CAMERA
 from sim_bridge.house.handling import REACH_M, Hands
 from sim_bridge.house.scene import House, Room, Thing
@@ -29,7 +29,7 @@ GLANCE = replace(CAMERA, width=160, height=160, color=False)
 class Graph(NamedTuple):
     """Points and edges of a navigation graph."""
 
-    points: tuple[Point, ...]
+    points: tuple[GraphPoint, ...]
     edges: tuple[tuple[int, int], ...]
 
     def of(self, task: Task) -> Task:
@@ -116,7 +116,7 @@ def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) ->
             if at in edge and (other := edge[0] + edge[1] - at) not in seen:
                 seen.add(other)
                 queue.append(other)
-    return Graph(tuple(Point(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
+    return Graph(tuple(GraphPoint(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
 
 
 def shares(place: HouseWorld, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.driving import motion
 from eqa_nodes.core.driving.leash import Ended, Leash
-from eqa_nodes.core.driving.planning import Point, cell_at, centre_of, index_of, snap, weights
+from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.area import fence, is_inside
@@ -136,7 +136,7 @@ class _Drive:
                 raise Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
             self._follow(actions, positions)
 
-    def _plan(self, goal: Pose2) -> tuple[Point, np.ndarray, np.ndarray]:
+    def _plan(self, goal: Pose2) -> tuple[Waypoint, np.ndarray, np.ndarray]:
         """Return where to go, and the actions and positions towards it on the newest map."""
         c, grid = self._config, self._map()
         try:
@@ -148,7 +148,7 @@ class _Drive:
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
             raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
-        place = Point(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
+        place = Waypoint(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
         field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m

@@ -22,7 +22,7 @@ ESCAPE_M = 0.6  # a robot that stands too close to something may leave through s
 ESCAPE = 10.0
 
 
-class Point(NamedTuple):
+class Waypoint(NamedTuple):
     """A place on the floor, map frame, metres."""
 
     x: float
@@ -46,9 +46,9 @@ def index_of(grid: GridMap, x: float, y: float) -> tuple[int, int]:
     return cell
 
 
-def centre_of(grid: GridMap, iy: int, ix: int) -> Point:
+def centre_of(grid: GridMap, iy: int, ix: int) -> Waypoint:
     """Return the centre of a cell."""
-    return Point(grid.origin[0] + (ix + 0.5) * grid.resolution_m, grid.origin[1] + (iy + 0.5) * grid.resolution_m)
+    return Waypoint(grid.origin[0] + (ix + 0.5) * grid.resolution_m, grid.origin[1] + (iy + 0.5) * grid.resolution_m)
 
 
 def forbidden(grid: GridMap, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
@@ -125,7 +125,7 @@ def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: floa
 
 
 def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknown: bool = False,
-         tolerance_m: float = SNAP_M) -> list[Point] | None:
+         tolerance_m: float = SNAP_M) -> list[Waypoint] | None:
     """Return way-points from `start` to the goal, map frame, metres; None when nothing near the goal can be reached.
 
     The goal is moved to the nearest reachable cell within `tolerance_m`. No point of the path lies in a forbidden cell
@@ -140,17 +140,17 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
     here = (np.array([start.y, start.x]) - (grid.origin[1], grid.origin[0])) / grid.resolution_m
     points = np.concatenate([here[None], cells + 0.5])
     corners = _shorten(points, cost)
-    return [Point(start.x, start.y), *(centre_of(grid, int(iy), int(ix)) for iy, ix in cells[corners[1:] - 1])]
+    return [Waypoint(start.x, start.y), *(centre_of(grid, int(iy), int(ix)) for iy, ix in cells[corners[1:] - 1])]
 
 
-def along(path: list[Point], metres: float) -> tuple[Point, float]:
+def along(path: list[Waypoint], metres: float) -> tuple[Waypoint, float]:
     """Return the point `metres` along a path (its end when shorter) and the path's heading there, radians."""
     heading = 0.0
     for a, b in itertools.pairwise(path):
         length = math.hypot(b.x - a.x, b.y - a.y)
         heading = math.atan2(b.y - a.y, b.x - a.x) if length > 0 else heading
         if length > 0 and metres <= length:
-            return Point(a.x + (b.x - a.x) * metres / length, a.y + (b.y - a.y) * metres / length), heading
+            return Waypoint(a.x + (b.x - a.x) * metres / length, a.y + (b.y - a.y) * metres / length), heading
         metres -= length
     return path[-1], heading
 
