@@ -17,7 +17,7 @@ import numpy as np
 from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
-from eqa_nodes.bench.running.runner import EpisodeResult, InLine, Progress, run_with
+from eqa_nodes.bench.running.runner import EpisodeResult, InLine, RunProgress, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
@@ -47,7 +47,7 @@ def _harness(folder: Path) -> list[dict[str, object]]:
     trace = _trace()
     stamps, resident = [time.perf_counter()], []
 
-    def heard(now: Progress) -> None:
+    def heard(now: RunProgress) -> None:
         stamps.append(time.perf_counter())
         resident.append(_resident_mb())
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
+from rich.progress import GenerationProgress as Bar
 
 from eqa_nodes.cli.chain import run_folder
 from eqa_nodes.cli.model import model_of
@@ -20,7 +20,7 @@ from eqa_nodes.core.errors import BudgetSpent, ConfigError
 from eqa_nodes.core.model import Backend, Usage
 from eqa_nodes.generate.filters import FilterConfig
 from eqa_nodes.generate.page import PAGE
-from eqa_nodes.generate.pipeline import Cast, Job, Progress, generate
+from eqa_nodes.generate.pipeline import Cast, GenerationProgress, Job, generate
 from eqa_nodes.generate.results import begin, cost_line, end
 from eqa_nodes.generate.results import finish as finished
 from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
@@ -124,7 +124,7 @@ class _GenerationBar:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, now: Progress) -> None:
+    def show(self, now: GenerationProgress) -> None:
         """Show where the run is."""
         self._bar.update(self._task, completed=now.accepted, description=(
             f"accepted; attempt {now.attempts} of at most {self._most}, {cost_line(now.spent)}. {now.doing}"))

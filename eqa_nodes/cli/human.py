@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from rich.console import Console
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.running.progress import Progress
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scene_files import ScenePreflight
 from eqa_nodes.bench.samples import EM, Sample, check_runnable, opened_by
@@ -52,8 +52,8 @@ def _config(arguments: argparse.Namespace) -> dict[str, object]:
     return {"agent": "human", "image": arguments.image, "robot": arguments.robot, **task}
 
 
-def _listener(console: Console, runner: PersonRunner) -> Callable[[Progress], None]:
-    def listen(now: Progress) -> None:
+def _listener(console: Console, runner: PersonRunner) -> Callable[[RunProgress], None]:
+    def listen(now: RunProgress) -> None:
         runner.done = now.done
         if now.note:
             console.print(now.note, markup=False)

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from eqa_nodes.bench.running.estimate import Outlook, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.progress import Progress as Asked
+from eqa_nodes.bench.running.progress import RunProgress as Asked
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.printing import shown
 from eqa_nodes.core.agent.agent import Progress as Searching

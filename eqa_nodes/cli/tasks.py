@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
+from rich.progress import RunProgress as Bar
 
 from eqa_nodes.bench.datasets import data_folder, open_dataset
-from eqa_nodes.bench.running.progress import Progress
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scene_files import ScenePreflight
 from eqa_nodes.bench.samples import TASKS, Sample, check_runnable, opened_by
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Bar(*columns, console=console) as bar, closing(world):
         line = bar.add_task("", total=len(samples))
 
-        def ended(now: Progress) -> None:
+        def ended(now: RunProgress) -> None:
             bar.update(line, completed=now.done)
             if now.note:
                 console.print(shown(now.note))

@@ -55,7 +55,7 @@ class Cast(NamedTuple):
     labels: bool = False
 
 
-class Progress(NamedTuple):
+class GenerationProgress(NamedTuple):
     """After each attempt, and within one: how far the run is. ended: the record that was just finished."""
 
     accepted: int
@@ -74,7 +74,7 @@ class Summary(NamedTuple):
 
 
 def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
-             progress: Callable[[Progress], None] = lambda progress: None) -> Summary:
+             progress: Callable[[GenerationProgress], None] = lambda progress: None) -> Summary:
     """Attempt questions until enough are accepted, or the tries are used up. A spent budget ends it in order.
 
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
@@ -105,7 +105,7 @@ class _Line:
     """One run over a folder."""
 
     def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Journal[Record],
-                 progress: Callable[[Progress], None]) -> None:
+                 progress: Callable[[GenerationProgress], None]) -> None:
         self._kind, self._job, self._cast, self._out, self._lines = kind, job, cast, out, lines
         self.paid, self._progress = paid, progress
         self.records = {record.id: record for record in lines.entries}
@@ -222,7 +222,7 @@ class _Line:
         return Counter(record.status for record in self.records.values())[ACCEPTED]
 
     def _say(self, doing: str = "", ended: Record | None = None) -> None:
-        self._progress(Progress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
+        self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
 
 
 def _lowest(verdict: Verdict) -> str:

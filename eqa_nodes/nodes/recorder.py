@@ -24,7 +24,7 @@ from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.ros.rates import OK, WARN, Verdict
-from eqa_nodes.ros.recorded import Progress, Tally
+from eqa_nodes.ros.recorded import Tally, WriteTracker
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
 NEEDED = (*OBSERVATION, "tf")  # and where it was made
@@ -90,7 +90,7 @@ class RecorderNode(EpisodeNode):
     def _new_bag(self) -> None:
         matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
         needed = (*NEEDED, LABELLED[0]) if self._labelled else NEEDED
-        self._progress = Progress(self, STAMPED if matched else needed, shown_again=not matched)
+        self._progress = WriteTracker(self, STAMPED if matched else needed, shown_again=not matched)
         self._tally = Tally(self.diagnostics.lost, shown_again=not matched)
         self._newest_depth_ns = -1
 

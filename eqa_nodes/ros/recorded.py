@@ -49,7 +49,7 @@ class _Recent:
             stamps.remove(stamp_ns)
 
 
-class Progress(Listener):
+class WriteTracker(Listener):
     """Which parts of which observations are on their way to the disk, and which observations are there."""
 
     def __init__(self, node: Observer, needed: tuple[str, ...], shown_again: bool) -> None:

@@ -19,7 +19,7 @@ from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running import manifest
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
-from eqa_nodes.bench.running.progress import HOPELESS, Progress
+from eqa_nodes.bench.running.progress import HOPELESS, RunProgress
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
@@ -48,7 +48,7 @@ def test_half_written_last_line_is_dropped_said_and_asked_again(tmp_path: Path) 
     whole = (tmp_path / PREDICTIONS).read_bytes()
     cut = whole[:-20]
     (tmp_path / PREDICTIONS).write_bytes(cut)
-    notes: list[Progress] = []
+    notes: list[RunProgress] = []
     summary = run_benchmark(asked, runner, tmp_path, notes.append)
     assert runner.asked == ["q0", "q1", "q2", "q2"]
     assert summary.dropped

@@ -17,7 +17,7 @@ import pytest
 from eqa_nodes.bench.running.crew import CrewEngine
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
-from eqa_nodes.bench.running.progress import Progress
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import Engine, InLine, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
@@ -60,7 +60,7 @@ def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:
 
 def test_a_worker_that_dies_is_replaced_and_its_question_asked_once_more(tmp_path: Path) -> None:
     ids = ["kills-once-1", "cup-1", "kills-1", "cup-2", "cup-3"]
-    seen: list[Progress] = []
+    seen: list[RunProgress] = []
     summary = run_with(process_engine(noting(tmp_path), 2), questions(ids), tmp_path / "run", seen.append)
     predictions = read_predictions(tmp_path / "run").predictions
     assert list(predictions) == ids and [p.done for p in seen] == [1, 2, 3, 4, 5]

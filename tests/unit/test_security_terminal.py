@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.progress import Progress
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.cli.ask import print_answer
@@ -46,7 +46,7 @@ def test_the_bar_of_a_run_shows_hostile_texts(text: str) -> None:
     def run(console: Console) -> None:
         with RunBar(console, [sample]) as bar:
             bar.say(text)
-            bar.asked(Progress(1, 1, 0, Prediction("q", Answer(text)), text))
+            bar.asked(RunProgress(1, 1, 0, Prediction("q", Answer(text)), text))
 
     out = printed(run)
     assert "\x1b]" not in out and "\x1b[2J" not in out and "\x07" not in out and out.count("red") >= 4

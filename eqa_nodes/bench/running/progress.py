@@ -13,7 +13,7 @@ HOPELESS = 3  # questions: when the first so many of a sitting fail, the others 
 _OF_THE_QUESTION = (ErrorCode.BAD_QUESTION, ErrorCode.BAD_POSE, ErrorCode.UNKNOWN_SCENE, ErrorCode.CANCELED)
 
 
-class Progress(NamedTuple):
+class RunProgress(NamedTuple):
     """After each question: how far the run is; note: what a person should know (one line, may be empty).
 
     before: at the start of a resumed run, what earlier sittings asked.
@@ -70,7 +70,7 @@ class RunSummary(NamedTuple):
 class Count:
     """Counts predictions without keeping them, and tells the listener."""
 
-    def __init__(self, total: int, listener: Callable[[Progress], None]) -> None:
+    def __init__(self, total: int, listener: Callable[[RunProgress], None]) -> None:
         self._total, self._listener = total, listener
         self.done = self.failed = self.unexpected = 0
         self.refused: set[str] = set()  # by the preflight: they are not asked
@@ -82,7 +82,7 @@ class Count:
         for prediction in before:
             self._count(prediction)
         if before or dropped:
-            self._listener(Progress(self.done, self._total, self.failed, None, _resume_note(len(before), dropped),
+            self._listener(RunProgress(self.done, self._total, self.failed, None, _resume_note(len(before), dropped),
                                     tuple(before)))
 
     def add(self, prediction: Prediction) -> None:
@@ -92,7 +92,7 @@ class Count:
             self._first.append(prediction.failed and prediction.answer.error not in _OF_THE_QUESTION)
             if len(self._first) == HOPELESS and all(self._first):
                 self.hopeless = prediction.answer.message
-        self._listener(Progress(self.done, self._total, self.failed, prediction, prediction.note))
+        self._listener(RunProgress(self.done, self._total, self.failed, prediction, prediction.note))
 
     def _count(self, prediction: Prediction) -> None:
         self.done += 1

@@ -13,7 +13,7 @@ from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.clock import answer_since, begin_of, trace_since
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
-from eqa_nodes.bench.running.progress import Count, Progress, RunSummary
+from eqa_nodes.bench.running.progress import Count, RunProgress, RunSummary
 from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.storage.codec import dumps
@@ -96,13 +96,13 @@ class InLine:
 
 
 def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
-                  progress: Callable[[Progress], None] = lambda progress: None, **options: Any) -> RunSummary:
+                  progress: Callable[[RunProgress], None] = lambda progress: None, **options: Any) -> RunSummary:
     """Ask in this process; options and errors are those of `run_with`."""
     return run_with(InLine(runner), samples, out, progress, **options)
 
 
 def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
-             progress: Callable[[Progress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
+             progress: Callable[[RunProgress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
              model: str = "", config: Mapping[str, object] | None = None, blind: bool = True,
              retry_failed: bool = False, task: str = ACTIVE,
              preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
