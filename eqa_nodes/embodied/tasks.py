@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eqa_nodes.bench.readers.records import Record, load, questions
+from eqa_nodes.bench.readers.records import JsonRecord, load, questions
 from eqa_nodes.bench.samples import SCANNED, Sample
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, encode, write_json
@@ -99,17 +99,17 @@ def read_tasks(folder: Path) -> list[Task]:
     return [_listed(entry, listed.parent) for entry in questions(listed, "index")]
 
 
-def _listed(entry: Record, folder: Path) -> Task:
+def _listed(entry: JsonRecord, folder: Path) -> Task:
     name = entry.text("task_file")
     try:
         file = inside(folder, name)
     except StorageError as error:
         entry.refuse("task_file", f"must lie beside tasks.json: {error}")
     kind = Path(name).parts[0] if len(Path(name).parts) > 1 else ""
-    return task_of(Record(load(file), f"task {name}"), entry.count("index"), kind)
+    return task_of(JsonRecord(load(file), f"task {name}"), entry.count("index"), kind)
 
 
-def task_of(record: Record, index: int, kind: str) -> Task:
+def task_of(record: JsonRecord, index: int, kind: str) -> Task:
     """Return one task out of its file. Raises ConfigError naming record and field."""
     scene = _scene(record)
     points, edges = _graph(record, _side(scene))
@@ -127,7 +127,7 @@ def task_of(record: Record, index: int, kind: str) -> Task:
                 steps, record.texts("expert"), z)
 
 
-def _scene(record: Record) -> str:
+def _scene(record: JsonRecord) -> str:
     """Return the name of the scene; a file gets the prefix of the simulator that opens it."""
     scene = record.text("scene_path")
     if simulator_of(scene) or not scene.endswith(FILES):
@@ -142,8 +142,8 @@ def _side(scene: str) -> int:
     return -1 if simulator_of(scene) in SCANNED else 1
 
 
-def _graph(record: Record, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tuple[int, int], ...]]:
-    graph = Record(record.get("navigation_graph"), "its navigation_graph")
+def _graph(record: JsonRecord, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tuple[int, int], ...]]:
+    graph = JsonRecord(record.get("navigation_graph"), "its navigation_graph")
     points = tuple(GraphPoint(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
     known = {point.id for point in points}
     if not points or len(known) != len(points):
@@ -156,7 +156,7 @@ def _graph(record: Record, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tup
     return points, tuple((a, b) for a, b in edges)
 
 
-def _option(record: Record) -> Option:
+def _option(record: JsonRecord) -> Option:
     kind, text = record.text("option_type"), record.text("option_text")
     if kind not in (ANSWER, INTERACTION):
         record.refuse("option_type", f"is no option this version knows: {unknown('type', kind, (ANSWER, INTERACTION))}")
@@ -167,7 +167,7 @@ def _option(record: Record) -> Option:
     return Option(kind, text, record.text("action"), record.count("object"))
 
 
-def _predicate(record: Record, options: Sequence[Option], points: set[int]) -> Predicate:
+def _predicate(record: JsonRecord, options: Sequence[Option], points: set[int]) -> Predicate:
     kind = record.text("predicate_type")
     if kind not in PARAMETERS:
         record.refuse("predicate_type", unknown("predicate", kind, PARAMETERS))

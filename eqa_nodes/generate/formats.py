@@ -14,14 +14,14 @@ from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.generate.values import Benchmark, Record, Way
+from eqa_nodes.generate.values import Benchmark, QuestionAttempt, Way
 from sim_bridge.registry import file_name_of
 
 WayOf = Callable[[int], Way]  # a way by its number
 _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Action.TURN_RIGHT: "turn_right"}
 
 
-def write_benchmark(kind: Benchmark, records: Sequence[Record], way_of: WayOf, out: Path) -> Path:
+def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], way_of: WayOf, out: Path) -> Path:
     """Write records that have a pair as the benchmark's file and return its path; no records make an empty list.
 
     Raises StorageError when the project's reader does not find in it what was written.
@@ -37,11 +37,11 @@ def write_benchmark(kind: Benchmark, records: Sequence[Record], way_of: WayOf, o
     return file
 
 
-def _write_express(file: Path, records: Sequence[Record], way_of: WayOf) -> None:
+def _write_express(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf) -> None:
     write_json(file, [express_record(record, way_of(record.way)) for record in records])
 
 
-def express_record(record: Record, way: Way) -> dict[str, Any]:
+def express_record(record: QuestionAttempt, way: Way) -> dict[str, Any]:
     """Return a question as EXPRESS-Bench's file has it: Habitat axes, metres, rotations w, x, y, z.
 
     Step i holds an action and the position and rotation after it.
@@ -64,14 +64,14 @@ def _placed(pose: Pose2, z: float) -> dict[str, list[float]]:
             "rotation": list(rotation_to_habitat(pose.yaw))}
 
 
-def _write_explora(file: Path, records: Sequence[Record], way_of: WayOf) -> None:
+def _write_explora(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf) -> None:
     if not records:
         write_json(file, [])
         return
     write_explora(file, [explora_sample(record, way_of(record.way)) for record in records])
 
 
-def explora_sample(record: Record, way: Way) -> Sample:
+def explora_sample(record: QuestionAttempt, way: Way) -> Sample:
     """Return a question as the writer of ExploraQA's format takes it; map frame."""
     assert record.pair is not None
     views = [way.views[i] for i in record.viewpoints]
@@ -83,6 +83,6 @@ def explora_sample(record: Record, way: Way) -> Sample:
                             "viewpoint_yaws": [view.pose.yaw for view in views]})
 
 
-WRITERS: dict[str, Callable[[Path, Sequence[Record], WayOf], None]] = {
+WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], WayOf], None]] = {
     "express": _write_express, "exploraqa": _write_explora}
 READERS: dict[str, Callable[[Path], list[Sample]]] = {"express": read_express, "exploraqa": read_explora}

@@ -21,7 +21,17 @@ from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, Paid, Step
 from eqa_nodes.generate.roles import Evaluator, Generator
-from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Benchmark, QuestionAnswer, Record, Round, Verdict, Way
+from eqa_nodes.generate.values import (
+    ACCEPTED,
+    FAILED,
+    REJECTED,
+    Benchmark,
+    QuestionAnswer,
+    QuestionAttempt,
+    Round,
+    Verdict,
+    Way,
+)
 from eqa_nodes.generate.ways import make_way
 
 RECORDS, STEPS, WAYS = "records.jsonl", "steps.jsonl", "ways"
@@ -62,13 +72,13 @@ class GenerationProgress(NamedTuple):
     attempts: int
     spent: Usage
     doing: str = ""
-    ended: Record | None = None
+    ended: QuestionAttempt | None = None
 
 
 class Summary(NamedTuple):
     """How a run ended. stopped: why before its time, "" = it did not."""
 
-    records: tuple[Record, ...]
+    records: tuple[QuestionAttempt, ...]
     spent: Usage
     stopped: str
 
@@ -80,15 +90,15 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
     model fails again and again.
     """
-    with closing(Journal(out / STEPS, Step)) as steps, closing(Journal(out / RECORDS, Record)) as records:
+    with closing(Journal(out / STEPS, Step)) as steps, closing(Journal(out / RECORDS, QuestionAttempt)) as records:
         line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
         stopped = line.run()
         return Summary(tuple(line.records.values()), line.paid.spent(), stopped)
 
 
-def read_records(out: Path) -> list[Record]:
+def read_records(out: Path) -> list[QuestionAttempt]:
     """Return the records of a folder, of each attempt the last. Raises StorageError."""
-    with closing(Journal(out / RECORDS, Record)) as lines:
+    with closing(Journal(out / RECORDS, QuestionAttempt)) as lines:
         return list({record.id: record for record in lines.entries}.values())
 
 
@@ -104,7 +114,7 @@ def _way_file(out: Path, number: int) -> Path:
 class _Line:
     """One run over a folder."""
 
-    def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Journal[Record],
+    def __init__(self, kind: Benchmark, job: Job, cast: Cast, out: Path, paid: Paid, lines: Journal[QuestionAttempt],
                  progress: Callable[[GenerationProgress], None]) -> None:
         self._kind, self._job, self._cast, self._out, self._lines = kind, job, cast, out, lines
         self.paid, self._progress = paid, progress
@@ -135,12 +145,12 @@ class _Line:
                     raise
         return ""
 
-    def _keep(self, record: Record) -> None:
+    def _keep(self, record: QuestionAttempt) -> None:
         self.records[record.id] = record
         self._lines.append(record)
         self._say(ended=record)
 
-    def _make(self) -> Record:
+    def _make(self) -> QuestionAttempt:
         way = self._way(self._attempt // self._job.per_way)
         if isinstance(way, str):
             return self._ended(REJECTED, reason=way)
@@ -214,14 +224,14 @@ class _Line:
         names = list(self._kind.categories)
         return names[self._attempt % len(names)]
 
-    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> Record:
+    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> QuestionAttempt:
         way = self._attempt // self._job.per_way
-        return Record(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds, reason=reason)
+        return QuestionAttempt(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds, reason=reason)
 
     def _accepted(self) -> int:
         return Counter(record.status for record in self.records.values())[ACCEPTED]
 
-    def _say(self, doing: str = "", ended: Record | None = None) -> None:
+    def _say(self, doing: str = "", ended: QuestionAttempt | None = None) -> None:
         self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
 
 

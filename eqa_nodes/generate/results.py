@@ -16,7 +16,7 @@ from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_page
 from eqa_nodes.generate.pipeline import Job, Summary, read_records, read_way
-from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, Record, benchmark
+from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, QuestionAttempt, benchmark
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
 _MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
@@ -72,7 +72,7 @@ def end(out: Path, kind: Benchmark, summary: Summary) -> Path:
     return write_benchmark(kind, accepted, way_of, out)
 
 
-def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[Record]]:
+def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[QuestionAttempt]]:
     """Merge what people said and write the benchmark's file of what all of them let pass.
 
     Returns the file and all reviewed records. A record passes when every reviewer accepted it in the same words (the
@@ -116,7 +116,7 @@ class Review:
     verdicts: Mapping[str, Opinion]
 
 
-def _read_review(path: Path, records: Sequence[Record]) -> Review:
+def _read_review(path: Path, records: Sequence[QuestionAttempt]) -> Review:
     review = decode(Review, read_json(path))
     if review.data != fingerprint(records):
         raise ConfigError(f"{path} is about other questions than this folder holds: export it again from the "
@@ -129,7 +129,7 @@ def _read_review(path: Path, records: Sequence[Record]) -> Review:
     return review
 
 
-def _merged(record: Record, reviews: Sequence[Review]) -> Record:
+def _merged(record: QuestionAttempt, reviews: Sequence[Review]) -> QuestionAttempt:
     """Return a record with what was said of it."""
     before = record.pair
     assert before is not None
@@ -151,7 +151,7 @@ def _merged(record: Record, reviews: Sequence[Review]) -> Record:
     return record
 
 
-def _note(out: Path, records: Sequence[Record], **changes: object) -> None:
+def _note(out: Path, records: Sequence[QuestionAttempt], **changes: object) -> None:
     manifest = read_manifest(out)
     for name, value in changes.items():
         setattr(manifest, name, value)

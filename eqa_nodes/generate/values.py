@@ -127,7 +127,7 @@ ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 
 
 @dataclass(frozen=True)
-class Record:
+class QuestionAttempt:
     """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
     viewpoints: numbers (from 0) of the way's views that show the answer; reason: why it is not accepted, "" = it is.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.readers.records import Record, questions, scan
+from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
 from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import write_json
@@ -37,7 +37,7 @@ def read_explora(file: Path) -> list[Sample]:
     return [_sample(record) for record in questions(file, "question_id")]
 
 
-def _sample(record: Record) -> Sample:
+def _sample(record: JsonRecord) -> Sample:
     views = record.records("viewpoints")
     if not views:
         record.refuse("viewpoints", "is empty: at least one place must show the answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eqa_nodes.bench.readers.records import Record, questions, scan
+from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
 from eqa_nodes.bench.samples import Sample
 
 
@@ -17,7 +17,7 @@ def read_express(file: Path) -> list[Sample]:
     return [_sample(record) for record in questions(file, "question_id", "episode_id")]
 
 
-def _sample(record: Record) -> Sample:
+def _sample(record: JsonRecord) -> Sample:
     own = "start_position" in record
     start, turn = ("start_position", "start_rotation") if own else ("position", "rotation")
     goal = record.position("goal_position")
@@ -29,7 +29,7 @@ def _sample(record: Record) -> Sample:
                   metadata={"episode_path": record.text("episode_path"), "trajectory_id": record.id("trajectory_id")})
 
 
-def _steps(record: Record) -> int | None:
+def _steps(record: JsonRecord) -> int | None:
     """Return how many atomic actions the recorded way has: those listed, else their stated number."""
     if "actions" in record:
         actions = record.get("actions")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from eqa_nodes.bench.readers.records import Record, load, rows, scan
+from eqa_nodes.bench.readers.records import JsonRecord, load, rows, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -29,11 +29,11 @@ def read_hm_eqa(folder: Path) -> list[Sample]:
     the normalised steps are a share of.
     """
     poses = {row.text("scene_floor"): row for row in rows(folder / "hm-eqa-scene_init_poses.csv")}
-    areas = Record(load(folder / AREAS), AREAS) if (folder / AREAS).exists() else None
+    areas = JsonRecord(load(folder / AREAS), AREAS) if (folder / AREAS).exists() else None
     return [_sample(number, row, poses, areas) for number, row in enumerate(rows(folder / "hm-eqa-questions.csv"))]
 
 
-def _sample(number: int, row: Record, poses: Mapping[str, Record], areas: Record | None) -> Sample:
+def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas: JsonRecord | None) -> Sample:
     choices, letter = _choices(row), row.text("answer")
     if letter not in LETTERS or len(letter) != 1:
         row.refuse("answer", f"must be one of the options A..D, got {letter!r}")
@@ -51,7 +51,7 @@ def _sample(number: int, row: Record, poses: Mapping[str, Record], areas: Record
                   start_height_m=z, choices=choices, metadata={"floor": int(floor), "label": letter, **allowed})
 
 
-def _choices(row: Record) -> tuple[str, ...]:
+def _choices(row: JsonRecord) -> tuple[str, ...]:
     try:
         choices = ast.literal_eval(row.text("choices")[:10_000])  # a nest of more could exhaust the parser
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -61,7 +61,7 @@ def _choices(row: Record) -> tuple[str, ...]:
     return tuple(choices)
 
 
-def _figure(row: Record, field: str) -> float:
+def _figure(row: JsonRecord, field: str) -> float:
     """Return a number out of a cell. Raises ConfigError."""
     try:
         value = float(row.text(field))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.readers.records import Record, load, path_length, questions, scan
+from eqa_nodes.bench.readers.records import JsonRecord, load, path_length, questions, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 
@@ -26,7 +26,7 @@ def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) ->
     if subset not in SUBSETS:
         raise ConfigError(unknown("OpenEQA subset", subset, SUBSETS))
     records = questions(folder / "open-eqa-v0.json", "question_id")
-    chosen: dict[str, Record] = {}
+    chosen: dict[str, JsonRecord] = {}
     if subset in ("aeqa-184", "aeqa-41"):
         chosen = {r.name("question_id"): r
                   for r in questions(folder / f"aeqa_questions-{subset[5:]}.json", "question_id")}
@@ -42,9 +42,9 @@ def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) ->
     return [_sample(record, chosen.get(record.name("question_id"), record), histories) for record in records]
 
 
-def _sample(record: Record, start_of: Record, histories: Mapping[str, Any]) -> Sample:
+def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, Any]) -> Sample:
     history = record.text("episode_history")
-    known = Record(histories[history], f"history {history!r}") if history in histories else None
+    known = JsonRecord(histories[history], f"history {history!r}") if history in histories else None
     placed: dict[str, Any] = {"scene": history.rsplit("/", 1)[-1]}
     metadata: dict[str, object] = {"episode_history": history}
     if known is not None:

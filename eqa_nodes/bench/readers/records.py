@@ -24,7 +24,7 @@ def scan(dataset: str, scene: str) -> str:
     return name if ":" in name else f"habitat:{dataset}/{name}"
 
 
-class Record:
+class JsonRecord:
     """One JSON object. Every getter raises ConfigError naming record and field."""
 
     def __init__(self, data: object, where: str) -> None:
@@ -96,12 +96,12 @@ class Record:
             self.refuse(field, f"must be a list of texts, got {value!r:.60}")
         return tuple(item for item in value if item.strip())
 
-    def records(self, field: str) -> list[Record]:
+    def records(self, field: str) -> list[JsonRecord]:
         """Return a list of objects."""
         value = self.get(field)
         if not isinstance(value, list):
             self.refuse(field, f"must be a list, got {value!r:.60}")
-        return [Record(item, f"{self._where}: {field}[{i}]") for i, item in enumerate(value)]
+        return [JsonRecord(item, f"{self._where}: {field}[{i}]") for i, item in enumerate(value)]
 
     def numbers(self, field: str, count: int) -> tuple[float, ...]:
         """Return a list of so many finite numbers."""
@@ -129,12 +129,12 @@ class Record:
         return [tuple(float(v) for v in p) for p in value]
 
 
-def questions(file: Path, *ids: str) -> list[Record]:
+def questions(file: Path, *ids: str) -> list[JsonRecord]:
     """Return the records of a JSON list, named by the first of the id fields that they have."""
     data = load(file)
     if not isinstance(data, list):
         raise ConfigError(f"the data set file {file} must hold a list of questions, not {data!r:.60}")
-    return [Record(item, f"question {_id_of(item, ids)} of {file.name}") for item in data]
+    return [JsonRecord(item, f"question {_id_of(item, ids)} of {file.name}") for item in data]
 
 
 def _id_of(item: object, ids: Sequence[str]) -> str:
@@ -155,11 +155,11 @@ def load(file: Path) -> Any:
         raise ConfigError(f"cannot read the data set file {file}: {error}") from error
 
 
-def rows(file: Path) -> list[Record]:
+def rows(file: Path) -> list[JsonRecord]:
     """Return the rows of a CSV file with a header, named by their number from 0. Raises ConfigError."""
     try:
         with file.open(newline="", encoding="utf-8") as stream:
-            return [Record(row, f"row {i} of {file.name}") for i, row in enumerate(csv.DictReader(stream))]
+            return [JsonRecord(row, f"row {i} of {file.name}") for i, row in enumerate(csv.DictReader(stream))]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read the data set file {file}: {error}") from error
 
