@@ -24,7 +24,7 @@ from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares
 from eqa_nodes.core.errors import BadFrame, ConfigError, EqaError, StorageError
 from eqa_nodes.recordings.cdr import IMAGE, decoded, without
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.recording import Listener, Recording
+from eqa_nodes.recordings.recording import BagRecording, Listener
 from eqa_nodes.recordings.writer import BagTopic
 
 ROLES = ("color", "depth", "camera_info", "odom")
@@ -82,7 +82,7 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
         topics = {name: BagTopic(h.type, h.qos) for name, h in heard.items()}
         hide = _hider(topics, _shares(arguments))
         images = {name: role for name, role in roles.items() if role in ("color", "depth")}
-        recording = Recording(folder, topics, config, images, session)
+        recording = BagRecording(folder, topics, config, images, session)
         try:
             tap.hear(heard, partial(_take, recording, hide, session))
             _until_the_end(arguments, tap, recording, ended, console)
@@ -94,7 +94,7 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
     return session
 
 
-def _take(recording: Recording, hide: Callable[[str, bytes], bytes], session: _Session, name: str, data: bytes) -> None:
+def _take(recording: BagRecording, hide: Callable[[str, bytes], bytes], session: _Session, name: str, data: bytes) -> None:
     try:
         recording.put(name, time.time_ns(), hide(name, data))
     except BadFrame as error:
@@ -130,7 +130,7 @@ def _hider(topics: Mapping[str, BagTopic], image: tuple[float, ...]) -> Callable
     return hide
 
 
-def _until_the_end(arguments: argparse.Namespace, tap: Any, recording: Recording, ended: threading.Event,
+def _until_the_end(arguments: argparse.Namespace, tap: Any, recording: BagRecording, ended: threading.Event,
                    console: Console) -> None:
     begin, before, shown = time.monotonic(), Counter[str](), 0.0
     with Live(console=console, transient=True, auto_refresh=False) as live:

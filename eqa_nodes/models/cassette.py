@@ -41,7 +41,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Recording:
+class CassetteEntry:
     """One call and what came of it: a completion, a choice or an error.
 
     place: it replaces the recording of that number among those of its key, an error; -1 = it is one more.
@@ -73,17 +73,17 @@ class Recording:
 class _Tape:
     """The recordings of a file by key, in their order, and how many of each were played."""
 
-    recordings: dict[str, list[Recording]] = field(default_factory=dict)
+    recordings: dict[str, list[CassetteEntry]] = field(default_factory=dict)
     played: Counter[str] = field(default_factory=Counter)
 
-    def add(self, recording: Recording) -> None:
+    def add(self, recording: CassetteEntry) -> None:
         same = self.recordings.setdefault(recording.key, [])
         if 0 <= recording.place < len(same):
             same[recording.place] = recording
         else:
             same.append(recording)
 
-    def next(self, key: str) -> tuple[int, Recording | None]:
+    def next(self, key: str) -> tuple[int, CassetteEntry | None]:
         """Return number and recording of the n-th time that this is asked; the last one from then on; (-1, None)."""
         same = self.recordings.get(key, [])
         self.played[key] += 1
@@ -156,7 +156,7 @@ class Cassette:
                                  for part in message.parts)) for message in messages),
             options, max_tokens, self._config.seed + seed)
 
-    def _ask(self, call: Call, ask: Callable[[Backend], Completion | Choice]) -> Recording:
+    def _ask(self, call: Call, ask: Callable[[Backend], Completion | Choice]) -> CassetteEntry:
         self._meter.check()
         key = call.key()
         with self._lock:
@@ -170,7 +170,7 @@ class Cassette:
                              f"tokens, request {key[:12]}): record it with cassette_mode auto")
         return self._record(key, call, ask, place if self._mode == "auto" else -1)
 
-    def _record(self, key: str, call: Call, ask: Callable[[Backend], Completion | Choice], place: int) -> Recording:
+    def _record(self, key: str, call: Call, ask: Callable[[Backend], Completion | Choice], place: int) -> CassetteEntry:
         with self._lock:
             if self._backend is None:
                 self._backend = self._open()
@@ -182,7 +182,7 @@ class Cassette:
                 raise  # says nothing about the model
             except ModelError as failure:
                 error = str(failure) or "failed"
-        recording = Recording(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
+        recording = CassetteEntry(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
                               reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording)
         with self._lock:
@@ -191,7 +191,7 @@ class Cassette:
             self._tape.add(recording)
         return recording
 
-    def _count(self, recording: Recording) -> None:
+    def _count(self, recording: CassetteEntry) -> None:
         self._meter.add(recording.usage.calls, recording.usage.tokens_in, recording.usage.tokens_out)
 
 
@@ -205,8 +205,8 @@ def _last_words(call: Call) -> str:
     return texts[-1][-120:] if texts else ""
 
 
-def _read(path: Path, needed: bool) -> list[Recording]:
+def _read(path: Path, needed: bool) -> list[CassetteEntry]:
     """Return what a file holds; a half-written last line (its writer was killed) is left out."""
     if needed and not path.is_file():
         raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
-    return read_lines(path, Recording, "ask").values
+    return read_lines(path, CassetteEntry, "ask").values

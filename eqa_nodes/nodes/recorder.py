@@ -14,7 +14,7 @@ from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.recordings.cdr import IMAGE
-from eqa_nodes.recordings.recording import Recording
+from eqa_nodes.recordings.recording import BagRecording
 from eqa_nodes.recordings.writer import BagTopic, free_name
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.camera import CameraInput
@@ -41,7 +41,7 @@ class RecorderNode(EpisodeNode):
 
     def configure(self) -> None:
         super().configure()
-        self._recording: Recording | None = None
+        self._recording: BagRecording | None = None
         self._static: deque[bytes] = deque(maxlen=_STATIC)
         self._over = False  # the episode was ended, and none has begun
         self._newest_depth_ns = -1
@@ -77,7 +77,7 @@ class RecorderNode(EpisodeNode):
         self._new_bag()
         if self._masking is not None:
             self._masking.begin()
-        self._recording = Recording(folder, topics, self.config.bag,
+        self._recording = BagRecording(folder, topics, self.config.bag,
                                     {_topic(wire).name: key.removeprefix(SECOND) for key, wire in self._topics.items()
                                      if _topic(wire).type == IMAGE}, self._progress)
         for data in self._static:

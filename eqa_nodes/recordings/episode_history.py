@@ -71,7 +71,7 @@ class FramesAlone(ABC):
         return (recorded.frame for recorded in self.recorded())
 
 
-class Recording(Protocol):
+class PosedFrames(Protocol):
     """Frames that are read by their index, in the map frame."""
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class RecordedHistory(FramesAlone):
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
-    def __init__(self, name: str, recording: Recording) -> None:
+    def __init__(self, name: str, recording: PosedFrames) -> None:
         self.name, self.recording = name, recording
         self.dropped: Counter[str] = Counter()
         self.labels: Mapping[int, Label] = {}

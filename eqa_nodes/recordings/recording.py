@@ -47,7 +47,7 @@ class Listener:
         """Hear what went wrong with a message; it is called once for each."""
 
 
-class Recording:
+class BagRecording:
     """A bag in the making. counts: messages written; dropped: images for which there was no room; by topic.
 
     failed: why nothing more is written, "" while all is well.

@@ -22,7 +22,7 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
 from eqa_nodes.recordings.history import read_history
-from eqa_nodes.recordings.recording import Recording
+from eqa_nodes.recordings.recording import BagRecording
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
@@ -139,9 +139,9 @@ def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: P
 
 def no_room_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let the first depth image find no room; return a list that its stamp is put into."""
-    put, refused = Recording.put, list[int]()
+    put, refused = BagRecording.put, list[int]()
 
-    def once(recording: Recording, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
+    def once(recording: BagRecording, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
         if tag is not None and tag[0] == "depth" and not refused:
             refused.append(stamp_ns)
             recording.dropped[topic] += 1
@@ -149,7 +149,7 @@ def no_room_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         else:
             put(recording, topic, stamp_ns, cdr, tag)
 
-    monkeypatch.setattr(Recording, "put", once)
+    monkeypatch.setattr(BagRecording, "put", once)
     return refused
 
 

@@ -19,7 +19,7 @@ from eqa_nodes.core.storage import json_lines
 from eqa_nodes.core.storage.codec import decode, encode, loads, read_json, write_json
 from eqa_nodes.core.storage.json_lines import read_lines
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.models.cassette import Call, Cassette, Recording
+from eqa_nodes.models.cassette import Call, Cassette, CassetteEntry
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend, read_script
 
@@ -54,11 +54,11 @@ def test_a_cassette_that_a_kill_or_a_power_cut_tore_goes_on(tmp_path: Path, torn
     tape = _tape(path)
     assert tape.generate(ASK).text == "red"
     tape.generate((Message("user", ("Another?",)),))
-    assert path.read_text().startswith(whole) and len(read_lines(path, Recording, "ask").values) == 2
+    assert path.read_text().startswith(whole) and len(read_lines(path, CassetteEntry, "ask").values) == 2
 
 
-GOOD = Recording("k", Call("m", 0.0, (), ("a", "b"), 0, 0), Usage(1, 5, 2), choice=Choice((0.1, 0.9), "logits"))
-TEXT = Recording("k", Call("m", 0.0, (), (), 9, 0), Usage(1, 5, 2), completion=Completion("red", 5, 2))
+GOOD = CassetteEntry("k", Call("m", 0.0, (), ("a", "b"), 0, 0), Usage(1, 5, 2), choice=Choice((0.1, 0.9), "logits"))
+TEXT = CassetteEntry("k", Call("m", 0.0, (), (), 9, 0), Usage(1, 5, 2), completion=Completion("red", 5, 2))
 
 
 @pytest.mark.parametrize("change", [
@@ -71,7 +71,7 @@ TEXT = Recording("k", Call("m", 0.0, (), (), 9, 0), Usage(1, 5, 2), completion=C
     lambda d: d.update(error="too"), lambda d: d["call"].update(options=[]), lambda d: d["call"].update(seed="1"),
     lambda d: d.update(completion={"text": "x"}, choice=None), lambda d: d["call"].update(temperature=float("inf"))])
 def test_a_recording_that_no_call_can_have_made_is_refused(tmp_path: Path, change: Callable[[Any], None]) -> None:
-    assert decode(Recording, loads(json.dumps(encode(GOOD)))) == GOOD
+    assert decode(CassetteEntry, loads(json.dumps(encode(GOOD)))) == GOOD
     data = encode(GOOD)
     change(data)
     path = tmp_path / "tape.jsonl"

@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings import recording as recording_module
 from eqa_nodes.recordings.history import read_history
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.recording import Listener, Recording
+from eqa_nodes.recordings.recording import BagRecording, Listener
 from eqa_nodes.recordings.writer import BagWriter
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.waiting import WAIT_S, holds
@@ -58,14 +58,14 @@ class Heard(Listener):
 class _Writer:
     """Makes `record_frames` write into a recording."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: BagRecording) -> None:
         self.write = recording.put
 
 
 @pytest.mark.parametrize("config", [RecordingConfig(), RecordingConfig(color="png", depth="png"),
                                     RecordingConfig(compression="zstd", color="jpeg", depth="png", split_s=2.0)])
 def test_what_is_brought_is_in_the_bag(cdr: Cdr, tmp_path: Path, config: RecordingConfig) -> None:
-    recording = Recording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
+    recording = BagRecording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
     record_frames(cdr, _Writer(recording), 6)  # type: ignore[arg-type]
     recording.close()
     recording.close()
@@ -93,7 +93,7 @@ def _connections(bag: Path) -> list[Any]:
 def test_a_second_decoder_opens_compressed_images(cdr: Cdr, tmp_path: Path) -> None:
     decoder = pytest.importorskip("mcap_ros2.decoder", reason="mcap-ros2-support, a second decoder, is not installed")
     config = RecordingConfig(compression="zstd", color="jpeg", depth="png")
-    recording = Recording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
+    recording = BagRecording(tmp_path / "bag", topics_of(*FRAME_TOPICS), config, ROLES)
     record_frames(cdr, _Writer(recording), 2)  # type: ignore[arg-type]
     recording.close()
     with (tmp_path / "bag" / "bag_0.mcap").open("rb") as stream:
@@ -123,7 +123,7 @@ class _Disk:
 def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_path: Path,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     disk, heard = _Disk(monkeypatch), Heard()
-    recording = Recording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=10.0), {}, heard)
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=10.0), {}, heard)
     recording.put("/question", 0, cdr.text("first"))
     assert disk.reached.wait(WAIT_S)  # the first message is being written: all others wait
     for i in range(1, 9):
@@ -143,7 +143,7 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
                                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "ROOM_S", 0.3)
     disk = _Disk(monkeypatch)
-    recording = Recording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=8.0), {}, Heard())
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=8.0), {}, Heard())
     text = cdr.text("x" * 3_000_000)
     recording.put("/question", 0, text)
     assert disk.reached.wait(WAIT_S)
@@ -161,7 +161,7 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
 def test_durable_is_said_when_it_is_on_the_disk(cdr: Cdr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "FLUSH_S", 1e6)  # so that only what is urgent is flushed
     heard = Heard()
-    recording = Recording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
+    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
     recording.put("/question", 1, cdr.text("a"))
     recording.put("/question", 2, cdr.text("b"), tag="urgent")
     assert heard.durable_.wait(WAIT_S)
@@ -174,7 +174,7 @@ def test_durable_is_said_when_it_is_on_the_disk(cdr: Cdr, tmp_path: Path, monkey
 
 
 def test_small_messages_alone_are_flushed_each_second(cdr: Cdr, tmp_path: Path) -> None:
-    recording = Recording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {})
+    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {})
     size = recording.bag.size
     recording.put("/question", 1, cdr.text("a"))
     assert holds(lambda: recording.bag.size > size)
@@ -183,7 +183,7 @@ def test_small_messages_alone_are_flushed_each_second(cdr: Cdr, tmp_path: Path) 
 
 def test_images_that_cannot_be_compressed_are_kept_as_they_are(cdr: Cdr, tmp_path: Path) -> None:
     heard = Heard()
-    recording = Recording(tmp_path / "bag", topics_of(COLOR), RecordingConfig(color="jpeg"), {COLOR: "color"}, heard)
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR), RecordingConfig(color="jpeg"), {COLOR: "color"}, heard)
     recording.put(COLOR, 1, cdr.image(SMALL, "rgb8", SECOND))
     recording.put(COLOR, 2, cdr.image(SMALL, "yuv422_yuy2", SECOND))
     recording.put(COLOR, 3, cdr.image(SMALL, "yuv422_yuy2", SECOND))
@@ -194,7 +194,7 @@ def test_images_that_cannot_be_compressed_are_kept_as_they_are(cdr: Cdr, tmp_pat
 
 def test_a_disk_that_fails_is_told_and_the_bag_ends(cdr: Cdr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = Heard()
-    recording = Recording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
+    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
     recording.put("/question", 1, cdr.text("a"), tag="urgent")
     assert heard.durable_.wait(WAIT_S)
 

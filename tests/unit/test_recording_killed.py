@@ -23,7 +23,7 @@ from rosbags.highlevel import AnyReader
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.recordings.history import read_history
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.recording import Listener, Recording
+from eqa_nodes.recordings.recording import BagRecording, Listener
 from eqa_nodes.recordings.recover import recover
 from tests.unit.bag_fixture import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.unit.frame_fixture import frame
@@ -57,7 +57,7 @@ class _Reporting(Listener):
 class _Tagging:
     """Makes `record_frames` write into a recording; a frame is whole with its depth."""
 
-    def __init__(self, recording: Recording, pause_s: float = 0.002) -> None:
+    def __init__(self, recording: BagRecording, pause_s: float = 0.002) -> None:
         self._recording, self._pause_s = recording, pause_s
 
     def write(self, topic: str, stamp_ns: int, cdr: bytes) -> None:
@@ -71,7 +71,7 @@ def _record_until_killed(folder: Path, config: RecordingConfig, parent: Any, mos
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     cdr = Cdr()
     parent.send("begins")
-    recording = Recording(folder, topics_of(*FRAME_TOPICS), config, ROLES, _Reporting(parent))
+    recording = BagRecording(folder, topics_of(*FRAME_TOPICS), config, ROLES, _Reporting(parent))
     record_frames(cdr, _Tagging(recording), 1_000_000)  # type: ignore[arg-type]
 
 
