@@ -27,7 +27,7 @@ from eqa_nodes.console.questions import Questions
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
 from eqa_nodes.console.stopping import DeadMan, Stopper
-from eqa_nodes.console.values import Refused, Robot
+from eqa_nodes.console.values import RequestRefused, Robot
 from eqa_nodes.core.errors import EqaError
 
 BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
@@ -88,19 +88,19 @@ class Console:
 
     def _picture(self, made: Rendered[bytes] | None) -> bytes:
         if made is None:
-            raise Refused("the robot is still starting", 404)
+            raise RequestRefused("the robot is still starting", 404)
         return made.get()
 
     def _proof(self, request: Request) -> Response:
         entry, k = self.questions.entry(request.path_params["id"]), request.path_params["k"]
         if k >= len(entry.proofs) or not entry.proofs[k].jpeg:
-            raise Refused(f"question {entry.id} has no picture {k}", 404)
+            raise RequestRefused(f"question {entry.id} has no picture {k}", 404)
         return picture("image/jpeg", entry.proofs[k].jpeg)
 
     def _enter(self, request: Request, body: Mapping[str, Any]) -> Response:
         token = body.get("token")
         if not isinstance(token, str) or not self.rules.opened_by(token):
-            raise Refused("this token is not the console's: open the whole link that the terminal shows", 403)
+            raise RequestRefused("this token is not the console's: open the whole link that the terminal shows", 403)
         response = Json({})
         response.set_cookie(cookie_of(request.headers["host"]), token, httponly=True, samesite="strict", path="/")
         return response
@@ -108,7 +108,7 @@ class Console:
     def _put(self, request: Request, body: Mapping[str, Any]) -> Response:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
-            raise Refused("a question is a text, and explore and show are true or false", 400)
+            raise RequestRefused("a question is a text, and explore and show are true or false", 400)
         entry = self.questions.put(text, explore, show)
         self.dead_man.alive()
         return Json({"id": entry.id})
@@ -159,7 +159,7 @@ def page(file: str) -> Response:
     """Return a file of the page. Raises Refused for a name that is none."""
     files = _files()
     if file not in files:
-        raise Refused("there is no such page", 404)
+        raise RequestRefused("there is no such page", 404)
     return Response(files[file], media_type=_MIMES[file.rpartition(".")[2]])
 
 
@@ -187,18 +187,18 @@ async def _post(do: Callable[[Request, Mapping[str, Any]], Response], request: R
     async for chunk in request.stream():
         body += chunk
         if len(body) > BODY:
-            raise Refused(f"a request holds at most {BODY} bytes", 413)
+            raise RequestRefused(f"a request holds at most {BODY} bytes", 413)
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused("a request is a JSON object", 400) from error
+        raise RequestRefused("a request is a JSON object", 400) from error
     if not isinstance(parsed, dict):
-        raise Refused("a request is a JSON object", 400)
+        raise RequestRefused("a request is a JSON object", 400)
     return await run_in_threadpool(do, request, parsed)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    return Json({"error": str(error)}, error.status if isinstance(error, Refused) else 409)
+    return Json({"error": str(error)}, error.status if isinstance(error, RequestRefused) else 409)
 
 
 async def _not_found(_: Request, error: Exception) -> Response:

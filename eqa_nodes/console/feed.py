@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Generic, TypeVar
 
-from eqa_nodes.console.values import Refused
+from eqa_nodes.console.values import RequestRefused
 
 READERS = 24  # pages that may watch at once
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Feed:
     def admit(self) -> None:
         """Raise Refused where too many listen already; asked before a reply begins."""
         if len(self._readers) >= READERS:
-            raise Refused(f"{READERS} pages watch already: close one", 503)
+            raise RequestRefused(f"{READERS} pages watch already: close one", 503)
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Event]:

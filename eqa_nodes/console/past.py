@@ -16,7 +16,7 @@ from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.console.pictures import at_moment, map_picture
 from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outlines
-from eqa_nodes.console.values import Refused
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import shown_name
 from eqa_nodes.core.types.trace import EpisodeTrace
@@ -93,32 +93,32 @@ class Past:
         trace = self._episode(run, number)[2]
         stamps = [stamp for stamp, _ in _moments(trace)]
         if not 0 <= moment < len(stamps):
-            raise Refused(f"there is no moment {moment}", 404)
+            raise RequestRefused(f"there is no moment {moment}", 404)
         return map_picture(at_moment(trace, stamps[moment]))
 
     def view(self, run: str, number: int, view: int) -> bytes:
         """Return a view as JPEG. Raises Refused."""
         keyframes = self._episode(run, number)[2].keyframes
         if not 0 <= view < len(keyframes):
-            raise Refused(f"there is no view {view}", 404)
+            raise RequestRefused(f"there is no view {view}", 404)
         return shrunk(keyframes[view].jpeg, _VIEW_PX)
 
     def _asked(self, run: str) -> list[tuple[Sample, Prediction]]:
         path = self.runs().get(run)
         if path is None:
-            raise Refused("there is no such run", 404)
+            raise RequestRefused("there is no such run", 404)
         predictions = read_predictions(path).predictions
         return [(s, predictions[s.id]) for s in read_samples(path / SAMPLES) if s.id in predictions]
 
     def _episode(self, run: str, number: int) -> tuple[Sample, Prediction, EpisodeTrace]:
         asked = self._asked(run)
         if not 0 <= number < len(asked):
-            raise Refused(f"the run has no episode {number}", 404)
+            raise RequestRefused(f"the run has no episode {number}", 404)
         sample, prediction = asked[number]
         path = self.runs()[run]
         file = (path / prediction.trace).resolve()
         if not prediction.trace or not file.is_relative_to(path.resolve()):
-            raise Refused("this episode was kept without a trace: there is nothing to replay", 404)
+            raise RequestRefused("this episode was kept without a trace: there is nothing to replay", 404)
         try:
             changed = file.stat().st_mtime_ns
         except OSError as error:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.report.page import outlines, shrunk
 from eqa_nodes.console.feed import Feed
-from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, Refused, Robot
+from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, Robot
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
@@ -67,7 +67,7 @@ class Questions:
         """Return a question. Raises Refused."""
         with self._turn:
             if number not in self._entries:
-                raise Refused(f"there is no question {number} (any more)", 404)
+                raise RequestRefused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
     def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
@@ -75,10 +75,10 @@ class Questions:
         try:
             text = check_question(text)
         except BadQuestion as error:
-            raise Refused(str(error), 400) from error
+            raise RequestRefused(str(error), 400) from error
         with self._turn:
             if sum(e.state == WAITING for e in self._entries.values()) >= LINE:
-                raise Refused(f"{LINE} questions wait already: wait for an answer, or take one back")
+                raise RequestRefused(f"{LINE} questions wait already: wait for an answer, or take one back")
             question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
             entry = self._entries[self._next] = Entry(self._next, question)
@@ -104,7 +104,7 @@ class Questions:
     def stop(self, robot: Robot | None) -> None:
         """Call everything off: what waits here, what runs, and what others ask this robot. Raises EqaError."""
         for entry in self.entries():
-            with suppress(Refused):  # it has ended, and is not on the page any more
+            with suppress(RequestRefused):  # it has ended, and is not on the page any more
                 self.cancel(entry.id)
         if robot is not None:
             robot.stop()

@@ -15,7 +15,7 @@ from rclpy.serialization import deserialize_message
 
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.pictures import camera_picture
-from eqa_nodes.console.values import Refused
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import NodeLost, StorageError
@@ -88,7 +88,7 @@ class RosRobot:
             return camera_picture(messages.rgb_of(_message("color", raw)))
         if (packed := self._newest.get(_COMPRESSED)) is not None:
             return camera_picture(rgb_of(deserialize_message(packed, interface(_COMPRESSED))))
-        raise Refused("the camera has shown nothing yet", 404)
+        raise RequestRefused("the camera has shown nothing yet", 404)
 
     def grid(self) -> GridMap | None:
         raw, explored = self._newest.get("map"), self._newest.get("explored")

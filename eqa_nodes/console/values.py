@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import Keyframe
 WAITING, ASKING, ENDED = "waiting", "asking", "ended"
 
 
-class Refused(EqaError):
+class RequestRefused(EqaError):
     """The page asked for something that cannot be done; status: of the HTTP reply."""
 
     def __init__(self, message: str, status: int = 409) -> None:

@@ -38,7 +38,7 @@ class Late(Exception):
     """Nothing came before the deadline."""
 
 
-class Refused(Exception):
+class WorkerFailure(Exception):
     """The worker says what is wrong: `kind` for programs, the text for people."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -155,7 +155,7 @@ def serve(line: WorkerSocket, answer: Callable[[str, Message], Message]) -> None
             reply = {"id": request.get("id")}  # type: Message
             try:
                 reply["ok"] = answer(str(request.pop("op", "")), request)
-            except Refused as error:
+            except WorkerFailure as error:
                 reply.update(error=error.kind, message=str(error))
             except Exception as error:  # a fault of the simulator or of the worker: the client names it
                 reply.update(error=type(error).__name__, message=str(error))

@@ -34,7 +34,7 @@ class Changed(NamedTuple):
     held: Thing | None
 
 
-class Refused(NamedTuple):
+class HandlingRefused(NamedTuple):
     """Why nothing was done."""
 
     why: str
@@ -70,13 +70,13 @@ class Hands:
     def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: Thing | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
-    def handle(self, verb: str, instance: int) -> Changed | Refused:
+    def handle(self, verb: str, instance: int) -> Changed | HandlingRefused:
         """Do one of sim_bridge.simulator.VERBS with a thing of the house."""
         if self._held is not None and self._held.id == instance:
-            return Refused("it is in the robot's hand")
+            return HandlingRefused("it is in the robot's hand")
         thing = self._house.thing(instance)
         if self.distance(thing) > REACH_M or thing.position[2] > REACH_UP_M:
-            return Refused("it is out of reach")
+            return HandlingRefused("it is out of reach")
         if verb == "pick":
             return self._pick(thing)
         if verb == "place":
@@ -90,27 +90,27 @@ class Hands:
         u, v = abs(c * dx + s * dy) - thing.size[0] / 2, abs(c * dy - s * dx) - thing.size[1] / 2
         return math.hypot(max(u, 0.0), max(v, 0.0))
 
-    def _pick(self, thing: Thing) -> Changed | Refused:
+    def _pick(self, thing: Thing) -> Changed | HandlingRefused:
         if self._held is not None:
-            return Refused(f"the robot holds the {self._held.kind}, and only one thing at a time")
+            return HandlingRefused(f"the robot holds the {self._held.kind}, and only one thing at a time")
         if not liftable(thing):
-            return Refused("it cannot be picked up")
+            return HandlingRefused("it cannot be picked up")
         if any(other.support == thing.id for other in self._house.things):
-            return Refused("something stands on it")
+            return HandlingRefused("something stands on it")
         if thing.support and thing.relation == "in" and self._house.thing(thing.support).state == "closed":
-            return Refused(f"the {self._house.thing(thing.support).kind} that it is in is closed")
+            return HandlingRefused(f"the {self._house.thing(thing.support).kind} that it is in is closed")
         things = [t for t in self._house.things if t is not thing]
         return Changed(replace(self._house, things=things), replace(thing, relation="held", support=0))
 
-    def _place(self, support: Thing) -> Changed | Refused:
+    def _place(self, support: Thing) -> Changed | HandlingRefused:
         if self._held is None:
-            return Refused("the robot holds nothing")
+            return HandlingRefused("the robot holds nothing")
         surfaces = surfaces_of(support)
         if not surfaces:
-            return Refused("nothing can be put on it")
+            return HandlingRefused("nothing can be put on it")
         placed = [t for surface in surfaces for t in self._spots(support, surface, self._held)]
         if not placed:
-            return Refused("there is no free place on it within reach")
+            return HandlingRefused("there is no free place on it within reach")
         best = min(placed, key=lambda t: (math.dist(t.position[:2], (self._pose.x, self._pose.y)), t.position))
         return Changed(replace(self._house, things=[*self._house.things, best]), None)
 
@@ -132,23 +132,23 @@ class Hands:
                     found.append(thing)
         return found
 
-    def _open(self, thing: Thing, verb: str) -> Changed | Refused:
+    def _open(self, thing: Thing, verb: str) -> Changed | HandlingRefused:
         state = "open" if verb == "open" else "closed"
         if thing.kind == "front door" or not opens(thing.kind):
-            return Refused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
+            return HandlingRefused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
         if thing.state == state:
-            return Refused(f"it is {state} already")
+            return HandlingRefused(f"it is {state} already")
         ways = self._leaves(thing, state) if thing.kind == "door" else [rebuilt(thing, state)]
         fits = next((new for new in ways if not self._meets(thing, new)), None)
-        return Refused("something is in its way") if fits is None else self._with(thing, fits)
+        return HandlingRefused("something is in its way") if fits is None else self._with(thing, fits)
 
-    def _switch(self, thing: Thing, on: bool) -> Changed | Refused:
+    def _switch(self, thing: Thing, on: bool) -> Changed | HandlingRefused:
         states = switches(thing.kind)
         if states is None:
-            return Refused("it is nothing to switch")
+            return HandlingRefused("it is nothing to switch")
         state = states[0] if on else states[1]
         if thing.state == state:
-            return Refused(f"it is {state} already")
+            return HandlingRefused(f"it is {state} already")
         return self._with(thing, rebuilt(thing, state))
 
     def _with(self, old: Thing, new: Thing) -> Changed:

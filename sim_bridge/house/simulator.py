@@ -139,8 +139,8 @@ class HouseSimulator(Walker):
         self._known(instance)
         seen = step.frame.labels is not None and bool((step.frame.labels == instance).any())
         hands = handling.Hands(self._world.house, self._pose, self._robot, self._held)
-        result = hands.handle(verb, instance) if seen else handling.Refused("it is not in view")
-        refused = result.why if isinstance(result, handling.Refused) else ""
+        result = hands.handle(verb, instance) if seen else handling.HandlingRefused("it is not in view")
+        refused = result.why if isinstance(result, handling.HandlingRefused) else ""
         if isinstance(result, handling.Changed):
             world = HouseWorld(result.house)
             if world.free(self._pose.x, self._pose.y, self._robot):

@@ -20,7 +20,7 @@ from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.live import DECISIONS, POSES, Live, thinned
 from eqa_nodes.console.questions import KEPT, LINE
 from eqa_nodes.console.shown import shown_entry
-from eqa_nodes.console.values import Refused
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
@@ -121,16 +121,16 @@ def test_line_and_history_are_bounded(tmp_path: Path) -> None:
     with serving(tmp_path, begin=False) as (_, console, _robot):
         for _ in range(LINE):
             console.questions.put("Where?")
-        with pytest.raises(Refused, match="wait already"):
+        with pytest.raises(RequestRefused, match="wait already"):
             console.questions.put("Where?")
         for number in range(1, KEPT + 30):
             console.questions.cancel(number)
             console.questions.put("Where?")
         assert len(console.questions.entries()) <= KEPT + LINE
-        with pytest.raises(Refused, match="no question 1 "):
+        with pytest.raises(RequestRefused, match="no question 1 "):
             console.questions.entry(1)
         for text, complaint in ((" \n?", "empty"), ("why " * 600, "2400 characters")):
-            with pytest.raises(Refused, match=complaint):
+            with pytest.raises(RequestRefused, match=complaint):
                 console.questions.put(text)
 
 

@@ -87,7 +87,7 @@ def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.WorkerSocket, wire.W
 def test_a_server_answers_until_the_other_side_is_gone(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     def answer(op: str, request: wire.Message) -> wire.Message:
         if op == "refuse":
-            raise wire.Refused("Kind", "because")
+            raise wire.WorkerFailure("Kind", "because")
         return {"sum": request["a"] + request["b"]}
 
     server = threading.Thread(target=wire.serve, args=(ends[1], answer))

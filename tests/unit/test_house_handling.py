@@ -12,7 +12,17 @@ from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from sim_bridge.house.handling import LIFT_M, REACH_M, Hands, Refused, liftable, opens, rebuilt, surfaces_of, switches
+from sim_bridge.house.handling import (
+    LIFT_M,
+    REACH_M,
+    HandlingRefused,
+    Hands,
+    liftable,
+    opens,
+    rebuilt,
+    surfaces_of,
+    switches,
+)
 from sim_bridge.house.scene import Thing
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
 from sim_bridge.simulator import Episode, Handled, Handling
@@ -163,12 +173,12 @@ def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
         if robot is None:
             continue
         closed = Hands(place.house, robot, ROBOT, None).handle("close", leaf.id)
-        if isinstance(closed, Refused):
+        if isinstance(closed, HandlingRefused):
             continue
         now = HouseWorld(closed.house)
         assert not now.free(*middle, ROBOT) and place.free(*middle, ROBOT)
         opened = Hands(closed.house, robot, ROBOT, None).handle("open", leaf.id)
-        assert not isinstance(opened, Refused), f"house {seed}, door {leaf.id}: {opened}"
+        assert not isinstance(opened, HandlingRefused), f"house {seed}, door {leaf.id}: {opened}"
         assert HouseWorld(opened.house).free(*middle, ROBOT)
         shut += 1
         if shut == 4:

@@ -20,7 +20,7 @@ class Lost(NamedTuple):
     why: str
 
 
-class Refused(NamedTuple):
+class WorkerRefused(NamedTuple):
     """A worker cannot begin at all: settings, or something that is missing. why: one line."""
 
     why: str
@@ -35,7 +35,7 @@ class Crew(Protocol):
     def give(self, number: int, task: Task) -> None:
         """Give an idle worker a task; one that dies of it says so in `next`."""
 
-    def next(self) -> tuple[int, Prediction | Lost | Refused]:
+    def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
         """Wait for the next worker that is done with its task."""
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class CrewEngine:
                 crew.give(number, busy.setdefault(number, waiting.popleft()))
             while busy:
                 number, result = crew.next()
-                if isinstance(result, Refused):
+                if isinstance(result, WorkerRefused):
                     raise EqaError(f"worker {number + 1} cannot begin: {result.why}")
                 task = busy.pop(number, None)
                 if task is None:

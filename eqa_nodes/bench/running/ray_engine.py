@@ -6,7 +6,7 @@ import importlib.util
 from functools import partial
 from typing import Any
 
-from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, Refused
+from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.manifest import MANIFEST
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, Task, ask
@@ -39,12 +39,12 @@ class Actors:
         """Send a task."""
         self._asked[self._actors[number].ask.remote(task)] = number
 
-    def next(self) -> tuple[int, Prediction | Lost | Refused]:
+    def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
         """Wait for an answer or a death."""
         (ready, *_), _ = self._ray.wait(list(self._asked), num_returns=1)
         number = self._asked.pop(ready)
         try:
-            result: Prediction | Refused = self._ray.get(ready)
+            result: Prediction | WorkerRefused = self._ray.get(ready)
         except self._ray.exceptions.RayError as error:
             del self._actors[number]
             return number, Lost(f"{type(error).__name__}: {str(error).splitlines()[0]}")
@@ -74,9 +74,9 @@ class _Worker:
                                    "on storage that all machines share")
             self._runner = opening(number)
         except EqaError as error:
-            self._refusal = Refused(f"{type(error).__name__}: {error}")
+            self._refusal = WorkerRefused(f"{type(error).__name__}: {error}")
 
-    def ask(self, task: Task) -> Prediction | Refused:
+    def ask(self, task: Task) -> Prediction | WorkerRefused:
         """Ask one question."""
         return self._refusal if self._runner is None else ask(task, self._runner, self._asking)
 

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, Refused
+from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.runner import Asking, Task, ask
 from eqa_nodes.core.errors import EqaError
@@ -50,12 +50,12 @@ class Processes:
         with suppress(OSError):  # it is dead, and `next` finds the end of its pipe
             self._workers[number].pipe.send(task)
 
-    def next(self) -> tuple[int, Prediction | Lost | Refused]:
+    def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
         """Wait for an answer or a death; what was answered before a death counts."""
         ready = connection.wait([worker.pipe for worker in self._workers.values()])
         number, worker = next((n, w) for n, w in self._workers.items() if w.pipe in ready)
         try:
-            result: Prediction | Refused = worker.pipe.recv()
+            result: Prediction | WorkerRefused = worker.pipe.recv()
         except (EOFError, OSError):
             self._workers.pop(number).pipe.close()
             worker.process.join(STOP_DEADLINE_S)
@@ -108,7 +108,7 @@ def _serve(pipe: Connection, opening: Opening, asking: Asking, number: int) -> N
         runner = opening(number)
     except EqaError as error:
         pipe.recv()  # a task comes before anything else
-        pipe.send(Refused(f"{type(error).__name__}: {error}"))
+        pipe.send(WorkerRefused(f"{type(error).__name__}: {error}"))
         return
     with closing(runner):
         while True:
