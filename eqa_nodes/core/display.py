@@ -28,7 +28,7 @@ _ROOMS = {"living room": 135, "kitchen": 268, "bedroom": 215, "bathroom": 172, "
 Colour = tuple[int, int, int]
 
 
-class Region(NamedTuple):
+class MarkCluster(NamedTuple):
     """Marks of one name that lie together; x, y: of the one in their midst, metres, map frame. weight: the largest."""
 
     name: str
@@ -54,10 +54,10 @@ def colour_of(label: str) -> Colour:
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
-def regions_of(marks: Sequence[Candidate]) -> list[Region]:
+def regions_of(marks: Sequence[Candidate]) -> list[MarkCluster]:
     """Return the regions that marks name, by name and then in the order of their marks."""
     named = [m for m in marks if m.label and m.label != VALUE]
-    found: list[Region] = []
+    found: list[MarkCluster] = []
     for name in sorted({m.label for m in named}):
         parts = _together([m for m in named if m.label == name])
         least = _STRAY * max(map(len, parts))
@@ -75,11 +75,11 @@ def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
     return [tuple(part) for part in parts]
 
 
-def _region(marks: tuple[Candidate, ...]) -> Region:
+def _region(marks: tuple[Candidate, ...]) -> MarkCluster:
     xy = np.array([(m.x, m.y) for m in marks])
     off = xy - xy.mean(axis=0)
     middle = marks[int(np.argmin(np.hypot(off[:, 0], off[:, 1])))]
-    return Region(middle.label, middle.x, middle.y, max(m.weight for m in marks), marks)
+    return MarkCluster(middle.label, middle.x, middle.y, max(m.weight for m in marks), marks)
 
 
 def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:

@@ -11,7 +11,7 @@ from nav_msgs.msg import OccupancyGrid
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from eqa_nodes.core.display import Colour, Region, colour_of, regions_of, strengths, value_layer
+from eqa_nodes.core.display import Colour, MarkCluster, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
@@ -47,7 +47,7 @@ def semantic_map(grid: GridMap, marks: Sequence[Candidate]) -> OccupancyGrid:
     return convert.grid_msg(np.where(layer < 0, -1, np.rint(100 * layer)).astype(np.int8), grid)
 
 
-def _regions(regions: Sequence[Region]) -> Iterator[Marker]:
+def _regions(regions: Sequence[MarkCluster]) -> Iterator[Marker]:
     for region in regions:
         colour = colour_of(region.name)
         discs = _marker("regions", Marker.SPHERE_LIST, colour, 0.2 + 0.3 * min(max(region.weight, 0.0), 1.0),

@@ -8,13 +8,13 @@ import pytest
 
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import SemanticConfig
-from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions
+from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions
 from eqa_nodes.core.types.questions import ViewAssessment
 from tests.unit.grid_fixture import grid_of
 from tests.unit.policy_fixture import HERE, RANKED, spot, view
 
 
-def regions_of(*views: ViewAssessment) -> list[Region]:
+def regions_of(*views: ViewAssessment) -> list[FunctionalRegion]:
     belief = RoomBelief()
     belief.update(views)
     return functional_regions(belief, RANKED, SemanticConfig())

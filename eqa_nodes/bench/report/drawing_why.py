@@ -24,7 +24,7 @@ from eqa_nodes.bench.report.drawing import (
     robot,
     star,
 )
-from eqa_nodes.core.display import VALUE, Region, colour_of, regions_of, strengths, value_layer
+from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace
@@ -143,7 +143,7 @@ class _Pictures:
         return Markup(f'<svg class="why-map" viewBox="{view}" style="--k:{self._size:.2f}" role="img" '
                       f'aria-label="decision {index + 1} seen from above">{"".join(parts)}</svg>')
 
-    def _floor(self, marks: Sequence[Candidate], regions: Sequence[Region]) -> str:
+    def _floor(self, marks: Sequence[Candidate], regions: Sequence[MarkCluster]) -> str:
         """Colour the floor: regions, and the values over them."""
         grid = self._trace.grid
         if grid is None or not marks:
@@ -162,10 +162,10 @@ class _Pictures:
         line = f'points="{points_of(points)}"'
         return f'<polyline {line} class="way-casing"/><polyline {line} class="way"/>' if len(points) > 1 else ""
 
-    def _labels(self, regions: Sequence[Region]) -> list[str]:
+    def _labels(self, regions: Sequence[MarkCluster]) -> list[str]:
         """Write the names of regions, the largest first; not again near by, nor where there is no room for it."""
         taken: list[tuple[float, float, float]] = []  # middle and half width
-        named: list[Region] = []
+        named: list[MarkCluster] = []
         texts = []
         line = 1.2 * _LABEL_M * self._size
         for region in sorted(regions, key=lambda r: -len(r.marks)):
@@ -216,7 +216,7 @@ def goal_svg(goal: Pose2 | None, pose: Pose2, size: float = 1.0) -> str:
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}"/></g>')
 
 
-def _nearest(grid: GridMap, regions: Sequence[Region], names: Sequence[str]) -> np.ndarray:
+def _nearest(grid: GridMap, regions: Sequence[MarkCluster], names: Sequence[str]) -> np.ndarray:
     """Return (rows, columns): 1 + index of the name of the nearest mark, 0 where none is near, or no free floor."""
     tint = np.zeros(grid.cells.shape, np.uint8)
     marks = [m for r in regions for m in r.marks]

@@ -9,7 +9,7 @@ from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import FineConfig
 from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none_left, weighed
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
-from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
+from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
@@ -37,7 +37,7 @@ class FinePolicy(AnswersAtOnce):
         self._random = np.random.default_rng(seed)
         self._map, self._belief, self._targets = SemanticMap(self._c.semantic), RoomBelief(), Targets()
         self._visits, self._visited = Visits(), list[Pose2]()
-        self._searched: Region | None = None  # whose place is the present target
+        self._searched: FunctionalRegion | None = None  # whose place is the present target
         self._decisions = 0
 
     def decide(self, situation: Situation) -> Decision:
@@ -55,7 +55,7 @@ class FinePolicy(AnswersAtOnce):
         decision = self._in_region(reach, regions) or self._at_frontier(situation, reach)
         return decision._replace(reason=ended + decision.reason, marks=(*self._map.marks(), *region_marks(regions)))
 
-    def _in_region(self, reach: Reach, regions: list[Region]) -> Decision | None:
+    def _in_region(self, reach: Reach, regions: list[FunctionalRegion]) -> Decision | None:
         """Search the highest-ranked region that may be visited again; None while there is none."""
         kept = self._kept(reach, regions)
         if kept is not None:
@@ -74,7 +74,7 @@ class FinePolicy(AnswersAtOnce):
                 return self._go(reach, place, why)
         return None
 
-    def _kept(self, reach: Reach, regions: list[Region]) -> ReachablePose | None:
+    def _kept(self, reach: Reach, regions: list[FunctionalRegion]) -> ReachablePose | None:
         """Return the target in the region that is searched, unless a region of higher rank was found meanwhile."""
         current, searched = self._targets.current, self._searched
         if current is None or searched is None:
@@ -105,6 +105,6 @@ class FinePolicy(AnswersAtOnce):
         return Decision(goal, reason, candidates)
 
 
-def _nth(regions: list[Region], region: Region) -> str:
+def _nth(regions: list[FunctionalRegion], region: FunctionalRegion) -> str:
     rank = sorted({r.rank for r in regions}, reverse=True).index(region.rank)
     return ("first", "second", "third")[rank] if rank < 3 else f"number {rank + 1}"

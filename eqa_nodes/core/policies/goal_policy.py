@@ -9,7 +9,7 @@ from eqa_nodes.core.driving.planning import centre_of
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.config import GoalConfig
-from eqa_nodes.core.policies.semantic_map import Region, SemanticMap, functional_regions, mask_of
+from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions, mask_of
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets
 from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -59,7 +59,7 @@ class GoalPolicy(AnswersAtOnce):
         current = self._targets.current
         return reach.place(*current, within_m=0.0) if current else None
 
-    def _next(self, reach: Reach, regions: list[Region]) -> ReachablePose | None:
+    def _next(self, reach: Reach, regions: list[FunctionalRegion]) -> ReachablePose | None:
         values = self._map.on(reach.grid)
         for region in regions:
             if self._visits.left(region, self._c.semantic.merge_m, self._c.visits):
@@ -89,11 +89,11 @@ class Visits:
     def __init__(self) -> None:
         self._places: list[tuple[str, Pose2]] = []
 
-    def count(self, region: Region, place: Pose2) -> None:
+    def count(self, region: FunctionalRegion, place: Pose2) -> None:
         """Note a visit."""
         self._places.append((region.name, place))
 
-    def left(self, region: Region, reach_m: float, most: int) -> bool:
+    def left(self, region: FunctionalRegion, reach_m: float, most: int) -> bool:
         """Say whether a region, which may have grown since, may be visited again."""
         return sum(name == region.name and region.near(p.x, p.y, reach_m) for name, p in self._places) < most
 
@@ -112,6 +112,6 @@ def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> ReachableP
     return ReachablePose(Pose2(x, y, float(yaw)), float(reach.field[iy, ix]))
 
 
-def region_marks(regions: list[Region]) -> tuple[Candidate, ...]:
+def region_marks(regions: list[FunctionalRegion]) -> tuple[Candidate, ...]:
     """Return the squares of regions, to be shown."""
     return tuple(Candidate(x, y, r.rank, r.name) for r in regions for x, y in r.spots)

@@ -91,7 +91,7 @@ def _overlap(a: int, a_size: int, b: int, b_size: int) -> tuple[slice, slice]:
     return slice(low - a, high - a), slice(low - b, high - b)
 
 
-class Region(NamedTuple):
+class FunctionalRegion(NamedTuple):
     """A functional region: floor of one name that hangs together. rank: how much the question hopes for it, 0..1."""
 
     name: str
@@ -103,7 +103,7 @@ class Region(NamedTuple):
         return any(math.hypot(x - sx, y - sy) <= metres for sx, sy in self.spots)
 
 
-def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], config: SemanticConfig) -> list[Region]:
+def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], config: SemanticConfig) -> list[FunctionalRegion]:
     """Return the regions that the question ranks and that were identified, best first (eq. 9).
 
     A square counts for its name when its votes are many and agree enough: the confidence threshold of the paper.
@@ -113,7 +113,7 @@ def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], confi
     for square in sorted(belief.squares()):
         if square.votes >= config.least_votes and square.share >= config.agreement:
             by_name.setdefault(square.name, []).append((square.x, square.y))
-    found = [Region(name, rank_of(name, ranked), spots) for name in sorted(by_name)
+    found = [FunctionalRegion(name, rank_of(name, ranked), spots) for name in sorted(by_name)
              for spots in _linked(by_name[name], config.merge_m)]
     return sorted((r for r in found if r.rank > 0), key=lambda r: (-r.rank, -len(r.spots), r.name, r.spots))
 
