@@ -21,7 +21,7 @@ from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.console.stopping import check_limit
-from eqa_nodes.console.values import Robot
+from eqa_nodes.console.values import WatchedRobot
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.types.questions import Question
@@ -85,7 +85,7 @@ def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
         threading.Event().wait()
 
 
-def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Feed) -> Robot:
+def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
     """Return the robot: of a graph of its own, or of the one that runs in this domain."""
     from eqa_nodes.console.robot import RosRobot
     from eqa_nodes.ros.runner import RunningGraph

@@ -27,7 +27,7 @@ from eqa_nodes.console.questions import Questions
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
 from eqa_nodes.console.stopping import DeadMan, Stopper
-from eqa_nodes.console.values import RequestRefused, Robot
+from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.core.errors import EqaError
 
 BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
@@ -44,14 +44,14 @@ class Console:
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: Rules, dead_man_s: float = 0.0) -> None:
         """dead_man_s: the robot is stopped when no page has shown itself for so long; 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
-        self.robot: Robot | None = None
+        self.robot: WatchedRobot | None = None
         self.gate = Gate()
         self.dead_man = DeadMan(dead_man_s, questions.open, self._stop_all)
         self._stopper = Stopper(self._stop_all)
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
 
-    def begin(self, robot: Robot) -> None:
+    def begin(self, robot: WatchedRobot) -> None:
         """Show a robot and ask it what waits."""
         self._camera = Rendered(lambda: robot.pictures, robot.camera, _CAMERA_S)
         self._map = Rendered(lambda: robot.live.version,

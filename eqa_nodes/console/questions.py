@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.report.page import outlines, shrunk
 from eqa_nodes.console.feed import Feed
-from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, Robot
+from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
@@ -44,7 +44,7 @@ class Questions:
         self._closing = False
         self._threads: list[threading.Thread] = []
 
-    def begin(self, robot: Robot) -> None:
+    def begin(self, robot: WatchedRobot) -> None:
         """Ask what waits, and what comes."""
         self._start(self._give, robot)
 
@@ -101,7 +101,7 @@ class Questions:
                 entry.cancel.set()
         self._feed.ring()
 
-    def stop(self, robot: Robot | None) -> None:
+    def stop(self, robot: WatchedRobot | None) -> None:
         """Call everything off: what waits here, what runs, and what others ask this robot. Raises EqaError."""
         for entry in self.entries():
             with suppress(RequestRefused):  # it has ended, and is not on the page any more
@@ -118,7 +118,7 @@ class Questions:
         self._threads.append(threading.Thread(target=work, args=args, name="questions", daemon=True))
         self._threads[-1].start()
 
-    def _give(self, robot: Robot) -> None:
+    def _give(self, robot: WatchedRobot) -> None:
         """Give the robot one question after the other: the next one when it has heard of this one."""
         while (entry := self._taken()) is not None:
             self._start(self._follow, robot, entry)
@@ -137,7 +137,7 @@ class Questions:
                 self._turn.wait()
         return None
 
-    def _follow(self, robot: Robot, entry: Entry) -> None:
+    def _follow(self, robot: WatchedRobot, entry: Entry) -> None:
         """Follow one question from the robot's queue to its end, which comes whatever fails on the way."""
         answer = self._answer(robot, entry)
         try:
@@ -152,7 +152,7 @@ class Questions:
                 self._turn.notify_all()
             self._feed.ring()
 
-    def _keep(self, robot: Robot, entry: Entry, answer: Answer) -> None:
+    def _keep(self, robot: WatchedRobot, entry: Entry, answer: Answer) -> None:
         """Collect what proves the answer, and write the episode down unless it was taken back before it began."""
         if robot.live.trace().question == entry.question.text:
             robot.live.answered(answer)  # also where the graph died before it could say so
@@ -161,7 +161,7 @@ class Questions:
             with self._keeping:
                 self._options.keep(entry, _trace(robot, entry, answer))
 
-    def _answer(self, robot: Robot, entry: Entry) -> Answer:
+    def _answer(self, robot: WatchedRobot, entry: Entry) -> Answer:
         def listen(progress: Progress) -> None:
             with self._turn:
                 entry.progress = progress
@@ -178,7 +178,7 @@ class Questions:
             return Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))
 
 
-def proof_of(robot: Robot, evidence: Evidence) -> Proof:
+def proof_of(robot: WatchedRobot, evidence: Evidence) -> Proof:
     """Return the picture of a piece of evidence; where it cannot be had, the reason."""
     try:
         view = robot.view(evidence)
@@ -190,7 +190,7 @@ def proof_of(robot: Robot, evidence: Evidence) -> Proof:
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error!r}")
 
 
-def _trace(robot: Robot, entry: Entry, answer: Answer) -> EpisodeTrace:
+def _trace(robot: WatchedRobot, entry: Entry, answer: Answer) -> EpisodeTrace:
     """Return what happened, with the views that prove the answer among its views."""
     text = entry.question.text
     trace = replace(robot.live.trace(text), grid=robot.grid(), question=text, answer=answer)

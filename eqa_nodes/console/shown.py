@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eqa_nodes.bench.report.page import Outline
-from eqa_nodes.console.values import Entry, Proof, Robot
+from eqa_nodes.console.values import Entry, Proof, WatchedRobot
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import TraceDecision
@@ -16,7 +16,7 @@ GOALS = 40  # newest decisions that are sent
 Plain = Mapping[str, Any]
 
 
-def shown_live(robot: Robot | None) -> Plain:
+def shown_live(robot: WatchedRobot | None) -> Plain:
     """Return what is seen now: numbers that change with the pictures, and the goals of the newest question."""
     if robot is None:
         return {"ready": False}

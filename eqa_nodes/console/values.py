@@ -27,7 +27,7 @@ class RequestRefused(EqaError):
         self.status = status
 
 
-class Robot(Protocol):
+class WatchedRobot(Protocol):
     """What is asked and watched. All methods may be called from any thread, `ask` by several: questions wait there."""
 
     place: str  # what the page calls the place that the robot is in

@@ -58,7 +58,7 @@ class Commander(Protocol):
         """Forget what the costmaps saw. Raises NodeLost when that is not confirmed in time."""
 
 
-class Robot(Protocol):
+class RobotState(Protocol):
     """Where the robot is."""
 
     def pose(self) -> Pose2:

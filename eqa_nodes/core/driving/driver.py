@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from eqa_nodes.core.driving.codes import meaning_of, result_of
-from eqa_nodes.core.driving.commander import Commander, Robot, TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.driving.leash import Ended, Leash
@@ -39,7 +39,7 @@ class Interrupt:
 class Driver:
     """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
 
-    def __init__(self, commander: Commander, robot: Robot, gates: Gates, config: DrivingConfig) -> None:
+    def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig) -> None:
         self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
         self.zones = parsed(config.keep_out.zones)
 
