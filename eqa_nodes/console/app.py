@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.gate import Admission, Gate
-from eqa_nodes.console.guard import Guard, Rules, cookie_of
+from eqa_nodes.console.guard import AccessRules, Guard, cookie_of
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import map_picture
 from eqa_nodes.console.questions import Questions
@@ -41,7 +41,7 @@ _PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'un
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
-    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: Rules, dead_man_s: float = 0.0) -> None:
+    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules, dead_man_s: float = 0.0) -> None:
         """dead_man_s: the robot is stopped when no page has shown itself for so long; 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None

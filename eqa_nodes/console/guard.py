@@ -28,7 +28,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True)
-class Rules:
+class AccessRules:
     """token: "" = none is asked for; names: by which the page may be addressed, beside IP addresses.
 
     addresses: any IP address may stand in Host (a name is what rebinding needs); False: those of this machine alone.
@@ -58,7 +58,7 @@ class Rules:
 class Guard:
     """ASGI middleware: refuses what the rules do not allow, and sets the headers of every reply."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
         self._app, self._rules = app, rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

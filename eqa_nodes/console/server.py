@@ -11,7 +11,7 @@ import time
 import uvicorn
 
 from eqa_nodes.console.app import Console
-from eqa_nodes.console.guard import Rules
+from eqa_nodes.console.guard import AccessRules
 from eqa_nodes.core.errors import ConfigError, NodeLost
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -19,11 +19,11 @@ _START_S, _CLOSE_S = 30.0, 2.0
 _BACKLOG = 128  # connections that wait to be taken
 
 
-def rules_for(host: str, ask_token: bool) -> Rules:
+def rules_for(host: str, ask_token: bool) -> AccessRules:
     """Return who may see a page that is served on this address: others than this machine need the token."""
     local, own = host in LOCAL, socket.gethostname().lower()
     names = {"localhost"} if local else {"localhost", host.lower(), own, f"{own}.local"}
-    return Rules(secrets.token_urlsafe(24) if ask_token or not local else "", names, not local)
+    return AccessRules(secrets.token_urlsafe(24) if ask_token or not local else "", names, not local)
 
 
 class ConsoleServer:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eqa_nodes.console.app import Console
 from eqa_nodes.console.feed import Feed
-from eqa_nodes.console.guard import Rules
+from eqa_nodes.console.guard import AccessRules
 from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.past import Past
@@ -91,7 +91,7 @@ class FakeRobot:
 
 
 @contextmanager
-def serving(out: Path, rules: Rules | None = None, begin: bool = True,
+def serving(out: Path, rules: AccessRules | None = None, begin: bool = True,
             dead_man_s: float = 0.0) -> Iterator[tuple[ConsoleServer, Console, FakeRobot]]:
     """A console with a fake robot on a free port of this machine; what is asked is kept in out/own."""
     feed = Feed()

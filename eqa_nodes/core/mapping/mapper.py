@@ -159,7 +159,7 @@ class Mapper:
         stride = max(1, int(pixels / _SAMPLES))
         enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
         voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
-        rules = voxels.Rules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
+        rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
                              c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 

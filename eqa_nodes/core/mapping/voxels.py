@@ -48,7 +48,7 @@ class VoxelLayout(NamedTuple):
     band1: int
 
 
-class Rules(NamedTuple):
+class FusionRules(NamedTuple):
     """How a frame changes the map: log-odds steps and bound, metres, the central share of the image that explores."""
 
     enough: int  # points that make a voxel solid
@@ -93,7 +93,7 @@ def scatter(depth: np.ndarray, stride: int, view: View, layout: VoxelLayout, win
 
 
 @numba.njit(cache=True)
-def sweep(depth: np.ndarray, view: View, layout: VoxelLayout, window: Window, rules: Rules, hits: np.ndarray,
+def sweep(depth: np.ndarray, view: View, layout: VoxelLayout, window: Window, rules: FusionRules, hits: np.ndarray,
           voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
     for iy in range(window.y0, window.y1):
@@ -124,7 +124,7 @@ def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
 
 
 @numba.njit(cache=True)
-def _column(depth: np.ndarray, view: View, layout: VoxelLayout, rules: Rules, dx: float, dy: float, distance: float,
+def _column(depth: np.ndarray, view: View, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float, distance: float,
             hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
 
