@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d{5}-")  # HM3D's, before the id
 _ROOTS = ("", "scene_datasets", "data/scene_datasets", "versioned_data")
 
 
-class Scan(NamedTuple):
+class SceneFiles(NamedTuple):
     """The files of one scene that are there.
 
     glb: textures that any reader decodes (also gltf, obj, ply). basis_glb: Basis-compressed textures, for Habitat only.
@@ -117,7 +117,7 @@ _SUFFIXES: dict[str, tuple[str, ...]] = {
     "semantic_glb": (".semantic.glb",), "semantic_txt": (".semantic.txt",), "semantic_ply": ("_semantic.ply",)}
 
 
-def find_scan(place: str, folder: Path | None = None) -> Scan:
+def find_scan(place: str, folder: Path | None = None) -> SceneFiles:
     """Return the files of a scene. folder: of scans, None = the environment's EQA_SCENES.
 
     Raises UnknownScene saying what is missing, where it was looked for, and how it is obtained.
@@ -153,7 +153,7 @@ def fault_of(file: Path) -> str:
     return f"{file} ends early: it has {size} of {promised} bytes; obtain it again" if size < promised else ""
 
 
-def _single(place: str, folder: Path | None) -> Scan:
+def _single(place: str, folder: Path | None) -> SceneFiles:
     """Return a file and what lies beside it: as it is named, else below the folder of scans."""
     path = Path(place)
     outside = path.is_absolute() or ".." in path.parts
@@ -167,7 +167,7 @@ def _single(place: str, folder: Path | None) -> Scan:
     return scan._replace(glb=scan.glb if basis else file, dataset_config=_config(scan, [file.parent]))
 
 
-def _published(place: str, folder: Path | None) -> Scan:
+def _published(place: str, folder: Path | None) -> SceneFiles:
     name, slash, scene = place.partition("/")
     if name not in KINDS or not slash:
         raise UnknownScene(f"{place!r} is no scene: {unknown('data set of scans', name, KINDS)}; or give the path of a "
@@ -196,7 +196,7 @@ def _wanted(stem: str, name: str) -> str:
     return {"hm3d": f"{stem}.basis.glb or {stem}.glb", "replica": "mesh.ply"}.get(name, f"{stem}.glb")
 
 
-def _in_home(place: str, scene: str, kind: _Kind, home: Path) -> Scan:
+def _in_home(place: str, scene: str, kind: _Kind, home: Path) -> SceneFiles:
     homes = list(kind.homes_of(home, scene))
     scan = _gather(place, kind.stem_of(scene), homes)
     if kind.composed:
@@ -204,9 +204,9 @@ def _in_home(place: str, scene: str, kind: _Kind, home: Path) -> Scan:
     return scan._replace(dataset_config=_config(scan, [*homes, home]))
 
 
-def _gather(place: str, stem: str, homes: Sequence[Path]) -> Scan:
+def _gather(place: str, stem: str, homes: Sequence[Path]) -> SceneFiles:
     found = {slot: _first(homes, *(stem + suffix for suffix in suffixes)) for slot, suffixes in _SUFFIXES.items()}
-    return Scan(place, found["glb"], found["basis_glb"], found["navmesh"], found["semantic_glb"],
+    return SceneFiles(place, found["glb"], found["basis_glb"], found["navmesh"], found["semantic_glb"],
                 found["semantic_txt"], semantic_ply=found["semantic_ply"])
 
 
@@ -214,7 +214,7 @@ def _first(homes: Iterable[Path], *names: str) -> Path | None:
     return next((home / name for home in homes for name in names if (home / name).is_file()), None)
 
 
-def _config(scan: Scan, homes: Sequence[Path]) -> Path | None:
+def _config(scan: SceneFiles, homes: Sequence[Path]) -> Path | None:
     """Return Habitat's description of the data set, which lies at most two folders above: with labels, or without.
 
     HM3D's annotated one lists only scenes that have labels.

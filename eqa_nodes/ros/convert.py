@@ -110,7 +110,7 @@ def camera_info_msg(k: views.Intrinsics, stamp_ns: int) -> CameraInfo:
                       p=[k.fx, 0.0, cx, 0.0, 0.0, k.fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0])
 
 
-def scan_msg(scan: views.Scan, stamp_ns: int) -> LaserScan:
+def scan_msg(scan: views.PlanarScan, stamp_ns: int) -> LaserScan:
     """Scan -> LaserScan. All beams are of one moment."""
     return LaserScan(header=header(stamp_ns, SCAN), angle_min=scan.first_rad, angle_increment=scan.step_rad,
                      angle_max=scan.first_rad + scan.step_rad * (len(scan.ranges_m) - 1),

@@ -8,12 +8,12 @@ from typing import Any
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.mesh.upright import map_from_file, stage_config_of
-from sim_bridge.scans import Scan, fault_of, find_scan
+from sim_bridge.scans import SceneFiles, fault_of, find_scan
 
 PREFIX = "habitat:"
 
 
-def scan_of(scene: str, folder: Path | None) -> Scan:
+def scan_of(scene: str, folder: Path | None) -> SceneFiles:
     """Return the files of a scene. Raises UnknownScene, and SimulatorError for a file that is cut off."""
     if not scene.startswith(PREFIX) or scene == PREFIX:
         raise UnknownScene(f"unknown scene {scene!r}: Habitat's are {PREFIX}DATASET/ID and {PREFIX}FILE")
@@ -24,7 +24,7 @@ def scan_of(scene: str, folder: Path | None) -> Scan:
     return scan
 
 
-def files_of(scan: Scan) -> dict[str, Any]:
+def files_of(scan: SceneFiles) -> dict[str, Any]:
     """Return the files as the worker wants them. up: None where a config says it that Habitat reads too."""
     file = scan.instance or scan.basis_glb or scan.glb
     assert file is not None
@@ -36,7 +36,7 @@ def files_of(scan: Scan) -> dict[str, Any]:
             "labelled": scan.labelled and described}
 
 
-def missing_labels(scan: Scan) -> str:
+def missing_labels(scan: SceneFiles) -> str:
     """Return why a scene has no labels although its data set has some, "" where none are promised."""
     if scan.labelled and scan.dataset_config is None:
         return "the data set's scene_dataset_config.json, which says where they are, is missing"

@@ -22,7 +22,7 @@ from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
 from sim_bridge.habitat.wire import Views
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
 
 _GREY = 128  # what an image that is not wanted shows
@@ -131,7 +131,7 @@ class HabitatSimulator:
             raise SimulatorError("the simulator has no episode: call reset first")
         return self._step
 
-    def _open(self, scan: Scan, episode: Episode) -> Reply:
+    def _open(self, scan: SceneFiles, episode: Episode) -> Reply:
         """Open a scene in the worker, on the CPU where a GPU was only found and does not work."""
         self._device = self._device or device_for()
         try:
@@ -150,7 +150,7 @@ class HabitatSimulator:
             raise self._no_floor(scan, episode)
         return opened
 
-    def _opened(self, scan: Scan, episode: Episode, gpu: int, body: Mapping[str, float] | None = None) -> Reply:
+    def _opened(self, scan: SceneFiles, episode: Episode, gpu: int, body: Mapping[str, float] | None = None) -> Reply:
         request = {"scene": {**files_of(scan), "gpu": gpu}, "camera": camera_of(episode.robot.camera),
                    "body": body or body_of(episode.robot)}
         try:
@@ -159,7 +159,7 @@ class HabitatSimulator:
             raise SimulatorError(f"the scene {episode.scene!r} ({request['scene']['file']}) cannot be opened: {error}"
                                  ) from error
 
-    def _no_floor(self, scan: Scan, episode: Episode) -> SimulatorError | BadPose:
+    def _no_floor(self, scan: SceneFiles, episode: Episode) -> SimulatorError | BadPose:
         """Return whether the scene has no floor at all, or none for this robot."""
         robot, tiny = episode.robot, {"radius_m": 0.05, "height_m": 0.2, "climb_m": 0.2, "slope_deg": 45.0}
         assert self._device is not None

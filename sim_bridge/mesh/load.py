@@ -18,7 +18,7 @@ from sim_bridge.mesh.pyramid import Pyramids, pyramids
 from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model
 from sim_bridge.mesh.semantics import labels_of
 from sim_bridge.mesh.upright import map_from_file
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TriangleScene:
     labels: dict[int, Label]
 
 
-def load_mesh(scan: Scan, labels: bool | None = None) -> TriangleScene:
+def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
     """Return the triangles of a scan with what their looks need.
 
     labels: True, they must be there; False, they are not read; None, they are read where they are. Raises UnknownScene

@@ -13,14 +13,14 @@ from sim_bridge.mesh.model import Model, Submesh, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
 from sim_bridge.mesh.upright import map_from_file
 from sim_bridge.rays import RayScene
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 
 _NODE = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0", as a house is exported
 _LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*(-?\d+)\s*')
 _HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
 
 
-def labels_of(scan: Scan, model: Model, vertices: np.ndarray, faces: np.ndarray,
+def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.ndarray,
               wanted: bool | None) -> tuple[np.ndarray, dict[int, Label]]:
     """Return the instance (m,) uint16 of each face, 0 = nothing, and what the instances are.
 
@@ -68,7 +68,7 @@ def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:
     return each_face(model, ids, np.uint16), labels
 
 
-def _painted(scan: Scan, known: dict[int, Label], vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Return the instance (m,) of each face of the scan: of the painted copy's face that lies on it."""
     assert scan.semantic_glb is not None and scan.glb is not None
     model = read_model(scan.semantic_glb)

@@ -18,7 +18,7 @@ from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import Paths
 from sim_bridge.rays import Image
-from sim_bridge.scans import Scan, find_scan
+from sim_bridge.scans import SceneFiles, find_scan
 from sim_bridge.simulator import Episode, Point
 from sim_bridge.walker import At, Walker
 
@@ -55,11 +55,11 @@ class MeshWorld:
 
 
 @lru_cache(maxsize=_KEPT)
-def _loaded(scan: Scan, changed_ns: int) -> MeshWorld:
+def _loaded(scan: SceneFiles, changed_ns: int) -> MeshWorld:
     return MeshWorld(load_mesh(scan))
 
 
-def world(scan: Scan) -> MeshWorld:
+def world(scan: SceneFiles) -> MeshWorld:
     """Return the world of a scan, kept for the next episode until its file changes. Raises what load_mesh raises."""
     return _loaded(scan, scan.glb.stat().st_mtime_ns if scan.glb else 0)
 

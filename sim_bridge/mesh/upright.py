@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 
 Z_UP = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # up, front
 Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
@@ -35,7 +35,7 @@ def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ..
     return path
 
 
-def map_from_file(scan: Scan) -> np.ndarray:
+def map_from_file(scan: SceneFiles) -> np.ndarray:
     """Return the rotation (3, 3) from the axes of a scan's file (also of its labels) to the map's: x front, z up.
 
     Raises SimulatorError for a config that cannot be read, or whose vectors are not at right angles.

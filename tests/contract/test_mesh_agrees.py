@@ -20,7 +20,7 @@ from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.upright import Y_UP, write_stage_config
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 from tests.data import shared_data
 from tests.unit.mesh_fixture import Glb
 
@@ -90,7 +90,7 @@ def test_a_house_looks_the_same_in_both(tmp_path: Path) -> None:
     write_stage_config(path, *Y_UP)
     middles = [((room.x0 + room.x1) / 2, (room.y0 + room.y1) / 2) for room in house.rooms[:4]]
     views = [View(y, -x, 1.2, turn) for x, y in middles for turn in (0.3, 2.4, -1.8)]  # the file's front is north
-    both = drawn(load_mesh(Scan(str(path), glb=path)), path, views)
+    both = drawn(load_mesh(SceneFiles(str(path), glb=path)), path, views)
     apart = check_depth(both)
     error = np.abs(both.rgb.astype(int) - both.habitat_rgb)[apart].max(axis=1)
     assert np.median(error) <= 2 and np.percentile(error, 90) <= 12 and error.mean() < 4
@@ -110,7 +110,7 @@ def test_mirrored_scaled_and_turned_parts_show_the_same_colours_in_the_same_plac
                    translation=random.uniform(-3, 3, 3).tolist(), scale=(
                        random.uniform(0.4, 1.2, 3) * random.choice([-1, 1], 3)).tolist())
     path = glb.write(tmp_path / "squares.glb")
-    both = drawn(load_mesh(Scan("some/squares", glb=path)), path, around(4.0))  # no config: z up in both
+    both = drawn(load_mesh(SceneFiles("some/squares", glb=path)), path, around(4.0))  # no config: z up in both
     apart = check_depth(both)
     assert np.abs(both.rgb.astype(int) - both.habitat_rgb)[apart].mean() < 1.5
 
@@ -127,7 +127,7 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
         plain.square(0, **node)
         painted.square(0, colour=np.tile(linear, (4, 1)).astype(np.float32), **node)
         lines.append(f'{number},{bytes(code.tolist()).hex().upper()},"thing, {number}",{number % 5}')
-    scan = Scan("hm3d/00800-AAAAAAAAAAA", glb=plain.write(folder / "AAAAAAAAAAA.glb"),
+    scan = SceneFiles("hm3d/00800-AAAAAAAAAAA", glb=plain.write(folder / "AAAAAAAAAAA.glb"),
                 basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),
                 semantic_glb=painted.write(folder / "AAAAAAAAAAA.semantic.glb"),
                 semantic_txt=folder / "AAAAAAAAAAA.semantic.txt",
@@ -146,5 +146,5 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
 def test_the_sample_room_stands_in_the_same_place(tmp_path: Path) -> None:
     path = tmp_path / "room.glb"
     path.write_bytes(shared_data("scenes/habitat-simple_room.glb").read_bytes())
-    both = drawn(load_mesh(Scan("some/room", glb=path)), path, [View(-3.0, 0.3, 1.5, 0.0), View(2.5, 3.0, 2.0, -1.6)])
+    both = drawn(load_mesh(SceneFiles("some/room", glb=path)), path, [View(-3.0, 0.3, 1.5, 0.0), View(2.5, 3.0, 2.0, -1.6)])
     check_depth(both)

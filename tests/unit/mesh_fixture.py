@@ -16,7 +16,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.rays import Image as View
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 
 _COMPONENT = {"float32": 5126, "uint8": 5121, "uint16": 5123, "uint32": 5125, "int16": 5122, "int8": 5120}
 _TYPE = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
@@ -109,7 +109,7 @@ def obj(folder: Path, texture: str = "checker.png", library: str = "a.mtl") -> P
 
 def load(path: Path, labels: bool | None = None, **files: Path) -> TriangleScene:
     """Return the scene of a data set's file: z up where nothing else is said."""
-    return load_mesh(Scan("some/scan", glb=path, **files), labels)
+    return load_mesh(SceneFiles("some/scan", glb=path, **files), labels)
 
 
 def look(scene: TriangleScene, x: float, y: float, z: float, yaw: float = 0.0, down: float = 0.0,

@@ -13,7 +13,7 @@ from eqa_nodes.core.mapping.config import ScanConfig
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from eqa_nodes.core.types.views import Frame, Intrinsics, Scan
+from eqa_nodes.core.types.views import Frame, Intrinsics, PlanarScan
 from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
@@ -83,7 +83,7 @@ def test_the_frame_stands_upright_under_a_turned_camera() -> None:
     assert _same(scan_of(depth, K, mount, BAND), scan_of(depth, K, turned, BAND))
 
 
-def _same(a: Scan, b: Scan) -> bool:
+def _same(a: PlanarScan, b: PlanarScan) -> bool:
     return a.step_rad == b.step_rad and np.allclose(a.ranges_m, b.ranges_m, atol=1e-5)
 
 

@@ -12,7 +12,7 @@ import trimesh
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
 from sim_bridge.mesh import model
 from sim_bridge.mesh.load import load_mesh
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 from tests.unit.mesh_fixture import CHECKER, SQUARE, SQUARE_FACES, Glb, load, obj, png
 
 
@@ -41,7 +41,7 @@ def test_a_gltf_reads_no_files_elsewhere(tmp_path: Path) -> None:
 
 def test_only_basis_textures_are_named_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(UnknownScene, match="plain .glb"):
-        load_mesh(Scan("hm3d/00800-TEEsavR23oF", basis_glb=tmp_path / "TEEsavR23oF.basis.glb"))
+        load_mesh(SceneFiles("hm3d/00800-TEEsavR23oF", basis_glb=tmp_path / "TEEsavR23oF.basis.glb"))
     inside, extension = Glb(), Glb()
     inside.square(inside.textured(b"\xabKTX 20\xbb\r\n\x1a\n" + bytes(64)))
     number = extension.textured(CHECKER)
@@ -69,7 +69,7 @@ def test_missing_files_and_unknown_formats_are_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownScene, match=".glb, .gltf, .obj, .ply, .stl"):
         load(tmp_path / "a.fbx")
     with pytest.raises(UnknownScene, match="no file of triangles"):
-        load_mesh(Scan("hm3d/00800"))
+        load_mesh(SceneFiles("hm3d/00800"))
 
 
 def test_corners_that_are_not_numbers_or_not_there_are_named(tmp_path: Path) -> None:

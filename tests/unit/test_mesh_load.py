@@ -15,7 +15,7 @@ from sim_bridge.house.meshes import mesh_of
 from sim_bridge.mesh import model
 from sim_bridge.mesh.load import load_mesh
 from sim_bridge.mesh.upright import Y_UP, Z_UP, map_from_file, write_stage_config
-from sim_bridge.scans import Scan
+from sim_bridge.scans import SceneFiles
 from tests.unit.house_fixture import two_rooms
 from tests.unit.mesh_fixture import CHECKER, SQUARE, SQUARE_FACES, SQUARE_UV, Glb, load, obj, png
 
@@ -37,7 +37,7 @@ def test_the_glb_of_a_data_set_is_z_up_with_y_to_the_front_as_habitat_takes_it(t
 def test_a_file_by_itself_lies_as_its_format_says(tmp_path: Path, suffix: str, expected: tuple[float, ...]) -> None:
     path = tmp_path / f"a.{suffix}"
     trimesh.Trimesh(SQUARE + np.array([1, 2, 3]), SQUARE_FACES.reshape(-1, 3), process=False).export(path)
-    scene = load_mesh(Scan(str(path), glb=path))
+    scene = load_mesh(SceneFiles(str(path), glb=path))
     assert scene.vertices[scene.faces].reshape(-1, 3).mean(axis=0) == pytest.approx(expected)
     assert scene.lit.all() and len(scene.faces) == 2
 
@@ -53,7 +53,7 @@ def test_a_stage_config_beside_the_file_says_what_is_up(tmp_path: Path) -> None:
 def test_the_config_of_a_data_set_says_what_is_up_unless_one_lies_beside_the_file(tmp_path: Path) -> None:
     config = tmp_path / "some.scene_dataset_config.json"
     config.write_text(json.dumps({"stages": {"default_attributes": {"up": [0, 1, 0], "front": [0, 0, -1]}}}))
-    scan = Scan("some/a", glb=tmp_path / "a.glb", dataset_config=config)
+    scan = SceneFiles("some/a", glb=tmp_path / "a.glb", dataset_config=config)
     assert np.array_equal(map_from_file(scan) @ (0, 5, 0), (0, 0, 5))
     write_stage_config(tmp_path / "a.glb", *Z_UP)
     assert np.array_equal(map_from_file(scan) @ (0, 0, 5), (0, 0, 5))
@@ -64,7 +64,7 @@ def test_the_config_of_a_data_set_says_what_is_up_unless_one_lies_beside_the_fil
 def test_a_config_that_says_nonsense_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.stage_config.json").write_text(text)
     with pytest.raises(SimulatorError, match="a.stage_config.json"):
-        map_from_file(Scan("some/a", glb=tmp_path / "a.glb"))
+        map_from_file(SceneFiles("some/a", glb=tmp_path / "a.glb"))
 
 
 def test_transforms_are_applied_from_the_root_to_the_leaf_and_a_mesh_can_stand_twice(tmp_path: Path) -> None:

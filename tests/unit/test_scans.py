@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import UnknownScene
-from sim_bridge.scans import KINDS, Scan, fault_of, find_scan, obtain
+from sim_bridge.scans import KINDS, SceneFiles, fault_of, find_scan, obtain
 
 SCENE = "BFRyYbPCCPE"
 HM3D = "hm3d/00826-" + SCENE
@@ -30,7 +30,7 @@ def test_hm3d_is_found_however_it_was_unpacked(tmp_path: Path, home: str, place:
     at = put(tmp_path, *(f"{home}{SCENE}/{SCENE}{end}" for end in (
         ".basis.glb", ".basis.navmesh", ".semantic.glb", ".semantic.txt"))) / f"{home}{SCENE}"
     scan = find_scan(place, tmp_path)
-    assert scan == Scan(place, None, at / f"{SCENE}.basis.glb", at / f"{SCENE}.basis.navmesh",
+    assert scan == SceneFiles(place, None, at / f"{SCENE}.basis.glb", at / f"{SCENE}.basis.navmesh",
                         at / f"{SCENE}.semantic.glb", at / f"{SCENE}.semantic.txt")
     assert scan.labelled
 

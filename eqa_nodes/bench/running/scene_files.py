@@ -13,7 +13,7 @@ from eqa_nodes.bench.running.preflight import Problem
 from eqa_nodes.bench.samples import SCANNED, Sample
 from eqa_nodes.core.errors import ConfigError, EqaError, UnknownScene
 from sim_bridge.registry import simulator_of
-from sim_bridge.scans import FILES, Scan, fault_of, find_scan
+from sim_bridge.scans import FILES, SceneFiles, fault_of, find_scan
 
 
 class SceneState(NamedTuple):
@@ -23,7 +23,7 @@ class SceneState(NamedTuple):
     """
 
     scene: str
-    scan: Scan | None = None
+    scan: SceneFiles | None = None
     error: EqaError | None = None
     without: tuple[str, ...] = ()
 
@@ -78,7 +78,7 @@ class ScenePreflight:
         simulator = simulator_of(scene)
         if simulator not in SCANNED:
             return SceneState(scene)
-        scan: Scan | None = None
+        scan: SceneFiles | None = None
         try:
             scan = find_scan(scene.partition(":")[2])
             self._check(simulator, scan)
@@ -87,7 +87,7 @@ class ScenePreflight:
         there = {"a navmesh": scan.navmesh, "labels": scan.labelled}
         return SceneState(scene, scan, None, tuple(name for name, found in there.items() if not found))
 
-    def _check(self, simulator: str, scan: Scan) -> None:
+    def _check(self, simulator: str, scan: SceneFiles) -> None:
         """Raise EqaError for a scan that this simulator cannot open, or whose answers need labels that it lacks."""
         if simulator == "mesh" and scan.glb is None:
             why = ("is put together of a stage and objects" if scan.instance else "has Basis-compressed textures only")

@@ -9,7 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.mapping.config import ScanConfig
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Intrinsics, Scan
+from eqa_nodes.core.types.views import Intrinsics, PlanarScan
 
 PIXELS = 2.0  # of the image's middle that one beam is wide: none falls between two pixels
 
@@ -25,7 +25,7 @@ def _heading(base_from_camera: np.ndarray) -> float:
     return math.atan2(base_from_camera[1, 2], base_from_camera[0, 2])
 
 
-def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, band: ScanConfig) -> Scan:
+def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, band: ScanConfig) -> PlanarScan:
     """Return the nearest point within the band for each direction that the camera sees at its own height.
 
     depth_m: (H, W) float32, metres along the optical axis, 0 = no return. band: as ScanConfig.of returns it.
@@ -44,7 +44,7 @@ def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, ban
                       float(pose[2, 3]), band.low_m, band.high_m, first, step, beams)
     ranges[ranges > band.max_range_m] = np.inf
     ranges[ranges < band.min_range_m] = -np.inf
-    return Scan(ranges, first, step, band.min_range_m, band.max_range_m)
+    return PlanarScan(ranges, first, step, band.min_range_m, band.max_range_m)
 
 
 @numba.njit(cache=True)

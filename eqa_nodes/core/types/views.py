@@ -47,7 +47,7 @@ class Frame:
         return self.map_from_base.matrix() @ self.base_from_camera.matrix()
 
 
-class Scan(NamedTuple):
+class PlanarScan(NamedTuple):
     """What a planar scanner sees: ranges in its frame (x forward, z up), one of each direction counter-clockwise.
 
     ranges_m: (n,) float32, metres; by REP 117 inf = nothing within the range, -inf = nearer than it can measure.
