@@ -25,7 +25,7 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
-from eqa_nodes.recordings.views import Selection
+from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
 from eqa_nodes.registry.answerers import about
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
@@ -50,7 +50,7 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
     folder = Path(scratch.name) if scratch is not None else Path(str(cache))
     sources: dict[str, Source] = {}
     runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(answerer=agent.answerer, model=model),
-                           Selection(agent.frames, agent.k, about(agent.answerer).labels), folder, force_guess)
+                           ViewSelection(agent.frames, agent.k, about(agent.answerer).labels), folder, force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
         assert scratch is None or folder.exists()  # kept as long as this function is

@@ -22,7 +22,7 @@ from eqa_nodes.core.storage.names import inside
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.views import Selection, check_labels
+from eqa_nodes.recordings.views import ViewSelection, check_labels
 from eqa_nodes.registry.agents import is_function
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.runners.history import Source, file_source, tour_source
@@ -47,10 +47,10 @@ def cache_folder(arguments: argparse.Namespace) -> Path:
     return folder
 
 
-def selection_of(arguments: argparse.Namespace) -> Selection:
+def selection_of(arguments: argparse.Namespace) -> ViewSelection:
     """Return which views an answerer gets."""
     memory = settings("memory", parameters_of(arguments, Path()))
-    return Selection(arguments.frames, arguments.k, memory.labels, memory.memory)
+    return ViewSelection(arguments.frames, arguments.k, memory.labels, memory.memory)
 
 
 def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], Source],
@@ -91,7 +91,7 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
                          detecting(parameters_of(arguments, Path())))
 
 
-def source_finder(histories: Path | None, image: tuple[int, int], selection: Selection,
+def source_finder(histories: Path | None, image: tuple[int, int], selection: ViewSelection,
                   detected: bool = False) -> Callable[[Sample], Source]:
     """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours.
 

@@ -19,7 +19,7 @@ from eqa_nodes.console.human.desk import Desk
 from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
 from eqa_nodes.console.human.runner import PersonRunner
 from eqa_nodes.console.human.server import PageServer
-from eqa_nodes.recordings.views import Selection, open_views
+from eqa_nodes.recordings.views import ViewSelection, open_views
 from sim_bridge.registry import SimulatorPool
 
 
@@ -74,7 +74,7 @@ def _drives(arguments: argparse.Namespace, samples: list[Sample],
 
 def _histories(arguments: argparse.Namespace, console: Console) -> Callable[[Sample], PersonEpisode]:
     """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
-    selection = Selection("uniform", arguments.k)
+    selection = ViewSelection("uniform", arguments.k)
     source_of = source_finder(arguments.histories, image_size(arguments.image or IMAGE), selection)
     cache = cache_folder(arguments)
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.changes import name_of, place_of
 from eqa_nodes.core.memory.crops import crop_of, file_name
-from eqa_nodes.core.memory.forgetting import Selection, within
+from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import told
 from eqa_nodes.core.storage.codec import write_bytes
@@ -91,7 +91,7 @@ def ask(args: Namespace) -> int:
 def forget(args: Namespace) -> int:
     """Delete for good."""
     near = tuple(args.near) if args.near else None
-    selection = Selection(args.region or "", args.kind or "", near, everything=args.everything)
+    selection = ForgetSelection(args.region or "", args.kind or "", near, everything=args.everything)
     with _opened(args, write=True) as store:
         keyframes, things = store.forget(within(selection, args.when or "", store.newest_ns))
     console.print(f"forgot {keyframes} views and {things} things. Bags are files of their own: delete those as well")

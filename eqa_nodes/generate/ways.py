@@ -19,7 +19,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
 from eqa_nodes.recordings.tours import plan_tour, spread_points
-from eqa_nodes.recordings.views import Selection, keyframe_of
+from eqa_nodes.recordings.views import ViewSelection, keyframe_of
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Point, Simulator
 
@@ -54,7 +54,7 @@ class _Scout:
         self._simulator, self._scene, self._robot = simulator, scene, robot
         self._blind = replace(robot, camera=replace(robot.camera, width=64, height=64, color=False))
         self.z = self._look(start, self._blind).map_from_base.xyz[2]
-        self._selection, self._numbers = Selection("uniform", labels=labels), count(1)
+        self._selection, self._numbers = ViewSelection("uniform", labels=labels), count(1)
 
     def view(self, pose: Pose2) -> Keyframe:
         """Return what is seen from a pose; views are numbered from 1."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.memory.forgetting import Selection, within
+from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
@@ -126,7 +126,7 @@ class MemoryNode(ObserverNode):
 
     def _forget(self, request: Any, response: Any) -> Any:
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
-        selection = Selection(request.region, request.kind, near, messages.ns_of(request.after),
+        selection = ForgetSelection(request.region, request.kind, near, messages.ns_of(request.after),
                               messages.ns_of(request.before), request.everything)
         forgotten = self._opened().forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten

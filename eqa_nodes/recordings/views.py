@@ -61,7 +61,7 @@ class HistoryIndex:
     views: tuple[Keyframe, ...] = ()
 
 
-class Selection(NamedTuple):
+class ViewSelection(NamedTuple):
     """What decides which views there are. labels: take in a simulator's labels (privileged)."""
 
     frames: str
@@ -85,7 +85,7 @@ class Views(Protocol):
 class UniformViews:
     """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
 
-    def __init__(self, kept: HistoryIndex, folder: Path, selection: Selection) -> None:
+    def __init__(self, kept: HistoryIndex, folder: Path, selection: ViewSelection) -> None:
         self.kept = kept
 
     def items(self, question: Question) -> list[Recalled]:
@@ -97,7 +97,7 @@ class UniformViews:
         """Do nothing: nothing is open."""
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
+    def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Read twice: which frames can be used, then those of them that are wanted."""
         along = _Along(history, tick)
         stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
@@ -115,7 +115,7 @@ class NoViews(UniformViews):
     """No view at all: for agents that are blind. The history is not read."""
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
+    def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Read nothing."""
         return HistoryIndex(history.name, 0, {}, (), {})
 
@@ -123,7 +123,7 @@ class NoViews(UniformViews):
 class _Remembered:
     """A memory of the whole history."""
 
-    def __init__(self, kept: HistoryIndex, folder: Path, selection: Selection) -> None:
+    def __init__(self, kept: HistoryIndex, folder: Path, selection: ViewSelection) -> None:
         self.kept, self.k = kept, selection.k
         self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
 
@@ -140,7 +140,7 @@ class _Remembered:
         self.store.close()
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: Selection, tick: Tick) -> HistoryIndex:
+    def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Let a memory see every frame."""
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
         labels = history.labels if selection.labels else {}
@@ -194,7 +194,7 @@ POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]
     "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": KeptViews, "none": NoViews}
 
 
-def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: Selection,
+def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: ViewSelection,
                cache: Path, tick: Tick = lambda read, total: None) -> Views:
     """Return a history's views out of the cache, read into it first where they are not there.
 
@@ -224,7 +224,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     return policy(decode(HistoryIndex, read_json(folder / _INDEX)), folder, selection)
 
 
-def check_selection(selection: Selection) -> None:
+def check_selection(selection: ViewSelection) -> None:
     """Raise ConfigError for a choice of frames that there is not, or that could never give a view."""
     if selection.frames not in POLICIES:
         raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
@@ -235,7 +235,7 @@ def check_selection(selection: Selection) -> None:
                           "this answerer does without: choose recalled or uniform")
 
 
-def check_labels(history: EpisodeHistory, selection: Selection) -> None:
+def check_labels(history: EpisodeHistory, selection: ViewSelection) -> None:
     """Raise ConfigError where labels are wanted of a history without any, and no detector gives it some."""
     if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
         raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
@@ -263,7 +263,7 @@ class _Along:
         return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
 
 
-def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: Selection) -> Keyframe:
+def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: ViewSelection) -> Keyframe:
     """Return a frame as a memory would keep it."""
     config = selection.memory
     frame, labels = masked(frame, labels, config.privacy)
@@ -281,6 +281,6 @@ def _told(thing: MemoryObject) -> str:
             f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {thing.times} times")
 
 
-def _seen(frame: Frame, selection: Selection) -> Frame:
+def _seen(frame: Frame, selection: ViewSelection) -> Frame:
     """Return the frame as a robot without labels sees it, unless they are wanted."""
     return frame if selection.labels else replace(frame, labels=None)

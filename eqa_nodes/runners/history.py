@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.views import RecalledViews, Selection, Views, check_selection, open_views
+from eqa_nodes.recordings.views import RecalledViews, Views, ViewSelection, check_selection, open_views
 from eqa_nodes.registry.answerers import make_answerer
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class HistoryRunner:
     ConfigError for a selection or an answerer that there is not.
     """
 
-    def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: Selection,
+    def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: ViewSelection,
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache

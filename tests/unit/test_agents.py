@@ -22,7 +22,7 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.recordings.views import POLICIES, Selection
+from eqa_nodes.recordings.views import POLICIES, ViewSelection
 from eqa_nodes.registry import answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.runners.history import HistoryRunner, file_source
@@ -141,7 +141,7 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
     monkeypatch.setattr("eqa_nodes.recordings.views._Along", refuse)
     agent = AGENTS[name]
     runner = HistoryRunner(lambda sample: file_source(tour), AnswererSettings(answerer=agent.answerer),
-                           Selection(agent.frames, agent.k), tmp_path)
+                           ViewSelection(agent.frames, agent.k), tmp_path)
     answer = runner.run(Sample("q", "Is there a plant?", "yes")).answer
     assert answer.text in ("yes", "no") and answer.message.startswith("blind guess") and not answer.evidence
 

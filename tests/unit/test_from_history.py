@@ -28,7 +28,7 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.recordings.views import Selection
+from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.runners.history import HistoryRunner, Source, file_source, tour_source
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.history_fixture import walk
@@ -64,7 +64,7 @@ def seen_on(tour: EpisodeHistory) -> str:
 @pytest.mark.parametrize("frames", ["uniform", "recalled"])
 def test_an_answer_says_where_in_the_bag_its_evidence_is(frames: str, tour: TourHistory, bag: Path,
                                                          tmp_path: Path) -> None:
-    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(), Selection(frames, 12, labels=True),
+    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(), ViewSelection(frames, 12, labels=True),
                            tmp_path)
     result = runner.run(Sample("q", f"Is there a {seen_on(tour)}?", "yes"))
     runner.close()
@@ -81,7 +81,7 @@ def test_an_answer_says_where_in_the_bag_its_evidence_is(frames: str, tour: Tour
 
 def test_a_tour_needs_no_file(tour: TourHistory, tmp_path: Path) -> None:
     runner = HistoryRunner(lambda sample: tour_source(tour.tour), AnswererSettings(),
-                           Selection("uniform", 12, labels=True), tmp_path)
+                           ViewSelection("uniform", 12, labels=True), tmp_path)
     answer = runner.run(Sample("q", f"Is there a {seen_on(tour)}?", "yes")).answer
     assert answer.text == "yes" and {e.offset_ns for e in answer.evidence} == {-1}
     assert runner.blind(Sample("q", "Is there a piano?", "no")).message == "blind guess: no views"
@@ -91,7 +91,7 @@ def test_a_tour_needs_no_file(tour: TourHistory, tmp_path: Path) -> None:
 
 def test_nothing_recalled_is_no_answer_unless_a_guess_is_wanted(bag: Path, tmp_path: Path) -> None:
     for guess in (False, True):
-        runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(), Selection("recalled", labels=True),
+        runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(), ViewSelection("recalled", labels=True),
                                tmp_path, guess)
         answer = runner.run(Sample("q", "What colour is the helicopter?", "red")).answer
         assert answer.abstained is not guess and bool(answer.text) is guess
@@ -105,7 +105,7 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     reply = {"answer": "a table", "confidence": 0.8, "images": [20], "abstain": False}
     backend = ScriptedBackend([json.dumps(reply)])
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
-    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"), Selection("uniform", 20),
+    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"), ViewSelection("uniform", 20),
                            tmp_path)
     answer = runner.run(Sample("q", "What is there?", "a table")).answer
     message = backend.requests[0][1]
@@ -132,7 +132,7 @@ def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, hou
                                                                 tmp_path: Path) -> None:
     folder = tmp_path / "tour"
     write_bag(house, folder, labels=house.labels)
-    runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(), Selection(frames, 12, labels=True),
+    runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(), ViewSelection(frames, 12, labels=True),
                            tmp_path / "cache")
     kind = _seen_last(house)
     result = runner.run(Sample("q", f"When did you last see the {kind}?", ""))
@@ -158,7 +158,7 @@ def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, hou
 def test_memory_is_not_asked_where_it_must_not_be(answerer: str, bag: Path, tour: TourHistory, tmp_path: Path) -> None:
     """With options to choose from, and where answers are to be blind; without labels it knows no things."""
     runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer=answerer),
-                           Selection("uniform", 12, labels=True), tmp_path)
+                           ViewSelection("uniform", 12, labels=True), tmp_path)
     choices = ("today", "never") if answerer == "label" else ()
     sample = Sample("q", f"When did you last see the {seen_on(tour)}?", "today", choices=choices)
     assert runner.run(sample).answer.receipt.privileged != ("labels",)
@@ -184,7 +184,7 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
         opened.append(1)
         raise StorageError("damaged")
 
-    runner = HistoryRunner(lambda sample: Source("bag", {}, fail), AnswererSettings(), Selection("uniform"), tmp_path)
+    runner = HistoryRunner(lambda sample: Source("bag", {}, fail), AnswererSettings(), ViewSelection("uniform"), tmp_path)
     for _ in range(3):
         with pytest.raises(StorageError, match="damaged"):
             runner.run(Sample("q", "Is there a cup?", "yes"))
@@ -193,7 +193,7 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
 
 def test_only_a_few_histories_are_open_at_a_time(bag: Path, tmp_path: Path) -> None:
     sources = {f"q{i}": Source(f"h{i}", {"number": i}, lambda: open_history(bag)) for i in range(4)}
-    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(), Selection("recalled", 5, True),
+    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(), ViewSelection("recalled", 5, True),
                            tmp_path)
     answers = [runner.run(Sample(f"q{i}", "How many chairs are there?", "1")).answer.text for i in (0, 1, 2, 3, 0, 3)]
     assert len(set(answers)) == 1 and len(list(tmp_path.iterdir())) == 4
@@ -301,7 +301,7 @@ def test_a_report_keeps_some_of_many_views_and_all_evidence(tour: TourHistory, t
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eqa_nodes.runners.history._SHOWN", 3)
     runner = HistoryRunner(lambda sample: tour_source(tour.tour), AnswererSettings(),
-                           Selection("uniform", 12, labels=True), tmp_path)
+                           ViewSelection("uniform", 12, labels=True), tmp_path)
     result = runner.run(Sample("q", f"Is there a {seen_on(tour)}?", "yes"))
     assert result.trace is not None
     kept = [view.id for view in result.trace.keyframes]
@@ -313,7 +313,7 @@ def test_nothing_is_read_for_a_question_that_nobody_understands(tmp_path: Path) 
         raise AssertionError("the history is read")
 
     for guess in (False, True):
-        runner = HistoryRunner(unread, AnswererSettings(), Selection("uniform", 4, labels=True), tmp_path, guess)
+        runner = HistoryRunner(unread, AnswererSettings(), ViewSelection("uniform", 4, labels=True), tmp_path, guess)
         answer = runner.run(Sample("q", "sofa", "")).answer
         assert answer.abstained is not guess and "'sofa'" in answer.message and not answer.error
         runner.close()

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
-from eqa_nodes.recordings.views import POLICIES, Selection, Spot, Views, open_views
+from eqa_nodes.recordings.views import POLICIES, Spot, Views, ViewSelection, open_views
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9
@@ -53,7 +53,7 @@ class Walk(FramesAlone):
             yield RecordedFrame(i, i * SECOND + 5, frame((i + 1) * SECOND, Pose2(0.6 * i, 0.0, 0.0), boxes))
 
 
-def views_of(history: EpisodeHistory, cache: Path, selection: Selection) -> Views:
+def views_of(history: EpisodeHistory, cache: Path, selection: ViewSelection) -> Views:
     return open_views("walk", {"count": len(history)}, lambda: history, selection, cache)
 
 
@@ -85,7 +85,7 @@ def test_even_stamps_give_even_indices() -> None:
 @pytest.mark.parametrize("frames", SEEING)
 def test_views_are_found_again_in_the_recording(frames: str, tmp_path: Path) -> None:
     history = Walk(40, {3: 1, 21: 6, 33: 1})
-    views = views_of(history, tmp_path, Selection(frames, 8, labels=True))
+    views = views_of(history, tmp_path, ViewSelection(frames, 8, labels=True))
     items = views.items(asking())
     by_index = {r.index: r for r in history.recorded()}
     assert 0 < len(items) <= 8
@@ -100,7 +100,7 @@ def test_views_are_found_again_in_the_recording(frames: str, tmp_path: Path) -> 
 
 
 def test_uniform_shows_every_question_the_same(tmp_path: Path) -> None:
-    views = views_of(Walk(40), tmp_path, Selection("uniform", 5))
+    views = views_of(Walk(40), tmp_path, ViewSelection("uniform", 5))
     items = views.items(asking())
     assert [views.kept.spots[str(i.keyframe.id)].frame for i in items] == [0, 10, 19, 29, 39]
     assert items == views.items(asking("Where is the sofa?"))
@@ -108,7 +108,7 @@ def test_uniform_shows_every_question_the_same(tmp_path: Path) -> None:
 
 
 def test_recalled_shows_what_the_words_mean(tmp_path: Path) -> None:
-    views = views_of(Walk(40, {3: 1, 21: 6, 33: 1}), tmp_path, Selection("recalled", 2, labels=True))
+    views = views_of(Walk(40, {3: 1, 21: 6, 33: 1}), tmp_path, ViewSelection("recalled", 2, labels=True))
 
     def frames(text: str) -> list[int]:
         return sorted(views.kept.spots[str(i.keyframe.id)].frame for i in views.items(asking(text)))
@@ -119,21 +119,21 @@ def test_recalled_shows_what_the_words_mean(tmp_path: Path) -> None:
 
 
 def test_objects_tell_what_memory_knows_of_the_things_asked_about(tmp_path: Path) -> None:
-    views = views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, Selection("objects", 2, labels=True))
+    views = views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, ViewSelection("objects", 2, labels=True))
     kettle, = views.items(asking("What colour is the kettle?"))
     assert kettle.keyframe.caption.startswith(
         "kettle (colour red, relation on, state on, support counter) in the kitchen at (")
     assert views.kept.spots[str(kettle.keyframe.id)].frame == 3
     assert views.items(asking("Where is the helicopter?")) == []
     views.close()
-    views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, Selection("recalled", 9, labels=True)).close()
+    views_of(Walk(40, {3: 1, 21: 6, 33: 3}), tmp_path, ViewSelection("recalled", 9, labels=True)).close()
     assert len(list(tmp_path.iterdir())) == 1  # the same memory serves both
 
 
 def test_kept_are_views_that_memory_found_new_even_in_time(tmp_path: Path) -> None:
     history = Walk(40)
-    every = views_of(history, tmp_path, Selection("kept", 1000)).items(asking())
-    some = views_of(history, tmp_path, Selection("kept", 4)).items(asking("Where is the sofa?"))
+    every = views_of(history, tmp_path, ViewSelection("kept", 1000)).items(asking())
+    some = views_of(history, tmp_path, ViewSelection("kept", 4)).items(asking("Where is the sofa?"))
     ids = [item.keyframe.id for item in every]
     assert len(ids) > 4 == len(some) and ids == sorted(ids)
     assert some[0].keyframe == every[0].keyframe and some[-1].keyframe == every[-1].keyframe
@@ -141,14 +141,14 @@ def test_kept_are_views_that_memory_found_new_even_in_time(tmp_path: Path) -> No
 
 def test_who_is_blind_reads_nothing(tmp_path: Path) -> None:
     history = Walk(40)
-    views = views_of(history, tmp_path, Selection("none"))
+    views = views_of(history, tmp_path, ViewSelection("none"))
     assert (views.items(asking()), views.kept.frames, history.passes) == ([], 0, 0)
 
 
 def test_what_is_private_is_in_no_view(tmp_path: Path) -> None:
     hidden = MemoryConfig(privacy=PrivacyConfig(kinds=("kettle",)))
     for frames in ("uniform", "recalled"):
-        views = views_of(Walk(20, {3: 1, 5: 6}), tmp_path, Selection(frames, 20, True, hidden))
+        views = views_of(Walk(20, {3: 1, 5: 6}), tmp_path, ViewSelection(frames, 20, True, hidden))
         kinds = {s.label.kind for item in views.items(asking("Is the sofa near the kettle?"))
                  for s in item.keyframe.sightings}
         assert kinds == {"sofa"}
@@ -157,7 +157,7 @@ def test_what_is_private_is_in_no_view(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("frames", SEEING)
 def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
-    history, selection = Walk(20, {3: 1}), Selection(frames, 4, labels=True)
+    history, selection = Walk(20, {3: 1}), ViewSelection(frames, 4, labels=True)
     first = views_of(history, tmp_path, selection)
     passes = history.passes
     again = views_of(history, tmp_path, selection)
@@ -177,26 +177,26 @@ def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
 
 def test_a_robot_has_no_labels(tmp_path: Path) -> None:
     for frames in ("uniform", "recalled"):
-        views = views_of(Walk(20, {3: 1}), tmp_path, Selection(frames, 9))
+        views = views_of(Walk(20, {3: 1}), tmp_path, ViewSelection(frames, 9))
         assert not any(item.keyframe.sightings for item in views.items(asking()))
         views.close()
     with pytest.raises(ConfigError, match="walk has no labels.*--answerer vlm"):
-        views_of(Walk(21, labels={}), tmp_path, Selection("uniform", labels=True))
+        views_of(Walk(21, labels={}), tmp_path, ViewSelection("uniform", labels=True))
 
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are kept, none, objects, recalled"):
-        views_of(Walk(3), tmp_path, Selection("best"))
+        views_of(Walk(3), tmp_path, ViewSelection("best"))
     with pytest.raises(ConfigError, match="'objects' show things .* choose recalled or uniform"):
-        views_of(Walk(3), tmp_path, Selection("objects"))
+        views_of(Walk(3), tmp_path, ViewSelection("objects"))
     with pytest.raises(ConfigError, match="k is 0"):
-        views_of(Walk(3), tmp_path, Selection("uniform", 0))
+        views_of(Walk(3), tmp_path, ViewSelection("uniform", 0))
     for frames in ("uniform", "recalled"):
         with pytest.raises(StorageError, match="walk holds no frame that can be used"):
-            views_of(Walk(0), tmp_path, Selection(frames))
+            views_of(Walk(0), tmp_path, ViewSelection(frames))
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):
-        views_of(Walk(3), tmp_path / "file", Selection("uniform"))
+        views_of(Walk(3), tmp_path / "file", ViewSelection("uniform"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
@@ -206,11 +206,11 @@ def test_stamps_that_go_back_are_refused_by_the_memory_and_counted(tmp_path: Pat
             for r in super().recorded():
                 yield r if r.index != 2 else RecordedFrame(2, r.offset_ns, replace(r.frame, stamp_ns=7))
 
-    kept = views_of(Back(5), tmp_path, Selection("recalled")).kept
+    kept = views_of(Back(5), tmp_path, ViewSelection("recalled")).kept
     assert sum(n for why, n in kept.dropped.items() if "goes back in time" in why) == 1
     assert Spot(2, 2 * SECOND + 5) not in kept.spots.values()
 
 
 def test_a_long_way_is_thinned_for_drawing(tmp_path: Path) -> None:
-    way = views_of(Walk(1500), tmp_path, Selection("uniform", 3)).kept.way
+    way = views_of(Walk(1500), tmp_path, ViewSelection("uniform", 3)).kept.way
     assert 500 < len(way) <= 1000

@@ -26,7 +26,7 @@ from eqa_nodes.console.human.server import PageServer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.tours import RECIPES, plan_tour
-from eqa_nodes.recordings.views import Selection, open_views
+from eqa_nodes.recordings.views import ViewSelection, open_views
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.toy.simulator import GridWorld
 
@@ -109,7 +109,7 @@ def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) ->
 def test_a_history_is_shown_and_its_marked_frames_are_the_evidence(tmp_path: Path) -> None:
     tour = plan_tour("toy:flat", RECIPES["express"], 2)
     source = tour_source(replace(tour, robot=replace(tour.robot, camera=CameraModel(80, 60))))
-    views = open_views(source.name, source.identity, source.open, Selection("uniform", 5), tmp_path / "cache")
+    views = open_views(source.name, source.identity, source.open, ViewSelection("uniform", 5), tmp_path / "cache")
     with sitting(tmp_path / "run", lambda sample: HistoryEpisode(views, sample), SAMPLES[:1], EM) as (page, _):
         assert page.get("state")["views"] == 5 and page.raw("view/0.jpg")[0] != page.raw("view/4.jpg")[0]
         assert page.refused("act", id="a", action="forward", step=0)[0] == 409

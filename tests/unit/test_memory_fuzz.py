@@ -11,7 +11,7 @@ import pytest
 
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.forgetting import Selection
+from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from tests.unit.frame_fixture import LABELS, frame
@@ -28,7 +28,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     store.reset("first", map_name="home")
     for i in range(14):
         store.take(frame(NOON + i * 10**9, Pose2(float(i), 0.0, 0.0), {1 + i % 7: (10, 10, 40, 40)}), LABELS)
-    store.forget(Selection(kind="painting"))  # also empties the log into the file
+    store.forget(ForgetSelection(kind="painting"))  # also empties the log into the file
     store.close()
     return path.read_bytes()
 
@@ -63,7 +63,7 @@ def test_a_damaged_file_answers_or_is_named(sound: bytes, tmp_path: Path) -> Non
         for use in (lambda s: s.recall(RecallQuery("kettle near the kitchen")), lambda s: s.objects("lamp"),
                     lambda s: s.since(0), lambda s: s.recollect("What changed?"), lambda s: s.info(),
                     lambda s: s.take(frame(NOON + 10**12, Pose2(3.0, 3.0, 0.0), {1: (10, 10, 40, 40)}), LABELS),
-                    lambda s: s.forget(Selection(region="study"))):
+                    lambda s: s.forget(ForgetSelection(region="study"))):
             try:
                 use(store)
                 answered += 1

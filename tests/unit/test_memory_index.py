@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
-from eqa_nodes.core.memory.forgetting import Selection
+from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.memory.index import row_of
 from eqa_nodes.core.memory.keyframes import View
 from eqa_nodes.core.types.geometry import Pose2
@@ -70,7 +70,7 @@ def test_one_at_a_time_is_as_all_at_once(tmp_path: Path) -> None:
 def test_what_was_deleted_is_found_no_more_and_chunks_stay_sorted(tmp_path: Path) -> None:
     vectors = _vectors(300)
     store = _filled(tmp_path / "memory.db", vectors)
-    store.forget(Selection(after_ns=60, before_ns=200))
+    store.forget(ForgetSelection(after_ns=60, before_ns=200))
     expected = [*range(1, 60), *range(201, 301)]
     assert store.recaller.nearest(vectors[100], 400) and set(store.recaller.nearest(vectors[100], 400)) <= set(expected)
     store.close()

@@ -12,7 +12,7 @@ import pytest
 from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.forgetting import Selection, within
+from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.keyframes import KeyframeConfig
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.remembered import RecallQuery
@@ -135,7 +135,7 @@ def test_a_place_to_forget_is_one_of_the_running_map(store: MemoryStore) -> None
     store.reset("second", keep=True)
     store.take(frame(NOON + HOUR, Pose2(5.0, 5.0, 0.0), {4: (10, 10, 40, 40)}), LABELS)
     store.align("second", "home", TURNED)
-    assert store.forget(Selection(near=(5.0, 5.0, 0.5))) == (1, 1)
+    assert store.forget(ForgetSelection(near=(5.0, 5.0, 0.5))) == (1, 1)
     assert [o.kind for o in store.objects()] == ["kettle"]
 
 
@@ -177,7 +177,7 @@ def test_what_was_forgotten_is_in_no_file(store: MemoryStore) -> None:
     before = _bytes_of(store)
     assert b"xylophone" in before and taken.jpeg[-120:] in before
     kept = len(store)
-    assert store.forget(Selection(kind="xylophone")) == (1, 1)
+    assert store.forget(ForgetSelection(kind="xylophone")) == (1, 1)
     after = _bytes_of(store)
     assert b"xylophone" not in after and b"mauve" not in after and taken.jpeg[-120:] not in after
     assert len(store) == kept - 1
@@ -189,13 +189,13 @@ def test_what_was_forgotten_is_in_no_file(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(("selection", "left"), [
-    (Selection(region="bedroom"), {"kitchen", "study", "living room"}),
-    (Selection(region="Kitchen"), {"bedroom", "study", "living room"}),
-    (Selection(everything=True), set()),
-    (Selection(after_ns=NOON, before_ns=NOON + HOUR), set()),
-    (Selection(before_ns=NOON - 1), {"kitchen", "study", "living room", "bedroom"}),
+    (ForgetSelection(region="bedroom"), {"kitchen", "study", "living room"}),
+    (ForgetSelection(region="Kitchen"), {"bedroom", "study", "living room"}),
+    (ForgetSelection(everything=True), set()),
+    (ForgetSelection(after_ns=NOON, before_ns=NOON + HOUR), set()),
+    (ForgetSelection(before_ns=NOON - 1), {"kitchen", "study", "living room", "bedroom"}),
 ])
-def test_a_region_or_a_time_is_forgotten(store: MemoryStore, selection: Selection, left: set[str]) -> None:
+def test_a_region_or_a_time_is_forgotten(store: MemoryStore, selection: ForgetSelection, left: set[str]) -> None:
     _tour(store, NOON)
     n = len(store)
     forgotten = store.forget(selection)
@@ -208,26 +208,26 @@ def test_a_region_or_a_time_is_forgotten(store: MemoryStore, selection: Selectio
 
 def test_a_place_is_forgotten_and_no_selection_is_refused(store: MemoryStore) -> None:
     _tour(store, NOON)
-    store.forget(Selection(near=(2.0, 0.0, 1.0)))
+    store.forget(ForgetSelection(near=(2.0, 0.0, 1.0)))
     assert min(v.pose.distance(Pose2(2.0, 0.0, 0.0)) for v in store.since(0)) > 1.0
     with pytest.raises(BadQuestion, match="say what to forget"):
-        store.forget(Selection())
+        store.forget(ForgetSelection())
 
 
 def test_times_of_a_forgotten_span_are_told_no_more(store: MemoryStore) -> None:
     store.take(frame(NOON, boxes={1: (10, 10, 40, 40)}), LABELS)
     for i in range(1, 6):  # seen on, nothing new: no view is kept of that
         store.take(frame(NOON + i * HOUR // 2, boxes={1: (10, 10, 40, 40)}), LABELS)
-    store.forget(Selection(after_ns=NOON + 1))
+    store.forget(ForgetSelection(after_ns=NOON + 1))
     assert store.objects()[0].last_ns == NOON
 
 
 def test_words_name_the_time_to_forget() -> None:
-    selection = within(Selection(region="bedroom"), "yesterday", NOON)
+    selection = within(ForgetSelection(region="bedroom"), "yesterday", NOON)
     assert selection.region == "bedroom"
     assert 0 < selection.after_ns < selection.before_ns < NOON
     with pytest.raises(BadQuestion, match="'the elephant' names no time"):
-        within(Selection(), "the elephant", NOON)
+        within(ForgetSelection(), "the elephant", NOON)
 
 
 def test_a_budget_keeps_what_shows_most(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
-from eqa_nodes.core.memory.forgetting import Selection
+from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label
@@ -136,5 +136,5 @@ def test_a_memory_made_with_another_model_is_recalled_by_words_alone(tmp_path: P
         new = store.take(frame(99 * SECOND, Pose2(0.0, 90.0, 0.0), {1: (0, 0, 30, 30)}),
                          {1: Label(1, "mug", "study", {})})
         assert new is not None and new.id in ids(store.recall(RecallQuery("Where is the mug?", 40)))
-        store.forget(Selection(near=(0.0, 90.0, 1.0)))
+        store.forget(ForgetSelection(near=(0.0, 90.0, 1.0)))
         store.close()

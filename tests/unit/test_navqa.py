@@ -26,7 +26,7 @@ from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
-from eqa_nodes.recordings.views import Selection
+from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
 from sim_bridge.house.simulator import world
@@ -185,7 +185,7 @@ def runner(tmp_path: Path, answerer: str, **selection: object) -> NavqaRunner:
     tour = house_tour(SCENE)
     robot = replace(tour.robot, camera=replace(tour.robot.camera, width=96, height=72))
     small = tour_source(replace(tour, robot=robot, actions=tour.actions[:40], poses=tour.poses[:41]))
-    chosen = Selection("recalled", 4, **selection)  # type: ignore[arg-type]
+    chosen = ViewSelection("recalled", 4, **selection)  # type: ignore[arg-type]
     return NavqaRunner(lambda sample: small, AnswererSettings(answerer=answerer), chosen, tmp_path)
 
 

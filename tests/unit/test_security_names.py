@@ -25,7 +25,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.views import Selection
+from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode
@@ -106,7 +106,7 @@ def test_text_that_is_none_is_refused_with_its_data_set(text: str, field: str) -
 def test_a_history_outside_the_named_folder_is_not_opened(name: str, tmp_path: Path) -> None:
     write_bag(walk(2), tmp_path / "secret")
     (tmp_path / "histories").mkdir()
-    find = source_finder(tmp_path / "histories", (64, 48), Selection("uniform", 4, False))
+    find = source_finder(tmp_path / "histories", (64, 48), ViewSelection("uniform", 4, False))
     with pytest.raises(StorageError, match="must be relative"):
         find(Sample("q", "Where is it?", "there", metadata={"episode_history": name}))
 

@@ -18,12 +18,12 @@ from eqa_nodes.core.types.questions import Evidence, Receipt
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import Selection, Views, keyframe_of
+from eqa_nodes.recordings.views import Views, ViewSelection, keyframe_of
 from sim_bridge.simulator import Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
          "down": Action.LOOK_DOWN}
-_AS_SEEN = Selection("uniform")  # images alone: no labels
+_AS_SEEN = ViewSelection("uniform")  # images alone: no labels
 
 
 class PersonEpisode(Protocol):

@@ -25,7 +25,7 @@ _FINEST_M = 0.5  # edge of the cells in which views make up for each other; doub
 _SECTORS = 8
 
 
-class Selection(NamedTuple):
+class ForgetSelection(NamedTuple):
     """What to forget; conditions combine, at least one is needed.
 
     region: kind of room; kind: of a thing: the views that show it; near: x, y, radius in metres of the running
@@ -47,7 +47,7 @@ class Forgotten(NamedTuple):
     objects: int
 
 
-def within(selection: Selection, when: str, now_ns: int) -> Selection:
+def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelection:
     """Return a selection within a time in words ("yesterday", "the last two hours"). Raises BadQuestion."""
     if not when.strip():
         return selection
@@ -57,12 +57,12 @@ def within(selection: Selection, when: str, now_ns: int) -> Selection:
     return selection._replace(after_ns=window.after_ns, before_ns=window.before_ns)
 
 
-def forget(db: Database, index: Index, root: int, selection: Selection) -> Forgotten:
+def forget(db: Database, index: Index, root: int, selection: ForgetSelection) -> Forgotten:
     """Delete what is selected, inside a transaction. Raises BadQuestion when nothing is selected by.
 
     A place (near) is one of the map `root`; time, region and kind reach into every map.
     """
-    if selection == Selection():
+    if selection == ForgetSelection():
         raise BadQuestion("say what to forget: a region, a kind of thing, a time, a place, or everything")
     where = root if selection.near is not None else None
     chosen = index.ids[index.allowed(where, selection.after_ns, selection.before_ns, selection.near)]
@@ -185,7 +185,7 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
     index.replace(kept)
 
 
-def _drop_times(db: Database, selection: Selection) -> None:
+def _drop_times(db: Database, selection: ForgetSelection) -> None:
     """Let no object's times tell of a span that was forgotten: they go back to views that are left."""
     if not (selection.after_ns or selection.before_ns):
         return

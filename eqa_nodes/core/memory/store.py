@@ -19,7 +19,7 @@ from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
-from eqa_nodes.core.memory.forgetting import Forgotten, Selection, forget, over_budget, realign
+from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, View, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
@@ -212,7 +212,7 @@ class MemoryStore:
         """Return the stamp of the running session's first frame, None before it."""
         return self._maps.began_ns
 
-    def forget(self, selection: Selection) -> Forgotten:
+    def forget(self, selection: ForgetSelection) -> Forgotten:
         """Delete what is selected, and what is known from it alone, for good: its bytes are in no file afterwards."""
         with self._lock:
             selection = selection._replace(near=self._maps.circle(selection.near))
