@@ -62,7 +62,7 @@ def _room(house: House, room: Room) -> Iterator[tuple[Patch, Surface]]:
                     yield patch, Surface("#efece4", "plain")
 
 
-class Side(NamedTuple):
+class WallFace(NamedTuple):
     """One inner wall face: the line axis = at, from u0 to u1 along the other axis; inward is +1 or -1 along `axis`."""
 
     axis: int
@@ -98,9 +98,9 @@ class Side(NamedTuple):
         return (min(ends), max(ends), o.z0, o.z1) if -1e-6 <= depth <= house.wall_thickness_m * 1.5 + 1e-6 else None
 
 
-def _sides(room: Room) -> list[Side]:
-    return [Side(0, room.x0, 1.0, room.y0, room.y1), Side(0, room.x1, -1.0, room.y0, room.y1),
-            Side(1, room.y0, 1.0, room.x0, room.x1), Side(1, room.y1, -1.0, room.x0, room.x1)]
+def _sides(room: Room) -> list[WallFace]:
+    return [WallFace(0, room.x0, 1.0, room.y0, room.y1), WallFace(0, room.x1, -1.0, room.y0, room.y1),
+            WallFace(1, room.y0, 1.0, room.x0, room.x1), WallFace(1, room.y1, -1.0, room.x0, room.x1)]
 
 
 def _tiles_around(holes: list[tuple[float, float, float, float]], u0: float, u1: float,

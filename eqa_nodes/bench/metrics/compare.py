@@ -46,7 +46,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One of the two runs. asked: questions with a score; without: of the common ones, ids by what they are.
 
     without: {"failed" | "abstained" | "unscored": ids that are so in this run and not in the other}.
@@ -64,8 +64,8 @@ class Side:
 class Comparison:
     """What two runs say together. common: questions that both asked, with the same truth; notes: what to know."""
 
-    a: Side
-    b: Side
+    a: ComparedRun
+    b: ComparedRun
     common: int
     both: Mapping[str, int]
     differences: tuple[Difference, ...]
@@ -183,7 +183,7 @@ def _is(q: QuestionScore, state: str) -> bool:
     return q.unscored if state == "unscored" else q.status == state
 
 
-def _side(run: _Run, states: Mapping[str, Sequence[tuple[str, bool, bool]]], which: int) -> Side:
+def _side(run: _Run, states: Mapping[str, Sequence[tuple[str, bool, bool]]], which: int) -> ComparedRun:
     only = {state: tuple(row[0] for row in rows if row[1 + which] and not row[2 - which])
             for state, rows in states.items()}
-    return Side(str(run.out), run.manifest.model, run.scores.judge, run.scores.dataset, len(run.questions), only)
+    return ComparedRun(str(run.out), run.manifest.model, run.scores.judge, run.scores.dataset, len(run.questions), only)
