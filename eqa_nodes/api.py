@@ -29,7 +29,7 @@ from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
 from eqa_nodes.registry.answerers import about
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
-from eqa_nodes.runners.history import HistoryRunner, Source
+from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Point, Simulator, Step
@@ -48,13 +48,13 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
     agent = agent_of(_named(name))
     scratch = TemporaryDirectory(prefix="eqa-") if cache is None else None
     folder = Path(scratch.name) if scratch is not None else Path(str(cache))
-    sources: dict[str, Source] = {}
+    sources: dict[str, HistorySource] = {}
     runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(answerer=agent.answerer, model=model),
                            ViewSelection(agent.frames, agent.k, about(agent.answerer).labels), folder, force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
         assert scratch is None or folder.exists()  # kept as long as this function is
-        sources["question"] = Source("arrays", {"arrays": history.digest()}, lambda: ArraysHistory(history))
+        sources["question"] = HistorySource("arrays", {"arrays": history.digest()}, lambda: ArraysHistory(history))
         return runner.run(Sample("question", question, "")).answer
 
     return answered

@@ -32,11 +32,11 @@ from eqa_nodes.cli.run_bar import RunBar
 from eqa_nodes.config.graph import settings
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_json
-from eqa_nodes.runners.history import Source
+from eqa_nodes.runners.history import HistorySource
 from sim_bridge.habitat.devices import check_python
 from sim_bridge.registry import simulator_of
 
-SourceOf = Callable[[Sample], Source]
+SourceOf = Callable[[Sample], HistorySource]
 
 
 

@@ -25,7 +25,7 @@ from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.views import ViewSelection, check_labels
 from eqa_nodes.registry.agents import is_function
 from eqa_nodes.registry.answerers import answerer_of
-from eqa_nodes.runners.history import Source, file_source, tour_source
+from eqa_nodes.runners.history import HistorySource, file_source, tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
 from sim_bridge.registry import simulator_of
 
@@ -53,7 +53,7 @@ def selection_of(arguments: argparse.Namespace) -> ViewSelection:
     return ViewSelection(arguments.frames, arguments.k, memory.labels, memory.memory)
 
 
-def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], Source],
+def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Sample], HistorySource],
                         listener: Callable[[str], None]) -> EpisodeRunner:
     """Return what answers from histories: a function, or the answerer and the memory that the options name."""
     parameters = parameters_of(arguments, Path())
@@ -69,19 +69,19 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
                        listener)
 
 
-def _detected(source_of: Callable[[Sample], Source], own: PerceptionSettings) -> Callable[[Sample], Source]:
+def _detected(source_of: Callable[[Sample], HistorySource], own: PerceptionSettings) -> Callable[[Sample], HistorySource]:
     """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
     perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
 
-    def seen(sample: Sample) -> Source:
+    def seen(sample: Sample) -> HistorySource:
         source = source_of(sample)
         identity = {**source.identity, "perception": encode((own.detector, own.perceiver))}
-        return Source(source.name, identity, lambda: DetectedHistory(source.open(), perceiver()))
+        return HistorySource(source.name, identity, lambda: DetectedHistory(source.open(), perceiver()))
 
     return seen
 
 
-def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Source]:
+def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], HistorySource]:
     """Return the history of a benchmark's question: in the folder --histories, or the tour of a built-in house.
 
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
@@ -92,27 +92,27 @@ def benchmark_sources(arguments: argparse.Namespace) -> Callable[[Sample], Sourc
 
 
 def source_finder(histories: Path | None, image: tuple[int, int], selection: ViewSelection,
-                  detected: bool = False) -> Callable[[Sample], Source]:
+                  detected: bool = False) -> Callable[[Sample], HistorySource]:
     """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours.
 
     detected: a detector labels what is seen, so that a history needs no labels of its own.
     """
     width, height = image
 
-    def opened(path: Path) -> Source:
+    def opened(path: Path) -> HistorySource:
         source = file_source(path)
         if not detected:
             check_labels(source.open(), selection)
         return source
 
     @cache
-    def named(name: str, scene: str) -> Source | EqaError:
+    def named(name: str, scene: str) -> HistorySource | EqaError:
         if histories is not None and inside(histories, name).exists():
             return _tried(lambda: opened(inside(histories, name)))
         if simulator_of(scene) == "house":
             from eqa_nodes.recordings.tours import house_tour
 
-            def rendered() -> Source:
+            def rendered() -> HistorySource:
                 tour = house_tour(scene)
                 camera = replace(tour.robot.camera, width=width, height=height)
                 return tour_source(replace(tour, robot=replace(tour.robot, camera=camera)))
@@ -121,7 +121,7 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Vie
         return StorageError(f"the history {name} is not in {histories or 'any folder that was named'}: put "
                             "its frames there (docs/histories.md says in which form), or name another --histories")
 
-    def source_of(sample: Sample) -> Source:
+    def source_of(sample: Sample) -> HistorySource:
         found = named(history_of(sample), sample.scene)
         if isinstance(found, EqaError):
             raise found
@@ -130,7 +130,7 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Vie
     return source_of
 
 
-def _tried(make: Callable[[], Source]) -> Source | EqaError:
+def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:
     """Return what is made, or the error that prevents it, which is kept as well."""
     try:
         return make()

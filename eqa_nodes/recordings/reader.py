@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
     message: Any
 
 
-class Source(Protocol):
+class MessageSource(Protocol):
     """What holds serialized messages: an open reader of rosbags, or what was heard of a robot."""
 
     @property
@@ -56,7 +56,7 @@ class Bag:
     topics: key -> topic; unclear: role -> topics of which none is more likely than the others.
     """
 
-    def __init__(self, path: Path, reader: Source, namespace: str = "", remap: Mapping[str, str] | None = None,
+    def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
                  packed: bool = False) -> None:
         """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one.
 

@@ -22,7 +22,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
-from eqa_nodes.runners.history import Source
+from eqa_nodes.runners.history import HistorySource
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Step
 
@@ -112,7 +112,7 @@ class EmFunctionRunner(_FunctionRunner):
     The arrays of one history are kept: questions about one come together.
     """
 
-    def __init__(self, function: EmFunction, source_of: Callable[[Sample], Source], k: int, answerer: Answerer,
+    def __init__(self, function: EmFunction, source_of: Callable[[Sample], HistorySource], k: int, answerer: Answerer,
                  force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         super().__init__(answerer, force_guess)
         self._function, self._source_of, self._k, self._listener = function, source_of, k, listener

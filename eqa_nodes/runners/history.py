@@ -35,7 +35,7 @@ _SHOWN = 50  # views that a report shows of those that an answer was made from, 
 _OPEN = 2  # histories whose views are kept open: questions about one come together
 
 
-class Source(NamedTuple):
+class HistorySource(NamedTuple):
     """Where a history comes from. identity: what decides its frames, as plain JSON."""
 
     name: str
@@ -43,21 +43,21 @@ class Source(NamedTuple):
     open: Callable[[], EpisodeHistory]
 
 
-def file_source(path: Path, format: str = "", options: BagOptions | None = None) -> Source:  # noqa: A002
+def file_source(path: Path, format: str = "", options: BagOptions | None = None) -> HistorySource:  # noqa: A002
     """Return a recording as a source. Raises StorageError where there is none, and as open_history does."""
     path = Path(path)
     history = open_history(path, format, options)
     given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
     identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given}
-    return Source(history.name, identity, lambda: history)
+    return HistorySource(history.name, identity, lambda: history)
 
 
-def tour_source(tour: Tour) -> Source:
+def tour_source(tour: Tour) -> HistorySource:
     """Return a tour in a simulator as a source."""
     from eqa_nodes.recordings.tours import TourHistory
 
     history = TourHistory(tour)
-    return Source(history.name, {"tour": encode(tour)}, lambda: history)
+    return HistorySource(history.name, {"tour": encode(tour)}, lambda: history)
 
 
 def _fingerprint(path: Path) -> str:
@@ -79,7 +79,7 @@ class HistoryRunner:
     ConfigError for a selection or an answerer that there is not.
     """
 
-    def __init__(self, source_of: Callable[[Sample], Source], answerer: AnswererSettings, selection: ViewSelection,
+    def __init__(self, source_of: Callable[[Sample], HistorySource], answerer: AnswererSettings, selection: ViewSelection,
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
@@ -138,7 +138,7 @@ class HistoryRunner:
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
 
-    def _opened(self, source: Source, frames: str) -> Views:
+    def _opened(self, source: HistorySource, frames: str) -> Views:
         key = f"{frames} of {source.identity}"
         if key in self._unreadable:  # it is not read once more for each of its questions
             raise self._unreadable[key]

@@ -29,7 +29,7 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import ViewSelection
-from eqa_nodes.runners.history import HistoryRunner, Source, file_source, tour_source
+from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source, tour_source
 from tests.unit.bag_fixture import needs_messages
 from tests.unit.history_fixture import walk
 
@@ -184,7 +184,7 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
         opened.append(1)
         raise StorageError("damaged")
 
-    runner = HistoryRunner(lambda sample: Source("bag", {}, fail), AnswererSettings(), ViewSelection("uniform"), tmp_path)
+    runner = HistoryRunner(lambda sample: HistorySource("bag", {}, fail), AnswererSettings(), ViewSelection("uniform"), tmp_path)
     for _ in range(3):
         with pytest.raises(StorageError, match="damaged"):
             runner.run(Sample("q", "Is there a cup?", "yes"))
@@ -192,7 +192,7 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
 
 
 def test_only_a_few_histories_are_open_at_a_time(bag: Path, tmp_path: Path) -> None:
-    sources = {f"q{i}": Source(f"h{i}", {"number": i}, lambda: open_history(bag)) for i in range(4)}
+    sources = {f"q{i}": HistorySource(f"h{i}", {"number": i}, lambda: open_history(bag)) for i in range(4)}
     runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(), ViewSelection("recalled", 5, True),
                            tmp_path)
     answers = [runner.run(Sample(f"q{i}", "How many chairs are there?", "1")).answer.text for i in (0, 1, 2, 3, 0, 3)]
@@ -309,7 +309,7 @@ def test_a_report_keeps_some_of_many_views_and_all_evidence(tour: TourHistory, t
 
 
 def test_nothing_is_read_for_a_question_that_nobody_understands(tmp_path: Path) -> None:
-    def unread(sample: Sample) -> Source:
+    def unread(sample: Sample) -> HistorySource:
         raise AssertionError("the history is read")
 
     for guess in (False, True):
