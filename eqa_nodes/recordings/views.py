@@ -39,7 +39,7 @@ _MAX_POSES = 1000  # of the way, for drawing
 Tick = Callable[[int, int], None]  # frames read, frames to read
 
 
-class Spot(NamedTuple):
+class FramePosition(NamedTuple):
     """Where a keyframe stands in its recording; as in RecordedFrame."""
 
     frame: int
@@ -57,7 +57,7 @@ class HistoryIndex:
     frames: int
     dropped: Mapping[str, int]
     way: tuple[tuple[int, Pose2], ...]
-    spots: Mapping[str, Spot]
+    spots: Mapping[str, FramePosition]
     views: tuple[Keyframe, ...] = ()
 
 
@@ -107,7 +107,7 @@ class UniformViews:
         for recorded in _Along(history, tick):
             if recorded.index in indices:
                 views.append(keyframe_of(recorded.frame, recorded.index + 1, labels, selection))
-                spots[str(recorded.index + 1)] = Spot(recorded.index, recorded.offset_ns)
+                spots[str(recorded.index + 1)] = FramePosition(recorded.index, recorded.offset_ns)
         return replace(along.kept(), spots=spots, views=tuple(views))
 
 
@@ -154,7 +154,7 @@ class _Remembered:
                     refused[str(error)] += 1
                     continue
                 if keyframe is not None:
-                    spots[str(keyframe.id)] = Spot(recorded.index, recorded.offset_ns)
+                    spots[str(keyframe.id)] = FramePosition(recorded.index, recorded.offset_ns)
         finally:
             store.close()
         kept = along.kept()

@@ -9,7 +9,7 @@ from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.openings import Holes, Swing
 from sim_bridge.house.plan import WALL_M
 from sim_bridge.house.scene import Opening, Thing
-from sim_bridge.house.space import YAW, Blank, Block, Spot, footprint
+from sim_bridge.house.space import YAW, Blank, Block, Placement, footprint
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
 CURTAINED = ("living room", "bedroom", "dining room", "study")
@@ -82,10 +82,10 @@ def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurni
             name, width=high - low, height=opening.z1, state="closed", colour="" if name == "front door" else colour
         )
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
-        return _solid(f.put(blank, Spot(*middle, 0.0, inward), "wall"))
+        return _solid(f.put(blank, Placement(*middle, 0.0, inward), "wall"))
     blank = f.blank("door", depth=0.11, width=high - low - 0.06, height=opening.z1 - 0.02, state="open", colour=colour)
     base = f.wall_spot(side, low - 0.075 if swing.hinge_first else high + 0.075, blank.look.width + 0.02)
-    spot = Spot(base.x, base.y, 0.0, inward - math.pi / 2 + dice.between(-0.03, 0.03))
+    spot = Placement(base.x, base.y, 0.0, inward - math.pi / 2 + dice.between(-0.03, 0.03))
     return _solid(f.put(blank, spot, "wall")) if f.free(footprint(blank, spot)) else None
 
 
@@ -101,7 +101,7 @@ def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> Thing:
     state = "open" if dice.chance(0.35) and may_open else "closed"
     blank = f.blank("window", depth=0.1, width=high - low, height=opening.z1 - opening.z0, state=state)
     middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
-    thing = f.put(blank, Spot(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
+    thing = f.put(blank, Placement(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
     depth, pane = WINDOW_SPACE_M, f.blocks.pop()
     if state == "open":
         f.fit_part(thing, thing.parts)

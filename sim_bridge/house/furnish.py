@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sim_bridge.house.kinds import Surface
 from sim_bridge.house.scene import Part, Thing
-from sim_bridge.house.space import YAW, Blank, RoomSpace, Spot, ahead, footprint
+from sim_bridge.house.space import YAW, Blank, Placement, RoomSpace, ahead, footprint
 
 
 class RoomFurnisher(RoomSpace):
@@ -20,7 +20,7 @@ class RoomFurnisher(RoomSpace):
         r = self.room
         return (r.x0, r.x1) if side in ("south", "north") else (r.y0, r.y1)
 
-    def wall_spot(self, side: str, along: float, depth: float, z: float = 0.0) -> Spot:
+    def wall_spot(self, side: str, along: float, depth: float, z: float = 0.0) -> Placement:
         """Return the spot of a thing of this depth with its back to the wall, centred at `along`."""
         r, half = self.room, depth / 2
         x, y = {
@@ -29,7 +29,7 @@ class RoomFurnisher(RoomSpace):
             "south": (along, r.y0 + half),
             "north": (along, r.y1 - half),
         }[side]
-        return Spot(x, y, z, YAW[side])
+        return Placement(x, y, z, YAW[side])
 
     def sides(self) -> list[str]:
         """Return the four walls in random order."""
@@ -100,15 +100,15 @@ class RoomFurnisher(RoomSpace):
 
     # other things ----------------------------------------------------------------------------------------------------
 
-    def _spot(self, thing: Thing) -> Spot:
-        return Spot(*thing.position, thing.yaw)
+    def _spot(self, thing: Thing) -> Placement:
+        return Placement(*thing.position, thing.yaw)
 
     def beside(self, name: str, thing: Thing, side: int, gap: float = 0.04, blank: Blank | None = None) -> Thing | None:
         """Stand a thing left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
         left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
         x, y = ahead(self._spot(thing), -(thing.size[0] - blank.look.depth) / 2, left)
-        return self.settle(blank, Spot(x, y, 0.0, thing.yaw))
+        return self.settle(blank, Placement(x, y, 0.0, thing.yaw))
 
     def facing(
         self,
@@ -122,7 +122,7 @@ class RoomFurnisher(RoomSpace):
         """Stand a thing in front of another, turned towards it."""
         blank = blank or self.blank(name)
         x, y = ahead(self._spot(thing), thing.size[0] / 2 + gap + blank.look.depth / 2, left)
-        return self.settle(blank, Spot(x, y, 0.0, thing.yaw + math.pi), front, exempt=(thing.id,))
+        return self.settle(blank, Placement(x, y, 0.0, thing.yaw + math.pi), front, exempt=(thing.id,))
 
     def around(self, name: str, table: Thing, count: int) -> list[Thing]:
         """Stand equal chairs around a table, turned towards it: long sides first, then the heads."""
@@ -139,7 +139,7 @@ class RoomFurnisher(RoomSpace):
                 break
             x, y = ahead(self._spot(table), forward, left)
             look = blank.look._replace(dice=self.dice)
-            chair = self.settle(Blank(blank.kind, look), Spot(x, y, 0.0, table.yaw + turn), exempt=(table.id,))
+            chair = self.settle(Blank(blank.kind, look), Placement(x, y, 0.0, table.yaw + turn), exempt=(table.id,))
             if chair is not None:
                 out.append(chair)
         return out
@@ -167,7 +167,7 @@ class RoomFurnisher(RoomSpace):
             (0, 0.22),
             (0, -0.22),
         ):
-            spot = Spot((r.x0 + r.x1) / 2 + fx * (r.x1 - r.x0), (r.y0 + r.y1) / 2 + fy * (r.y1 - r.y0), 0.0, yaw)
+            spot = Placement((r.x0 + r.x1) / 2 + fx * (r.x1 - r.x0), (r.y0 + r.y1) / 2 + fy * (r.y1 - r.y0), 0.0, yaw)
             wide = Blank(
                 blank.kind, blank.look._replace(depth=blank.look.depth + 2 * front, width=blank.look.width + 2 * front)
             )
@@ -199,7 +199,7 @@ class RoomFurnisher(RoomSpace):
         look = blank.look._replace(
             depth=round(min(blank.look.depth, most[0]), 3), width=round(min(blank.look.width, most[1]), 3)
         )
-        return self.put(Blank(blank.kind, look), Spot(x, y, 0.0, yaw))
+        return self.put(Blank(blank.kind, look), Placement(x, y, 0.0, yaw))
 
     def on(
         self,
@@ -226,7 +226,7 @@ class RoomFurnisher(RoomSpace):
                 if any(taken.meets(u) for u in used):
                     continue
                 x, y = ahead(self._spot(support), spot.x, spot.y)
-                world = Spot(x, y, round(support.position[2] + surface.z, 4), support.yaw + spot.yaw)
+                world = Placement(x, y, round(support.position[2] + surface.z, 4), support.yaw + spot.yaw)
                 block = footprint(blank, world)
                 if not self.inside(block) or any(block.meets(b) for b in self.blocks if b.owner != support.id):
                     continue
@@ -236,14 +236,14 @@ class RoomFurnisher(RoomSpace):
                 return self.put(blank, world, surface.relation, support.id)
         return None
 
-    def _on_spot(self, blank: Blank, surface: Surface, share: tuple[float, float], turn: float | None) -> Spot | None:
+    def _on_spot(self, blank: Blank, surface: Surface, share: tuple[float, float], turn: float | None) -> Placement | None:
         """Return the place in the support's frame, or None when the thing is larger than the surface."""
         turn = self.dice.between(-0.2, 0.2) if turn is None else turn
-        box = footprint(blank, Spot(0.0, 0.0, 0.0, turn))
+        box = footprint(blank, Placement(0.0, 0.0, 0.0, turn))
         free_x, free_y = (surface.x1 - surface.x0) / 2 - box.x1, (surface.y1 - surface.y0) / 2 - box.y1
         if free_x < 0 or free_y < 0:
             return None
-        return Spot(
+        return Placement(
             (surface.x0 + surface.x1) / 2 + share[0] * free_x,
             (surface.y0 + surface.y1) / 2 + share[1] * free_y,
             0.0,
@@ -254,7 +254,7 @@ class RoomFurnisher(RoomSpace):
         """Stand a thing on the floor under another (a desk, a bench), flush with its front."""
         blank = self.blank(name)
         x, y = ahead(self._spot(above), above.size[0] / 2 - blank.look.depth / 2 - 0.02, left)
-        spot = Spot(x, y, 0.0, above.yaw)
+        spot = Placement(x, y, 0.0, above.yaw)
         if not self.free(footprint(blank, spot), exempt=(above.id,)):
             return None
         return self.put(blank, spot, "under", above.id)
@@ -268,7 +268,7 @@ class RoomFurnisher(RoomSpace):
             x += share * (r.x1 - r.x0) / 2
         else:
             y += share * (r.y1 - r.y0) / 2
-        spot = Spot(x, y, self.ceiling_m - blank.look.height, 0.0)
+        spot = Placement(x, y, self.ceiling_m - blank.look.height, 0.0)
         if not self.free(footprint(blank, spot), soft=False):
             return None
         return self.put(blank, spot, "ceiling", over.id if over else 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.kinds import WOODS
 from sim_bridge.house.scene import Thing
-from sim_bridge.house.space import Spot, ahead
+from sim_bridge.house.space import Placement, ahead
 
 
 def several(f: RoomFurnisher, support: Thing | None, names: Sequence[str], low: int, high: int) -> list[Thing]:
@@ -34,8 +34,8 @@ def light(f: RoomFurnisher) -> None:
 def flank(f: RoomFurnisher, name: str, thing: Thing, side: int, gap: float) -> Thing | None:
     """Stand a thing at the left (+1) or right (-1) of another, turned towards it."""
     blank = f.blank(name)
-    x, y = ahead(Spot(*thing.position, thing.yaw), 0.0, side * (thing.size[1] / 2 + gap + blank.look.depth / 2))
-    return f.settle(blank, Spot(x, y, 0.0, thing.yaw - side * math.pi / 2))
+    x, y = ahead(Placement(*thing.position, thing.yaw), 0.0, side * (thing.size[1] / 2 + gap + blank.look.depth / 2))
+    return f.settle(blank, Placement(x, y, 0.0, thing.yaw - side * math.pi / 2))
 
 
 def living_room(f: RoomFurnisher) -> None:
@@ -133,7 +133,7 @@ def _drop(f: RoomFurnisher, thing: Thing) -> None:
 
 
 def _at_wall(f: RoomFurnisher, thing: Thing) -> bool:
-    x, y = ahead(Spot(*thing.position, thing.yaw), -thing.size[0] / 2 - 0.1, 0.0)
+    x, y = ahead(Placement(*thing.position, thing.yaw), -thing.size[0] / 2 - 0.1, 0.0)
     return not (f.room.x0 < x < f.room.x1 and f.room.y0 < y < f.room.y1)
 
 

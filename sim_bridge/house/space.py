@@ -50,7 +50,7 @@ class Blank(NamedTuple):
     look: Look
 
 
-class Spot(NamedTuple):
+class Placement(NamedTuple):
     """A place for a thing: origin and yaw in the house frame."""
 
     x: float
@@ -59,14 +59,14 @@ class Spot(NamedTuple):
     yaw: float
 
 
-def footprint(blank: Blank, spot: Spot, owner: int = 0) -> Block:
+def footprint(blank: Blank, spot: Placement, owner: int = 0) -> Block:
     """Return the box that the thing takes at the spot."""
     c, s = abs(math.cos(spot.yaw)), abs(math.sin(spot.yaw))
     dx, dy = (blank.look.depth * c + blank.look.width * s) / 2, (blank.look.depth * s + blank.look.width * c) / 2
     return Block(spot.x - dx, spot.y - dy, spot.z, spot.x + dx, spot.y + dy, spot.z + blank.look.height, owner)
 
 
-def ahead(spot: Spot, forward: float, left: float) -> tuple[float, float]:
+def ahead(spot: Placement, forward: float, left: float) -> tuple[float, float]:
     """Return the point `forward` and `left` metres from the spot in its own frame."""
     c, s = math.cos(spot.yaw), math.sin(spot.yaw)
     return spot.x + forward * c - left * s, spot.y + forward * s + left * c
@@ -125,7 +125,7 @@ class RoomSpace:
         swing = kind.swing if state == "open" else 0.0
         return Blank(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
 
-    def put(self, blank: Blank, spot: Spot, relation: str = "floor", support: int = 0) -> Thing:
+    def put(self, blank: Blank, spot: Placement, relation: str = "floor", support: int = 0) -> Thing:
         """Build the thing at the spot, without a check."""
         look, kind = blank.look, blank.kind
         parts = kind.build(look)
@@ -178,12 +178,12 @@ class RoomSpace:
             return False
         return not soft or not any(block.meets(s) for s in self.soft if s.owner not in exempt)
 
-    def _front(self, blank: Blank, spot: Spot, reach: float, owner: int = 0) -> Block:
+    def _front(self, blank: Blank, spot: Placement, reach: float, owner: int = 0) -> Block:
         x, y = ahead(spot, blank.look.depth / 2 + reach / 2, 0.0)
         swept = Blank(blank.kind, blank.look._replace(depth=reach, height=1.2))
-        return footprint(swept, Spot(x, y, 0.05, spot.yaw), owner)
+        return footprint(swept, Placement(x, y, 0.05, spot.yaw), owner)
 
-    def settle(self, blank: Blank, spot: Spot, front: float = 0.0, exempt: Sequence[int] = ()) -> Thing | None:
+    def settle(self, blank: Blank, spot: Placement, front: float = 0.0, exempt: Sequence[int] = ()) -> Thing | None:
         """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
-from eqa_nodes.recordings.views import POLICIES, Spot, Views, ViewSelection, open_views
+from eqa_nodes.recordings.views import POLICIES, FramePosition, Views, ViewSelection, open_views
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9
@@ -208,7 +208,7 @@ def test_stamps_that_go_back_are_refused_by_the_memory_and_counted(tmp_path: Pat
 
     kept = views_of(Back(5), tmp_path, ViewSelection("recalled")).kept
     assert sum(n for why, n in kept.dropped.items() if "goes back in time" in why) == 1
-    assert Spot(2, 2 * SECOND + 5) not in kept.spots.values()
+    assert FramePosition(2, 2 * SECOND + 5) not in kept.spots.values()
 
 
 def test_a_long_way_is_thinned_for_drawing(tmp_path: Path) -> None:
