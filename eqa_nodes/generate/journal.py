@@ -35,7 +35,7 @@ class Journal(Generic[T]):
         self._lines.close()
 
 
-class Step(NamedTuple):
+class JournalEntry(NamedTuple):
     """Something that was paid for: what came of it, as plain JSON, and what it cost."""
 
     key: str
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 class Paid:
     """Does each step once, in this process or an earlier one, and sums what all of them cost."""
 
-    def __init__(self, lines: Journal[Step], usage: Callable[[], Usage]) -> None:
+    def __init__(self, lines: Journal[JournalEntry], usage: Callable[[], Usage]) -> None:
         """usage: what all models together have used in this process so far."""
         self._lines, self._usage = lines, usage
         self._known = {step.key: step for step in lines.entries}
@@ -55,7 +55,7 @@ class Paid:
         """Return what `ask` returned under this key, a value of type `kind`; what it raises is not kept."""
         if key not in self._known:
             before = self._usage()
-            step = Step(key, encode(ask()), self._usage() - before)
+            step = JournalEntry(key, encode(ask()), self._usage() - before)
             self._lines.append(step)
             self._known[key] = step
         return cast(T, decode(kind, self._known[key].value))

@@ -19,7 +19,7 @@ from eqa_nodes.core.model import Usage
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
-from eqa_nodes.generate.journal import Journal, Paid, Step
+from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.roles import Evaluator, Generator
 from eqa_nodes.generate.values import (
     ACCEPTED,
@@ -90,7 +90,7 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
     model fails again and again.
     """
-    with closing(Journal(out / STEPS, Step)) as steps, closing(Journal(out / RECORDS, QuestionAttempt)) as records:
+    with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / RECORDS, QuestionAttempt)) as records:
         line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
         stopped = line.run()
         return Summary(tuple(line.records.values()), line.paid.spent(), stopped)
