@@ -75,7 +75,7 @@ class GenerationProgress(NamedTuple):
     ended: QuestionAttempt | None = None
 
 
-class Summary(NamedTuple):
+class GenerationResult(NamedTuple):
     """How a run ended. stopped: why before its time, "" = it did not."""
 
     records: tuple[QuestionAttempt, ...]
@@ -84,7 +84,7 @@ class Summary(NamedTuple):
 
 
 def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
-             progress: Callable[[GenerationProgress], None] = lambda progress: None) -> Summary:
+             progress: Callable[[GenerationProgress], None] = lambda progress: None) -> GenerationResult:
     """Attempt questions until enough are accepted, or the tries are used up. A spent budget ends it in order.
 
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
@@ -93,7 +93,7 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
     with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / RECORDS, QuestionAttempt)) as records:
         line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
         stopped = line.run()
-        return Summary(tuple(line.records.values()), line.paid.spent(), stopped)
+        return GenerationResult(tuple(line.records.values()), line.paid.spent(), stopped)
 
 
 def read_records(out: Path) -> list[QuestionAttempt]:

@@ -15,7 +15,7 @@ from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_page
-from eqa_nodes.generate.pipeline import Job, Summary, read_records, read_way
+from eqa_nodes.generate.pipeline import GenerationResult, Job, read_records, read_way
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, QuestionAttempt, benchmark
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
@@ -63,7 +63,7 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
     write_json(out / MANIFEST, now)
 
 
-def end(out: Path, kind: Benchmark, summary: Summary) -> Path:
+def end(out: Path, kind: Benchmark, summary: GenerationResult) -> Path:
     """Write what the accepted records make: the benchmark's file, which is returned, and the page for people."""
     _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
     way_of = lru_cache(maxsize=1)(partial(read_way, out))  # records of one way come together

@@ -24,7 +24,7 @@ from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS, Topic
 from eqa_nodes.ros.hearing import INFORMS
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, Summary, Verdict, judged
+from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, RateWindow, Verdict, judged
 
 PERIOD_S = 1.0
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
@@ -147,7 +147,7 @@ class Diagnostics:
             told[name.strip("/")] = Report(judged(summary, *limits), _values(summary))
         return told
 
-    def _executor(self, now: float, flows: Mapping[str, Summary]) -> Report:
+    def _executor(self, now: float, flows: Mapping[str, RateWindow]) -> Report:
         (before, cpu_before), cpu = self._cpu, time.process_time()
         self._cpu = now, cpu
         late, (longest, name) = max(self._late_s), max(((s.longest_s, n) for n, s in flows.items()), default=(0.0, ""))
@@ -226,7 +226,7 @@ def _first_stamp(message: Any) -> int:
     return messages.stamp_of(message.transforms[0]) if message.transforms else -1
 
 
-def _values(s: Summary) -> dict[str, str]:
+def _values(s: RateWindow) -> dict[str, str]:
     values = {"rate [Hz]": f"{s.rate_hz:.2f}", "messages": str(s.total), "lost on the way": str(s.lost),
               "in its callback [share]": f"{s.busy:.4f}", "longest callback [s]": f"{s.longest_s:.4f}"}
     for name, seconds in (("last heard [s ago]", s.silent_s), ("age, median [s]", s.median_age_s),

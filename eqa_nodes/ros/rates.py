@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
     message: str
 
 
-class Summary(NamedTuple):
+class RateWindow(NamedTuple):
     """One window of a flow: messages a second, share of the time in its callback, ages and times in seconds.
 
     ages are None where no stamp of the window was of this clock; silent_s: since the last message, None before any.
@@ -87,7 +87,7 @@ class Flow:
         if ns > self._longest_ns:
             self._longest_ns = ns
 
-    def sum_up(self, now_ns: int) -> Summary:
+    def sum_up(self, now_ns: int) -> RateWindow:
         """Return the last window, and begin the next second: call it once a second."""
         marks = self._marks
         marks.append((now_ns, self._count, self._busy_ns, self._longest_ns))
@@ -98,7 +98,7 @@ class Flow:
         taken_ns = max(1, now_ns - began_ns)
         new = self._count - count
         ages = self._newest(new)
-        return Summary(
+        return RateWindow(
             self._count, new / taken_ns * 1e9, (self._busy_ns - busy_ns) / taken_ns,
             max(mark[3] for mark in list(marks)[1:]) / 1e9, (now_ns - self._last_ns) / 1e9 if self._count else None,
             statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None, self.gaps.lost)
@@ -110,7 +110,7 @@ class Flow:
         return [age for age in ages if age != UNKNOWN]
 
 
-def judged(flow: Summary, min_rate_hz: float, max_age_s: float) -> Verdict:
+def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> Verdict:
     """Judge a topic. 0 = that is not judged. Stamps from the future by as much are wrong too: two clocks differ."""
     if min_rate_hz and not flow.rate_hz:
         since = "yet" if flow.silent_s is None else f"for {flow.silent_s:.1f} s"

@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, Unknown
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.generate.formats import READERS
-from eqa_nodes.generate.pipeline import RECORDS, STEPS, Summary, generate, read_records, read_way
+from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_records, read_way
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Way
@@ -29,7 +29,7 @@ def here(number: int, text: str) -> dict[str, object]:
     return dict(NOTHING) if number % 4 == 3 else {"answer": "a red kettle", "confidence": 0.9, "images": [1]}
 
 
-def made(out: Path, model: Model, kind: str = "express", **changes: Any) -> Summary:
+def made(out: Path, model: Model, kind: str = "express", **changes: Any) -> GenerationResult:
     return generate(small(kind), job(**changes), cast(small(kind), model), out)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from eqa_nodes.bench.metrics.agreement import agreement
-from eqa_nodes.bench.metrics.formulas import Summary, paired_difference, shown, summary
+from eqa_nodes.bench.metrics.formulas import MeanInterval, paired_difference, shown, summary
 from eqa_nodes.bench.metrics.intervals import paired_shares, wilson
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, SHARES
 from eqa_nodes.bench.running.explore import ratio_of_means
@@ -67,8 +67,8 @@ def test_equal_values_without_limits_have_a_mean_and_no_interval(values: list[fl
 
 
 def test_of_no_value_there_is_neither() -> None:
-    assert summary([None, None], share=True) == Summary(None, None, None, 0, 2)
-    assert summary([]) == paired_difference([], []) == Summary(None, None, None, 0, 0)
+    assert summary([None, None], share=True) == MeanInterval(None, None, None, 0, 2)
+    assert summary([]) == paired_difference([], []) == MeanInterval(None, None, None, 0, 0)
     assert shown(summary([]), 100, 1) == "–"
 
 
@@ -78,7 +78,7 @@ def test_runs_that_are_alike_may_yet_differ() -> None:
         assert d.mean == 0 and d.low is not None and d.high is not None
         assert d.low < 0 < d.high and d.low == pytest.approx(-d.high)
     assert paired_difference([1.0] * 5, [1.0] * 5, share=True).high == pytest.approx(1 - wilson(1.0, 5)[0])
-    assert paired_difference([12.5] * 5, [12.5] * 5) == Summary(0.0, None, None, 5, 0)
+    assert paired_difference([12.5] * 5, [12.5] * 5) == MeanInterval(0.0, None, None, 5, 0)
     apart = paired_difference([1.0] * 5, [0.0] * 5, share=True)
     assert apart.mean == apart.high == 1.0 and apart.low is not None and 0 < apart.low < 1
 
@@ -118,9 +118,9 @@ def test_agreement_without_a_doubt_has_no_interval() -> None:
 
 
 def test_a_ratio_of_one_question_has_no_interval() -> None:
-    assert ratio_of_means([0.5], [0.25]) == Summary(2.0, None, None, 1, 0)
+    assert ratio_of_means([0.5], [0.25]) == MeanInterval(2.0, None, None, 1, 0)
     assert ratio_of_means([0.5, 0.5], [0.25, 0.25])[:3] == (2.0, None, None)
-    assert ratio_of_means([], []) == Summary(None, None, None, 0, 0)
+    assert ratio_of_means([], []) == MeanInterval(None, None, None, 0, 0)
 
 
 def test_money_is_no_share() -> None:

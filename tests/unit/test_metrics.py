@@ -83,7 +83,7 @@ def test_interval_holds_the_mean_and_stays_in_range(values: list[float | None]) 
     used = [v for v in values if v is not None]
     assert (s.n, s.excluded) == (len(used), len(values) - len(used))
     if not used:
-        assert s == metrics.Summary(None, None, None, 0, len(values))
+        assert s == metrics.MeanInterval(None, None, None, 0, len(values))
         return
     assert s.mean is not None
     assert s.low is not None

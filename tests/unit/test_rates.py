@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, Gaps, Summary, judged
+from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, Gaps, RateWindow, judged
 
 S = 1_000_000_000
 
 
-def flow_of(seconds: int, hz: int, age_ns: int = 20_000_000, busy_ns: int = 1_000_000) -> tuple[Flow, Summary]:
+def flow_of(seconds: int, hz: int, age_ns: int = 20_000_000, busy_ns: int = 1_000_000) -> tuple[Flow, RateWindow]:
     """Return a flow that ran for so many seconds from 0 on, summed up once in each, and its last summary."""
     flow = Flow(0)
     for second in range(seconds):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.metrics.formulas import Summary
+from eqa_nodes.bench.metrics.formulas import MeanInterval
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.reference import PUBLISHED, beside, published_table, sentences
@@ -17,7 +17,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 
 def scores(dataset: str, judge: str = "offline", n: int = 1636, failed: int = 0, privileged: tuple[str, ...] = (),
            **means: float) -> Scores:
-    metrics = {name: Summary(means.get(name), means.get(name), means.get(name), n if name in means else 0, 0)
+    metrics = {name: MeanInterval(means.get(name), means.get(name), means.get(name), n if name in means else 0, 0)
                for name in METRICS}
     row = Row("all", n, n - failed, 0, failed, 0, 0, metrics)
     return Scores(dataset, judge, "ab" * 32, 0, privileged, (row,), ())

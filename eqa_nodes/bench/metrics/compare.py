@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.bench.metrics.formulas import Summary, paired_difference
+from eqa_nodes.bench.metrics.formulas import MeanInterval, paired_difference
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
@@ -35,7 +35,7 @@ class Difference:
     category: str
     a: float
     b: float
-    difference: Summary
+    difference: MeanInterval
     p: float
     adjusted: float
 

@@ -17,7 +17,7 @@ from eqa_nodes.bench.metrics.intervals import DIFFERENCE, SHARE, mean_interval, 
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
 
 
-class Summary(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean with its 95 % interval; n values went in, `excluded` questions had none. The mean is None when n = 0.
 
     low, high: None also where all values are equal, or there is one, and the metric has no least and greatest value.
@@ -127,7 +127,7 @@ def goal_condition_success(predicates: Sequence[bool]) -> float:
     return sum(predicates) / len(predicates)
 
 
-def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *, share: bool = False) -> Summary:
+def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *, share: bool = False) -> MeanInterval:
     """Return the mean over questions with its 95 % interval (intervals.py); None values are counted, not used.
 
     share: the metric is a share of 1. The same values, seed and resamples are the same interval.
@@ -136,7 +136,7 @@ def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_0
 
 
 def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0,
-                      resamples: int = 10_000, *, share: bool = False) -> Summary:
+                      resamples: int = 10_000, *, share: bool = False) -> MeanInterval:
     """Return mean(a - b) over the questions that both have a value for, with its 95 % interval.
 
     The same questions are drawn for both, so what makes a question hard cancels. share: both are shares of 1. Raises
@@ -154,16 +154,16 @@ def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed
     return found
 
 
-def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, seed: int, resamples: int) -> Summary:
+def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, seed: int, resamples: int) -> MeanInterval:
     used = np.asarray([v for v in given if v is not None], dtype=np.float64)
     excluded = len(given) - used.size
     if used.size == 0:
-        return Summary(None, None, None, 0, excluded)
+        return MeanInterval(None, None, None, 0, excluded)
     low, high = mean_interval(used, limits, seed, resamples)
-    return Summary(float(used.mean()), low, high, int(used.size), excluded)
+    return MeanInterval(float(used.mean()), low, high, int(used.size), excluded)
 
 
-def shown(s: Summary, factor: float, digits: int, sign: str = "") -> str:
+def shown(s: MeanInterval, factor: float, digits: int, sign: str = "") -> str:
     """Return "mean [low, high]", the mean alone where no interval can be told, a dash where there is no mean."""
     if s.mean is None:
         return "–"

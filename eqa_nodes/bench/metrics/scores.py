@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.judges import Judge
 from eqa_nodes.bench.metrics import formulas as metrics
-from eqa_nodes.bench.metrics.formulas import Summary
+from eqa_nodes.bench.metrics.formulas import MeanInterval
 from eqa_nodes.bench.metrics.question_score import QuestionScore, SceneFacts, question_score
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
 from eqa_nodes.bench.running.manifest import finish_manifest
@@ -36,7 +36,7 @@ class Row:
     failed: int
     missing: int
     unscored: int
-    metrics: Mapping[str, Summary]
+    metrics: Mapping[str, MeanInterval]
     unreachable: int = 0
     unreachable_abstained: int = 0
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bench.metrics.formulas import Summary, paired_difference, shown, summary
+from eqa_nodes.bench.metrics.formulas import MeanInterval, paired_difference, shown, summary
 from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.running.trials import Trial
@@ -52,7 +52,7 @@ class ArmRow(NamedTuple):
 
     noise: str
     name: str
-    figures: tuple[Summary, ...]
+    figures: tuple[MeanInterval, ...]
     questions: int
     abstained: int
     failed: int
@@ -65,8 +65,8 @@ class ArmComparison(NamedTuple):
     noise: str
     name: str
     against: str
-    differences: tuple[Summary, ...]
-    ratio: Summary
+    differences: tuple[MeanInterval, ...]
+    ratio: MeanInterval
 
 
 def arm_rows(trials: Sequence[Trial]) -> list[ArmRow]:
@@ -108,7 +108,7 @@ def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:
                 tuple(paired_difference(x, y, 0, RESAMPLES, share=True) for x, y in values), ratio_of_means(*values[0]))
 
 
-def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0) -> Summary:
+def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0) -> MeanInterval:
     """Return mean(a) / mean(b) over the questions that both have a value for, with its 95 % bootstrap interval.
 
     There is none of one question, or where every question has the same values.
@@ -116,13 +116,13 @@ def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: i
     both = np.array([(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None])
     excluded = len(a) - len(both)
     if not len(both) or both[:, 1].mean() <= 0:
-        return Summary(None, None, None, len(both), excluded)
+        return MeanInterval(None, None, None, len(both), excluded)
     mean = float(both[:, 0].mean() / both[:, 1].mean())
     if (both == both[0]).all():
-        return Summary(mean, None, None, len(both), excluded)
+        return MeanInterval(mean, None, None, len(both), excluded)
     drawn = both[np.random.default_rng(seed).integers(0, len(both), (RESAMPLES, len(both)))].mean(axis=1)
     low, high = np.percentile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), [2.5, 97.5])
-    return Summary(mean, float(low), float(high), len(both), excluded)
+    return MeanInterval(mean, float(low), float(high), len(both), excluded)
 
 
 def tables(trials: Sequence[Trial]) -> str:
@@ -150,7 +150,7 @@ def _differences(found: Sequence[ArmComparison]) -> str:
                              for p in found])
 
 
-def _cell(s: Summary, column: MetricColumn) -> str:
+def _cell(s: MeanInterval, column: MetricColumn) -> str:
     with_interval = column.heading in PAIRED
     return shown(s if with_interval else s._replace(low=None, high=None), column.factor, column.digits)
 
