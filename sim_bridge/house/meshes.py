@@ -16,7 +16,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house.scene import PALETTE, House, Part, Thing
-from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, Surface, shell_of
+from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, shell_of
 from sim_bridge.house.solids import SHAPES, Patch, joined
 from sim_bridge.house.textures import TEXTURES, texture_row
 
@@ -73,13 +73,13 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
     return (float(linear[0]), float(linear[1]), float(linear[2]))
 
 
-def _surface(thing: Thing, part: Part, in_window: bool) -> Surface:
+def _surface(thing: Thing, part: Part, in_window: bool) -> QuadStyle:
     """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
     see = OPAQUE
     if part.texture == "glass":
         clear = part.glow == 0.0 and sum(linear_rgb(part.colour)) / 3 > CLEAR_ABOVE
         see = OUTDOORS if in_window else MIRROR if thing.kind == "mirror" else CLEAR if clear else OPAQUE
-    return Surface(part.colour, part.texture, thing.id, part.glow, see=see)
+    return QuadStyle(part.colour, part.texture, thing.id, part.glow, see=see)
 
 
 @lru_cache(maxsize=4096)
@@ -113,9 +113,9 @@ class _Soup:
 
     def __init__(self) -> None:
         self._patches: list[Patch] = []
-        self._surfaces: list[Surface] = []
+        self._surfaces: list[QuadStyle] = []
 
-    def add(self, patch: Patch, surface: Surface) -> None:
+    def add(self, patch: Patch, surface: QuadStyle) -> None:
         """Append a patch. Raises ConfigError for an unknown texture."""
         if surface.texture not in TEXTURES:
             raise ConfigError(unknown("texture", surface.texture, TEXTURES))
@@ -136,7 +136,7 @@ class _Soup:
                         each(4, np.float32), each(5, np.int8), np.repeat(np.arange(len(count), dtype=np.int32), count))
 
 
-def _look(surface: Surface) -> tuple:
+def _look(surface: QuadStyle) -> tuple:
     """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted."""
     texture = TEXTURES[surface.texture]
     own = np.asarray(linear_rgb(surface.colour))

@@ -16,7 +16,7 @@ FLOOR_CELL_M, WALL_CELL_M, THING_CELL_M = 0.12, 0.24, 0.20  # spacing of baked l
 OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # seen at a surface: itself, the sky, what lies behind, a reflection
 
 
-class Surface(NamedTuple):
+class QuadStyle(NamedTuple):
     """How a group of quads looks, and to which instance it belongs."""
 
     colour: str
@@ -27,7 +27,7 @@ class Surface(NamedTuple):
     see: int = OPAQUE
 
 
-def shell_of(house: House) -> Iterator[tuple[Patch, Surface]]:
+def shell_of(house: House) -> Iterator[tuple[Patch, QuadStyle]]:
     """Yield all quads of the building."""
     for room in house.rooms:
         yield from _room(house, room)
@@ -48,18 +48,18 @@ def _flat(x0: float, y0: float, x1: float, y1: float, z: float, up: float) -> Pa
     return _rectangle(np.array([x0, y0, z]), np.array([x1 - x0, 0, 0]), np.array([0, y1 - y0, 0]), (0, 0, up))
 
 
-def _room(house: House, room: Room) -> Iterator[tuple[Patch, Surface]]:
+def _room(house: House, room: Room) -> Iterator[tuple[Patch, QuadStyle]]:
     yield (_flat(room.x0, room.y0, room.x1, room.y1, 0.0, 1.0),
-           Surface(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M))
+           QuadStyle(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M))
     yield (_flat(room.x0, room.y0, room.x1, room.y1, house.wall_height_m, -1.0),
-           Surface("#f4f2ee", "plain", cell_m=WALL_CELL_M))
+           QuadStyle("#f4f2ee", "plain", cell_m=WALL_CELL_M))
     for side in _sides(room):
         holes = [hole for o in house.openings if (hole := side.hole(house, o, room.id))]
         for u0, u1, v0, v1 in _tiles_around(holes, side.u0, side.u1, house.wall_height_m):
-            yield side.rectangle(u0, u1, v0, v1, 0.0), Surface(room.wall_colour, room.wall, cell_m=WALL_CELL_M)
+            yield side.rectangle(u0, u1, v0, v1, 0.0), QuadStyle(room.wall_colour, room.wall, cell_m=WALL_CELL_M)
             if v0 == 0.0:
                 for patch in side.skirting(u0, u1):
-                    yield patch, Surface("#efece4", "plain")
+                    yield patch, QuadStyle("#efece4", "plain")
 
 
 class WallFace(NamedTuple):
@@ -119,7 +119,7 @@ def _tiles_around(holes: list[tuple[float, float, float, float]], u0: float, u1:
             yield a, b, at, height
 
 
-def _reveal(house: House, o: Opening) -> Iterator[tuple[Patch, Surface]]:
+def _reveal(house: House, o: Opening) -> Iterator[tuple[Patch, QuadStyle]]:
     """Yield the four inner faces of a hole, from one wall face to the other (or to the outside)."""
     along_x = abs(o.x1 - o.x0) >= abs(o.y1 - o.y0)
     line = (o.y0 + o.y1) / 2 if along_x else (o.x0 + o.x1) / 2
@@ -130,12 +130,12 @@ def _reveal(house: House, o: Opening) -> Iterator[tuple[Patch, Surface]]:
     depth = at(0, high - low, 0)
     width, height = at(u1 - u0, 0, 0), np.array([0.0, 0.0, o.z1 - o.z0])
     inward = at(1.0, 0, 0)
-    trim = Surface("#f0eee8", "plain")
+    trim = QuadStyle("#f0eee8", "plain")
     yield _rectangle(at(u0, low, o.z0), depth, height, tuple(inward)), trim
     yield _rectangle(at(u1, low, o.z0), depth, height, tuple(-inward)), trim
     if o.z1 < house.wall_height_m - 1e-6:
         yield _rectangle(at(u0, low, o.z1), width, depth, (0, 0, -1)), trim
-    yield _rectangle(at(u0, low, o.z0), width, depth, (0, 0, 1)), Surface("#a9835a", "wood") if o.z0 < 0.01 else trim
+    yield _rectangle(at(u0, low, o.z0), width, depth, (0, 0, 1)), QuadStyle("#a9835a", "wood") if o.z0 < 0.01 else trim
 
 
 def _wall_span(house: House, o: Opening, along_x: bool, line: float) -> tuple[float, float]:
