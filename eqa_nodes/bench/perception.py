@@ -20,7 +20,7 @@ MATCH_M = 0.5  # a detection is right with a thing of its kind whose centre is s
 
 
 @dataclass
-class Tally:
+class DetectionCounts:
     """Counts of one kind. numbers: by instance, how often it got which number; off_m: distances of centres."""
 
     labelled: int = 0
@@ -46,12 +46,12 @@ class KindScore(NamedTuple):
 
 
 def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Perceiver,
-            tallies: dict[str, Tally] | None = None) -> dict[str, Tally]:
+            tallies: dict[str, DetectionCounts] | None = None) -> dict[str, DetectionCounts]:
     """Return the tallies by kind, added to those that are given; an episode of its own for the perceiver.
 
     What counts is what has enough pixels and lies as near as a detection may.
     """
-    found = defaultdict[str, Tally](Tally) if tallies is None else tallies
+    found = defaultdict[str, DetectionCounts](DetectionCounts) if tallies is None else tallies
     config = PerceptionConfig(max_range_m=DetectionConfig().far_m)
     perceiver.reset()
     for frame in frames:
@@ -60,14 +60,14 @@ def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Per
     return found
 
 
-def _count(tallies: dict[str, Tally], truth: Iterable[Sighting], seen: Iterable[Sighting]) -> None:
+def _count(tallies: dict[str, DetectionCounts], truth: Iterable[Sighting], seen: Iterable[Sighting]) -> None:
     """Count one frame: detections and things of a kind are paired, the nearest first."""
     here: dict[str, tuple[list[Sighting], list[Sighting]]] = defaultdict(lambda: ([], []))
     for side, group in enumerate((truth, seen)):
         for s in group:
             here[canonical(s.label.kind)][side].append(s)
     for kind, (things, detections) in here.items():
-        tally = tallies.setdefault(kind, Tally())
+        tally = tallies.setdefault(kind, DetectionCounts())
         tally.labelled += len(things)
         tally.detected += len(detections)
         for thing, detection, off in _pairs(things, detections):
@@ -86,13 +86,13 @@ def _pairs(things: list[Sighting], detections: list[Sighting]) -> list[tuple[Sig
     return pairs
 
 
-def scores_of(tallies: Mapping[str, Tally]) -> list[KindScore]:
+def scores_of(tallies: Mapping[str, DetectionCounts]) -> list[KindScore]:
     """Return a row a kind, the most frequent first, and one for all kinds together at the end."""
     rows = [_score(kind, [tally]) for kind, tally in sorted(tallies.items(), key=lambda i: (-i[1].labelled, i[0]))]
     return [*rows, _score("all", list(tallies.values()))]
 
 
-def _score(kind: str, tallies: list[Tally]) -> KindScore:
+def _score(kind: str, tallies: list[DetectionCounts]) -> KindScore:
     labelled, detected = sum(t.labelled for t in tallies), sum(t.detected for t in tallies)
     offs = [off for t in tallies for off in t.off_m]
     most = sum(max(numbers.values()) for t in tallies for numbers in t.numbers.values())

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from eqa_nodes.bench.perception import KindScore, Tally, measure, scores_of
+from eqa_nodes.bench.perception import DetectionCounts, KindScore, measure, scores_of
 from eqa_nodes.cli.chain import image_size
 from eqa_nodes.cli.detector import detector_of
 from eqa_nodes.config.graph import merged, settings
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console()
     histories = [_tour(scene, arguments.image) for scene in arguments.scenes]
     perceiver = _perceiver(arguments, histories)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, DetectionCounts] = {}
     begin, seen = time.monotonic(), 0
     for history in histories:
         frames = list(track(islice(history, arguments.frames), f"rendering {history.name}", arguments.frames,

@@ -24,7 +24,7 @@ from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.ros.rates import OK, WARN, Verdict
-from eqa_nodes.ros.recorded import Tally, WriteTracker
+from eqa_nodes.ros.recorded import MessageCounts, WriteTracker
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
 NEEDED = (*OBSERVATION, "tf")  # and where it was made
@@ -91,7 +91,7 @@ class RecorderNode(EpisodeNode):
         matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
         needed = (*NEEDED, LABELLED[0]) if self._labelled else NEEDED
         self._progress = WriteTracker(self, STAMPED if matched else needed, shown_again=not matched)
-        self._tally = Tally(self.diagnostics.lost, shown_again=not matched)
+        self._tally = MessageCounts(self.diagnostics.lost, shown_again=not matched)
         self._newest_depth_ns = -1
 
     def release(self) -> None:

@@ -126,7 +126,7 @@ class WriteTracker(Listener):
         self._node.count(reason)
 
 
-class Tally:
+class MessageCounts:
     """How many messages of each topic came for one bag, and how many of them are not in it.
 
     came: those that belong into the bag; early: those from before its episode.

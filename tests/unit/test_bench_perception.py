@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.perception import KindScore, Tally, measure, scores_of
+from eqa_nodes.bench.perception import DetectionCounts, KindScore, measure, scores_of
 from eqa_nodes.cli import main
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig
 from eqa_nodes.core.perception.instances import PerceptionConfig
@@ -64,7 +64,7 @@ def test_a_number_that_changes_is_seen() -> None:
 
 
 def test_scenes_add_up() -> None:
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, DetectionCounts] = {}
     for _ in range(2):
         measure([view()], LABELS, Perceiver(ScriptedDetector([[of("cup", 1)]]), CONFIG), tallies)
     assert scores_of(tallies)[-1][:3] == ("all", 6, 2)
