@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, Task, failure, out_of_budget
+from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, QuestionTask, failure, out_of_budget
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
 
 Opening = Callable[[int], EpisodeRunner]  # opens what a worker asks with, given its number; must be picklable
@@ -32,7 +32,7 @@ class Crew(Protocol):
     def hire(self, number: int) -> None:
         """Begin a worker, or begin a dead one anew."""
 
-    def give(self, number: int, task: Task) -> None:
+    def give(self, number: int, task: QuestionTask) -> None:
         """Give an idle worker a task; one that dies of it says so in `next`."""
 
     def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
@@ -55,9 +55,9 @@ class CrewEngine:
             raise ConfigError(f"a run needs at least one worker, got {workers}")
         self._recruit, self._workers = recruit, workers
 
-    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
         """Ask every task and yield predictions as they come."""
-        waiting, busy, deaths = deque(tasks), dict[int, Task](), Counter[int]()
+        waiting, busy, deaths = deque(tasks), dict[int, QuestionTask](), Counter[int]()
         in_a_row, most = 0, TRIES * self._workers
         spent: Prediction | None = None
         crew = self._recruit(asking)

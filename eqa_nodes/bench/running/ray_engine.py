@@ -9,7 +9,7 @@ from typing import Any
 from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.manifest import MANIFEST
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, Task, ask
+from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, QuestionTask, ask
 from eqa_nodes.core.errors import EqaError, MissingExtra, StorageError
 
 
@@ -35,7 +35,7 @@ class Actors:
         actor = self._ray.remote(num_cpus=1, max_restarts=0)(_Worker)
         self._actors[number] = actor.remote(self._opening, self._asking, number)
 
-    def give(self, number: int, task: Task) -> None:
+    def give(self, number: int, task: QuestionTask) -> None:
         """Send a task."""
         self._asked[self._actors[number].ask.remote(task)] = number
 
@@ -76,7 +76,7 @@ class _Worker:
         except EqaError as error:
             self._refusal = WorkerRefused(f"{type(error).__name__}: {error}")
 
-    def ask(self, task: Task) -> Prediction | WorkerRefused:
+    def ask(self, task: QuestionTask) -> Prediction | WorkerRefused:
         """Ask one question."""
         return self._refusal if self._runner is None else ask(task, self._runner, self._asking)
 

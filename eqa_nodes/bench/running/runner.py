@@ -51,7 +51,7 @@ class EpisodeRunner(Protocol):
         """Release everything; a second call does nothing."""
 
 
-class Task(NamedTuple):
+class QuestionTask(NamedTuple):
     """A question to ask: its place in the data set. refusal: what the preflight says of it, None = it can be asked."""
 
     place: int
@@ -73,7 +73,7 @@ class Asking(NamedTuple):
 class Engine(Protocol):
     """Who asks: this process (InLine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
 
-    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
         """Ask every task once and yield its prediction as soon as it is there, in any order.
 
         When the model's budget is spent (`out_of_budget`), that prediction is the last one.
@@ -86,7 +86,7 @@ class InLine:
     def __init__(self, runner: EpisodeRunner) -> None:
         self._runner = runner
 
-    def ask_all(self, tasks: Sequence[Task], asking: Asking) -> Generator[Prediction, None, None]:
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
         """Ask in order."""
         for task in tasks:
             prediction = ask(task, self._runner, asking)
@@ -126,7 +126,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
         count = Count(len(samples), progress)
         count.resume([have[s.id] for s in samples if s.id in have], writer.before.dropped)
-        left = [Task(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
+        left = [QuestionTask(place, sample) for place, sample in enumerate(samples) if sample.id not in have]
         checked = [task._replace(refusal=_refusal(task.sample, preflight)) for task in left]
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
@@ -160,7 +160,7 @@ def episode_folder(index: int, sample_id: str) -> str:
     return f"{EPISODES}/{index:04d}-{file_name(sample_id)}"
 
 
-def ask(task: Task, runner: EpisodeRunner, asking: Asking) -> Prediction:
+def ask(task: QuestionTask, runner: EpisodeRunner, asking: Asking) -> Prediction:
     """Run one episode and write its trace; whatever goes wrong ends in the prediction."""
     sample = task.sample
     try:
@@ -185,7 +185,7 @@ def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | 
     return None
 
 
-def _prediction(task: Task, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
+def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
     if result.sample_id != task.sample.id:
         raise ValueError(f"asked question {task.sample.id!r}, got the answer to {result.sample_id!r}")
     file, note, begin = "", "", begin_of(result.trace) if asking.since_begin else 0

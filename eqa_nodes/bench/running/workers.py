@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, Task, ask
+from eqa_nodes.bench.running.runner import Asking, QuestionTask, ask
 from eqa_nodes.core.errors import EqaError
 
 STOP_DEADLINE_S = 10.0  # for workers to end their graphs
@@ -45,7 +45,7 @@ class Processes:
         theirs.close()  # so that its death is the end of the pipe
         self._workers[number] = _Worker(process, ours)
 
-    def give(self, number: int, task: Task) -> None:
+    def give(self, number: int, task: QuestionTask) -> None:
         """Send a task."""
         with suppress(OSError):  # it is dead, and `next` finds the end of its pipe
             self._workers[number].pipe.send(task)

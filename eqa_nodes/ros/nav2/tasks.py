@@ -12,7 +12,7 @@ from eqa_nodes.ros.nav2.services import Nav2Services
 GONE_S = 2.0  # a server that is not seen for so long is gone
 
 
-class Task(Protocol):
+class Nav2Task(Protocol):
     """One goal on its way."""
 
     @property
@@ -43,7 +43,7 @@ class Presence:
 class TaskCommander(Nav2Services):
     """Implements Commander but for the beginning of tasks: that puts them into `task`."""
 
-    task: Task | None = None
+    task: Nav2Task | None = None
 
     def poll(self, wait_s: float) -> TaskEnd | None:
         return self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
