@@ -24,10 +24,10 @@ from sim_bridge.mesh.model import (
     MAX_CORNERS,
     MIRROR,
     REPEAT,
+    ImageTexture,
     Material,
     Model,
     Submesh,
-    Texture,
     beside,
     broken,
     check_size,
@@ -196,7 +196,7 @@ class _Gltf:
         return (Material((red, green, blue), texture["source"], wrap),
                 {**reference, **reference.get("extensions", {}).get("KHR_texture_transform", {})})
 
-    def _image(self, number: int, image: dict[str, Any]) -> Texture:
+    def _image(self, number: int, image: dict[str, Any]) -> ImageTexture:
         """Return an image, not yet decoded."""
         what = f"{self._path}: texture {image.get('name', number)!r}"
         data = self._view(image["bufferView"])[0] if "bufferView" in image else self._file(image["uri"])

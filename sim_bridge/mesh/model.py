@@ -51,7 +51,7 @@ class Submesh(NamedTuple):
     name: str = ""
 
 
-class Texture(NamedTuple):
+class ImageTexture(NamedTuple):
     """An image that is still encoded. decode: returns its pixels (h, w, 3) uint8; texels: their number, by its header.
 
     Both raise SimulatorError. size: bytes of the file.
@@ -66,7 +66,7 @@ class Model(NamedTuple):
     """A whole file."""
 
     parts: list[Submesh]
-    images: list[Texture]
+    images: list[ImageTexture]
 
     def used(self) -> list[int]:
         """Return the numbers of the images that some part shows."""
@@ -82,7 +82,7 @@ def check_size(path: Path, parts: int, faces: int, corners: int) -> None:
                                  "make the meshes coarser, leave instances out, or cut the scene")
 
 
-def check_texels(path: Path, textures: Iterable[Texture]) -> None:
+def check_texels(path: Path, textures: Iterable[ImageTexture]) -> None:
     """Raise SimulatorError for textures that together fill the memory, by their headers alone."""
     held = [(texture.texels(), texture.size) for texture in textures]
     texels = sum(count for count, _ in held)
@@ -108,9 +108,9 @@ def readable(what: str) -> Iterator[None]:
                              "JPEG textures") from error
 
 
-def encoded(data: bytes | memoryview, what: str) -> Texture:
+def encoded(data: bytes | memoryview, what: str) -> ImageTexture:
     """Return the texture that an image file holds."""
-    return Texture(partial(decoded, data, what), partial(_texels, data, what), len(data))
+    return ImageTexture(partial(decoded, data, what), partial(_texels, data, what), len(data))
 
 
 def _texels(data: bytes | memoryview, what: str) -> int:

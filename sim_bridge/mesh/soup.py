@@ -12,7 +12,7 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import Material, Model, Submesh, Texture, beside, broken, opened, pixels_of, read_bytes
+from sim_bridge.mesh.model import ImageTexture, Material, Model, Submesh, beside, broken, opened, pixels_of, read_bytes
 
 
 def read_soup(path: Path) -> Model:
@@ -92,7 +92,7 @@ def _add(model: Model, path: Path, mesh: trimesh.Trimesh, size: int, images: dic
             uv = np.asarray(visual.uv, np.float32)[:, :2] * (1, -1) + (0, 1)
             material = Material((1.0, 1.0, 1.0), images.setdefault(id(image), len(model.images)))
             if material.image == len(model.images):
-                model.images.append(Texture(partial(pixels_of, image, f"{path}: its texture"),
+                model.images.append(ImageTexture(partial(pixels_of, image, f"{path}: its texture"),
                                             partial(operator.mul, image.width, image.height),
                                             size))
         else:

@@ -128,8 +128,8 @@ def test_textures_are_counted_before_one_is_decoded(tmp_path: Path) -> None:
     (1 << 28, 1, True), ((1 << 28) + 1, 1 << 20, False), (1 << 29, 1 << 23, True), (1 << 30, 1 << 30, True),
     ((1 << 30) + 1, 1 << 30, False)])
 def test_large_scans_of_photographs_fit(texels: int, size: int, fits: bool) -> None:
-    halves = [model.Texture(lambda: CHECKER, lambda: texels - texels // 2, size - size // 2),
-              model.Texture(lambda: CHECKER, lambda: texels // 2, size // 2)]
+    halves = [model.ImageTexture(lambda: CHECKER, lambda: texels - texels // 2, size - size // 2),
+              model.ImageTexture(lambda: CHECKER, lambda: texels // 2, size // 2)]
     if fits:
         model.check_texels(Path("a.glb"), halves)
     else:
