@@ -19,7 +19,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge import registry
 from sim_bridge.house import textures
 from sim_bridge.house.generate import generate_house
-from sim_bridge.house.scene import Part, Thing
+from sim_bridge.house.scene import HouseObject, Part
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from tests.vlm_server import Reply, completion
 
@@ -41,10 +41,10 @@ def note(seed: int) -> np.ndarray:
 
 
 @cache
-def poster_house() -> tuple[HouseWorld, Thing, Pose2]:
+def poster_house() -> tuple[HouseWorld, HouseObject, Pose2]:
     """Return a train house one of whose paintings is the poster, the poster, and a pose before it."""
     house = generate_house(SEED)
-    best: tuple[int, HouseWorld, Thing, Pose2] | None = None
+    best: tuple[int, HouseWorld, HouseObject, Pose2] | None = None
     for thing in (t for t in house.things if t.kind == "painting"):
         x, y, _ = thing.position
         front = Part("box", (0.0, 0.0, 0.0), _SIZE, "white", "poster")
@@ -60,7 +60,7 @@ def poster_house() -> tuple[HouseWorld, Thing, Pose2]:
 
 
 @contextmanager
-def hung() -> Iterator[tuple[HouseWorld, Thing, Pose2]]:
+def hung() -> Iterator[tuple[HouseWorld, HouseObject, Pose2]]:
     """Open scenes SCENE as the house with the poster, in this process."""
     before = registry.SIMULATORS["house"]
     textures.TEXTURES["poster"] = textures.Texture(note, (0.0, 0.0), 0.0)

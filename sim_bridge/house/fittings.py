@@ -8,7 +8,7 @@ from sim_bridge.house.dice import Dice
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.openings import Holes, Swing
 from sim_bridge.house.plan import WALL_M
-from sim_bridge.house.scene import Opening, Thing
+from sim_bridge.house.scene import HouseObject, Opening
 from sim_bridge.house.space import YAW, Blank, Block, Placement, footprint
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
@@ -52,7 +52,7 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
                 furnishers[room].hard.append(
                     zone(opening, furnishers[room], CLOSED_SPACE_M if closed else DOOR_SPACE_M, 0.0)
                 )
-    things: dict[int, Thing | None] = {}
+    things: dict[int, HouseObject | None] = {}
     leaf_colour = dice.pick(("brown", "white", "white", "beige"))
     for index, opening in enumerate(holes.openings):
         if opening.kind == "window":
@@ -70,7 +70,7 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
     return out
 
 
-def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher], colour: str) -> Thing | None:
+def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher], colour: str) -> HouseObject | None:
     """Hang a leaf: in the opening when closed, standing into the room when open; None where it would be in the way."""
     f = furnishers[swing.room]
     low, high = span(opening)
@@ -89,12 +89,12 @@ def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurni
     return _solid(f.put(blank, spot, "wall")) if f.free(footprint(blank, spot)) else None
 
 
-def _solid(thing: Thing) -> Thing:
+def _solid(thing: HouseObject) -> HouseObject:
     thing.solid = True
     return thing
 
 
-def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> Thing:
+def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> HouseObject:
     low, high = span(opening)
     sash = zone(opening, f, 0.8, 0.3)
     may_open = opening.z0 > 0.8 and not any(sash.meets(b) for b in [*f.hard, *f.blocks])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sim_bridge.house.kinds import Surface
-from sim_bridge.house.scene import Part, Thing
+from sim_bridge.house.scene import HouseObject, Part
 from sim_bridge.house.space import YAW, Blank, Placement, RoomSpace, ahead, footprint
 
 
@@ -60,7 +60,7 @@ class RoomFurnisher(RoomSpace):
         sides: Sequence[str] | None = None,
         blank: Blank | None = None,
         gap: float = 0.01,
-    ) -> Thing | None:
+    ) -> HouseObject | None:
         """Stand a thing with its back to a wall: at any place, the centre, or in a corner."""
         blank = blank or self.blank(name)
         for side in sides or self.sides():
@@ -71,7 +71,7 @@ class RoomFurnisher(RoomSpace):
                     return thing
         return None
 
-    def side_of(self, thing: Thing) -> str:
+    def side_of(self, thing: HouseObject) -> str:
         """Return the wall behind a thing."""
         return min(YAW, key=lambda s: abs(math.remainder(YAW[s] - thing.yaw, 2 * math.pi)))
 
@@ -79,11 +79,11 @@ class RoomFurnisher(RoomSpace):
         self,
         name: str,
         z: float,
-        above: Thing | None = None,
+        above: HouseObject | None = None,
         sides: Sequence[str] | None = None,
         where: str = "any",
         blank: Blank | None = None,
-    ) -> Thing | None:
+    ) -> HouseObject | None:
         """Fasten a thing to the wall with its lower edge at z: centred above a thing, or anywhere."""
         blank = blank or self.blank(name)
         if above is not None:
@@ -100,10 +100,10 @@ class RoomFurnisher(RoomSpace):
 
     # other things ----------------------------------------------------------------------------------------------------
 
-    def _spot(self, thing: Thing) -> Placement:
+    def _spot(self, thing: HouseObject) -> Placement:
         return Placement(*thing.position, thing.yaw)
 
-    def beside(self, name: str, thing: Thing, side: int, gap: float = 0.04, blank: Blank | None = None) -> Thing | None:
+    def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04, blank: Blank | None = None) -> HouseObject | None:
         """Stand a thing left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
         left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
@@ -113,18 +113,18 @@ class RoomFurnisher(RoomSpace):
     def facing(
         self,
         name: str,
-        thing: Thing,
+        thing: HouseObject,
         gap: float = 0.05,
         left: float = 0.0,
         front: float = 0.0,
         blank: Blank | None = None,
-    ) -> Thing | None:
+    ) -> HouseObject | None:
         """Stand a thing in front of another, turned towards it."""
         blank = blank or self.blank(name)
         x, y = ahead(self._spot(thing), thing.size[0] / 2 + gap + blank.look.depth / 2, left)
         return self.settle(blank, Placement(x, y, 0.0, thing.yaw + math.pi), front, exempt=(thing.id,))
 
-    def around(self, name: str, table: Thing, count: int) -> list[Thing]:
+    def around(self, name: str, table: HouseObject, count: int) -> list[HouseObject]:
         """Stand equal chairs around a table, turned towards it: long sides first, then the heads."""
         blank = self.blank(name)
         depth, width = table.size[0], table.size[1]
@@ -133,7 +133,7 @@ class RoomFurnisher(RoomSpace):
             (s * (depth / 2 + 0.03 + blank.look.depth / 2), y, math.pi if s > 0 else 0.0) for y in rows for s in (-1, 1)
         ]
         places += [(0.0, s * (width / 2 + 0.03 + blank.look.depth / 2), -s * math.pi / 2) for s in (-1, 1)]
-        out: list[Thing] = []
+        out: list[HouseObject] = []
         for forward, left, turn in places:
             if len(out) == count:
                 break
@@ -146,7 +146,7 @@ class RoomFurnisher(RoomSpace):
 
     def middle(
         self, name: str, front: float = 0.75, turned: bool | None = None, blank: Blank | None = None
-    ) -> Thing | None:
+    ) -> HouseObject | None:
         """Stand a thing in the free middle of the room, with `front` metres free all around it."""
         blank = blank or self.blank(name)
         r = self.room
@@ -181,8 +181,8 @@ class RoomFurnisher(RoomSpace):
         return None
 
     def lay(
-        self, name: str, under: Thing | None = None, blank: Blank | None = None, shift: float = 0.0
-    ) -> Thing | None:
+        self, name: str, under: HouseObject | None = None, blank: Blank | None = None, shift: float = 0.0
+    ) -> HouseObject | None:
         """Lay a rug on the floor: under a thing (shifted forward by `shift` metres), or in the middle; cut to fit."""
         r = self.room
         if under is not None:
@@ -204,11 +204,11 @@ class RoomFurnisher(RoomSpace):
     def on(
         self,
         name: str,
-        support: Thing | None,
+        support: HouseObject | None,
         at: tuple[float, float] | None = None,
         turn: float | None = None,
         blank: Blank | None = None,
-    ) -> Thing | None:
+    ) -> HouseObject | None:
         """Stand a thing on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
         if support is None:
             return None
@@ -250,7 +250,7 @@ class RoomFurnisher(RoomSpace):
             turn,
         )
 
-    def below(self, name: str, above: Thing, left: float = 0.0) -> Thing | None:
+    def below(self, name: str, above: HouseObject, left: float = 0.0) -> HouseObject | None:
         """Stand a thing on the floor under another (a desk, a bench), flush with its front."""
         blank = self.blank(name)
         x, y = ahead(self._spot(above), above.size[0] / 2 - blank.look.depth / 2 - 0.02, left)
@@ -259,7 +259,7 @@ class RoomFurnisher(RoomSpace):
             return None
         return self.put(blank, spot, "under", above.id)
 
-    def ceiling(self, name: str, over: Thing | None = None, share: float = 0.0) -> Thing | None:
+    def ceiling(self, name: str, over: HouseObject | None = None, share: float = 0.0) -> HouseObject | None:
         """Hang a lamp from the ceiling: over a thing, or in the middle, moved by `share` of half the longer side."""
         blank = self.blank(name)
         r = self.room
@@ -273,7 +273,7 @@ class RoomFurnisher(RoomSpace):
             return None
         return self.put(blank, spot, "ceiling", over.id if over else 0)
 
-    def fit_part(self, thing: Thing, parts: list[Part]) -> None:
+    def fit_part(self, thing: HouseObject, parts: list[Part]) -> None:
         """Give a thing other parts and centre it on them (an open window's sash stands to one side)."""
         low = min(p.centre[0] - p.size[0] / 2 for p in parts)
         high = max(p.centre[0] + p.size[0] / 2 for p in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.furnish_living import light, pictures, several
 from sim_bridge.house.kinds_kitchen import FRONTS
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.space import YAW, Block
 
 COUNTER_THINGS = (
@@ -74,7 +74,7 @@ def kitchen(f: RoomFurnisher) -> None:
     light(f)
 
 
-def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) -> list[Thing]:
+def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) -> list[HouseObject]:
     """Fill a wall from `low` to `high`: fridge, counter, sink, counter, oven, counter, with cupboards above."""
     dice = f.dice
     names = ["kitchen sink", "oven"]
@@ -113,7 +113,7 @@ def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) 
     return counters
 
 
-def _module(f: RoomFurnisher, name: str, side: str, along: float, width: float, front: str) -> Thing | None:
+def _module(f: RoomFurnisher, name: str, side: str, along: float, width: float, front: str) -> HouseObject | None:
     """Stand one element of a run; a leaf that has no space stays closed."""
     fronts = name in ("kitchen counter", "kitchen sink")
     for state in ("", "closed"):
@@ -126,12 +126,12 @@ def _module(f: RoomFurnisher, name: str, side: str, along: float, width: float, 
     return None
 
 
-def _cupboard(f: RoomFurnisher, below: Thing, front: str) -> None:
+def _cupboard(f: RoomFurnisher, below: HouseObject, front: str) -> None:
     blank = f.blank("wall cabinet", width=below.size[1] - 0.004, colour=front)
     f.hang("wall cabinet", 1.45, above=below, blank=blank)
 
 
-def _second_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) -> list[Thing]:
+def _second_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) -> list[HouseObject]:
     width = min(high - low - 0.02, 1.8)
     thing = _module(f, "kitchen counter", side, (low + high) / 2, width, front)
     if thing is None:
@@ -140,7 +140,7 @@ def _second_run(f: RoomFurnisher, side: str, low: float, high: float, front: str
     return [thing]
 
 
-def _counter_things(f: RoomFurnisher, counters: list[Thing]) -> None:
+def _counter_things(f: RoomFurnisher, counters: list[HouseObject]) -> None:
     names = f.dice.shuffled(list(COUNTER_THINGS))[: f.dice.count(5, 9)]
     for i, name in enumerate(names):
         for counter in [*counters[i % max(1, len(counters)) :], *counters]:

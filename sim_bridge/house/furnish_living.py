@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.kinds import WOODS
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.space import Placement, ahead
 
 
-def several(f: RoomFurnisher, support: Thing | None, names: Sequence[str], low: int, high: int) -> list[Thing]:
+def several(f: RoomFurnisher, support: HouseObject | None, names: Sequence[str], low: int, high: int) -> list[HouseObject]:
     """Stand between `low` and `high` different things of `names` on a support."""
     picked = f.dice.shuffled(list(names))[: f.dice.count(low, high)]
     return [t for t in (f.on(name, support) for name in picked) if t is not None]
@@ -31,7 +31,7 @@ def light(f: RoomFurnisher) -> None:
         any(f.ceiling("ceiling lamp", share=share) for share in shares)
 
 
-def flank(f: RoomFurnisher, name: str, thing: Thing, side: int, gap: float) -> Thing | None:
+def flank(f: RoomFurnisher, name: str, thing: HouseObject, side: int, gap: float) -> HouseObject | None:
     """Stand a thing at the left (+1) or right (-1) of another, turned towards it."""
     blank = f.blank(name)
     x, y = ahead(Placement(*thing.position, thing.yaw), 0.0, side * (thing.size[1] / 2 + gap + blank.look.depth / 2))
@@ -112,7 +112,7 @@ def television_corner(f: RoomFurnisher) -> None:
             flank(f, "armchair", coffee, side, 0.4)
 
 
-def _television(f: RoomFurnisher, where: str) -> Thing | None:
+def _television(f: RoomFurnisher, where: str) -> HouseObject | None:
     """Stand a TV on its stand against a wall, not before a window; return the stand."""
     stand = f.wall("tv stand", where, front=1.0)
     if stand is None:
@@ -124,7 +124,7 @@ def _television(f: RoomFurnisher, where: str) -> Thing | None:
     return stand
 
 
-def _drop(f: RoomFurnisher, thing: Thing) -> None:
+def _drop(f: RoomFurnisher, thing: HouseObject) -> None:
     """Take back a thing that was just placed, and what stands on it."""
     gone = {thing.id, *(t.id for t in f.things if t.support == thing.id)}
     f.things = [t for t in f.things if t.id not in gone]
@@ -132,12 +132,12 @@ def _drop(f: RoomFurnisher, thing: Thing) -> None:
     f.soft = [b for b in f.soft if b.owner not in gone]
 
 
-def _at_wall(f: RoomFurnisher, thing: Thing) -> bool:
+def _at_wall(f: RoomFurnisher, thing: HouseObject) -> bool:
     x, y = ahead(Placement(*thing.position, thing.yaw), -thing.size[0] / 2 - 0.1, 0.0)
     return not (f.room.x0 < x < f.room.x1 and f.room.y0 < y < f.room.y1)
 
 
-def _sofa_opposite(f: RoomFurnisher, stand: Thing) -> Thing | None:
+def _sofa_opposite(f: RoomFurnisher, stand: HouseObject) -> HouseObject | None:
     """Stand the sofa opposite the TV: at the far wall of a small room, else free in the room."""
     r = f.room
     reach = (r.x1 - r.x0) if abs(math.cos(stand.yaw)) > 0.5 else (r.y1 - r.y0)
@@ -216,7 +216,7 @@ def bedroom(f: RoomFurnisher) -> None:
     light(f)
 
 
-def _bed(f: RoomFurnisher, width: float) -> Thing | None:
+def _bed(f: RoomFurnisher, width: float) -> HouseObject | None:
     """Stand the bed with its head to a wall, with room to walk at its sides if that can be had."""
     for wide in (width, min(width, 1.4), 0.95):
         for margin, where in ((1.15, "centre"), (0.6, "centre"), (0.0, "corner"), (0.0, "any")):
@@ -252,7 +252,7 @@ def _kids_things(f: RoomFurnisher) -> None:
         f.wall(name, front=0.2, gap=0.1)
 
 
-def desk_corner(f: RoomFurnisher) -> Thing | None:
+def desk_corner(f: RoomFurnisher) -> HouseObject | None:
     """Desk with monitor and keyboard or a laptop, a lamp, a chair in front."""
     dice = f.dice
     desk = f.wall("desk", front=0.75)

@@ -27,7 +27,7 @@ from sim_bridge.house.furnish_service import (
 )
 from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout
-from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, stands_in_way
 
@@ -124,7 +124,7 @@ def _clear_ways(house: House) -> WalkableFloor:
     return floor
 
 
-def _culprit(house: House, blocked: list[int]) -> Thing:
+def _culprit(house: House, blocked: list[int]) -> HouseObject:
     """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
     movable = [
         t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
@@ -140,7 +140,7 @@ def _culprit(house: House, blocked: list[int]) -> Thing:
     return ranked[0]
 
 
-def remove(house: House, thing: Thing) -> None:
+def remove(house: House, thing: HouseObject) -> None:
     """Take a thing out of the house, with all that stands on it or hangs over it."""
     gone = {thing.id}
     for other in house.things:

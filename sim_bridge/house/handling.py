@@ -15,7 +15,7 @@ from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface
 from sim_bridge.house.meshes import placed_at
-from sim_bridge.house.scene import House, Opening, Room, Thing
+from sim_bridge.house.scene import House, HouseObject, Opening, Room
 from sim_bridge.house.space import YAW, Block
 from sim_bridge.house.walkable import extents
 
@@ -31,7 +31,7 @@ class Changed(NamedTuple):
     """The house after something was done, and what the robot holds then."""
 
     house: House
-    held: Thing | None
+    held: HouseObject | None
 
 
 class HandlingRefused(NamedTuple):
@@ -52,13 +52,13 @@ def switches(kind: str) -> tuple[str, str] | None:
     return next(((on, off) for on, off in _ON.items() if on in states and off in states), None)
 
 
-def liftable(thing: Thing) -> bool:
+def liftable(thing: HouseObject) -> bool:
     """Return whether a robot could pick the thing up: small, fixed to nothing, and no furniture."""
     small = max(thing.size) <= LIFT_M and thing.size[2] > FLAT_M
     return small and not surfaces_of(thing) and thing.relation in ("on", "in", "under", "floor")
 
 
-def surfaces_of(thing: Thing) -> list[Surface]:
+def surfaces_of(thing: HouseObject) -> list[Surface]:
     """Return where other things can be put on or in the thing; its local frame."""
     kind = KINDS.get(thing.kind)
     return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(thing, thing.state))
@@ -67,7 +67,7 @@ def surfaces_of(thing: Thing) -> list[Surface]:
 class Hands:
     """The robot at a pose in a house, and what it holds."""
 
-    def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: Thing | None) -> None:
+    def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: HouseObject | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
     def handle(self, verb: str, instance: int) -> Changed | HandlingRefused:
@@ -83,14 +83,14 @@ class Hands:
             return self._place(thing)
         return self._open(thing, verb) if verb in ("open", "close") else self._switch(thing, verb == "switch_on")
 
-    def distance(self, thing: Thing) -> float:
+    def distance(self, thing: HouseObject) -> float:
         """Return the distance in the plan from the robot to the thing's nearest side, 0 above or below it; metres."""
         dx, dy = self._pose.x - thing.position[0], self._pose.y - thing.position[1]
         c, s = math.cos(thing.yaw), math.sin(thing.yaw)
         u, v = abs(c * dx + s * dy) - thing.size[0] / 2, abs(c * dy - s * dx) - thing.size[1] / 2
         return math.hypot(max(u, 0.0), max(v, 0.0))
 
-    def _pick(self, thing: Thing) -> Changed | HandlingRefused:
+    def _pick(self, thing: HouseObject) -> Changed | HandlingRefused:
         if self._held is not None:
             return HandlingRefused(f"the robot holds the {self._held.kind}, and only one thing at a time")
         if not liftable(thing):
@@ -102,7 +102,7 @@ class Hands:
         things = [t for t in self._house.things if t is not thing]
         return Changed(replace(self._house, things=things), replace(thing, relation="held", support=0))
 
-    def _place(self, support: Thing) -> Changed | HandlingRefused:
+    def _place(self, support: HouseObject) -> Changed | HandlingRefused:
         if self._held is None:
             return HandlingRefused("the robot holds nothing")
         surfaces = surfaces_of(support)
@@ -114,7 +114,7 @@ class Hands:
         best = min(placed, key=lambda t: (math.dist(t.position[:2], (self._pose.x, self._pose.y)), t.position))
         return Changed(replace(self._house, things=[*self._house.things, best]), None)
 
-    def _spots(self, support: Thing, surface: Surface, held: Thing) -> list[Thing]:
+    def _spots(self, support: HouseObject, surface: Surface, held: HouseObject) -> list[HouseObject]:
         """Return the held thing at each free place of a surface within reach."""
         inset_x, inset_y = held.size[0] / 2, held.size[1] / 2
         width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
@@ -132,7 +132,7 @@ class Hands:
                     found.append(thing)
         return found
 
-    def _open(self, thing: Thing, verb: str) -> Changed | HandlingRefused:
+    def _open(self, thing: HouseObject, verb: str) -> Changed | HandlingRefused:
         state = "open" if verb == "open" else "closed"
         if thing.kind == "front door" or not opens(thing.kind):
             return HandlingRefused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
@@ -142,7 +142,7 @@ class Hands:
         fits = next((new for new in ways if not self._meets(thing, new)), None)
         return HandlingRefused("something is in its way") if fits is None else self._with(thing, fits)
 
-    def _switch(self, thing: Thing, on: bool) -> Changed | HandlingRefused:
+    def _switch(self, thing: HouseObject, on: bool) -> Changed | HandlingRefused:
         states = switches(thing.kind)
         if states is None:
             return HandlingRefused("it is nothing to switch")
@@ -151,17 +151,17 @@ class Hands:
             return HandlingRefused(f"it is {state} already")
         return self._with(thing, rebuilt(thing, state))
 
-    def _with(self, old: Thing, new: Thing) -> Changed:
+    def _with(self, old: HouseObject, new: HouseObject) -> Changed:
         return Changed(replace(self._house, things=[new if t is old else t for t in self._house.things]), self._held)
 
-    def _meets(self, old: Thing, new: Thing) -> bool:
+    def _meets(self, old: HouseObject, new: HouseObject) -> bool:
         """Return whether the new form would take space of something that the old one left alone."""
         before, after = _block(old), _block(new)
         others = [_block(t) for t in self._house.things
                   if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]
         return any(after.meets(block) and not before.meets(block) for block in others)
 
-    def _leaves(self, leaf: Thing, state: str) -> list[Thing]:
+    def _leaves(self, leaf: HouseObject, state: str) -> list[HouseObject]:
         """Return the forms that a door may take: in its opening, or standing into one of its rooms at either end."""
         opening = next((o for o in self._house.openings if o.thing == leaf.id), None)
         if opening is None:
@@ -173,7 +173,7 @@ class Hands:
         return [_open_leaf(leaf, opening, room, first, self._house) for room in rooms for first in (True, False)]
 
 
-def rebuilt(thing: Thing, state: str) -> Thing:
+def rebuilt(thing: HouseObject, state: str) -> HouseObject:
     """Return the thing in another state: the same body, opened or closed, on or off."""
     kind, look = KINDS[thing.kind], _look(thing, state)
     shift = (look.swing - (kind.swing if thing.state == "open" else 0.0)) / 2
@@ -185,7 +185,7 @@ def rebuilt(thing: Thing, state: str) -> Thing:
                    size=(look.depth, look.width, look.height if abs(height - look.height) < 0.03 else height))
 
 
-def _look(thing: Thing, state: str) -> Look:
+def _look(thing: HouseObject, state: str) -> Look:
     """Return how the thing was built, in this state. What chance decides of it is decided by its id."""
     kind = KINDS[thing.kind]
     swing = kind.swing if state == "open" else 0.0
@@ -194,13 +194,13 @@ def _look(thing: Thing, state: str) -> Look:
                 thing.material, state, Dice(thing.id), swing)
 
 
-def _closed_leaf(leaf: Thing, opening: Opening, room: Room, house: House) -> Thing:
+def _closed_leaf(leaf: HouseObject, opening: Opening, room: Room, house: House) -> HouseObject:
     side, low, high = _wall(opening, room, house)
     middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2, 0.0)
     return _hung(leaf, "closed", middle, YAW[side], (leaf.size[0], high - low, opening.z1), room)
 
 
-def _open_leaf(leaf: Thing, opening: Opening, room: Room, first: bool, house: House) -> Thing:
+def _open_leaf(leaf: HouseObject, opening: Opening, room: Room, first: bool, house: House) -> HouseObject:
     """Return the leaf standing into the room, hinged at the lower (first) or upper end of the opening."""
     side, low, high = _wall(opening, room, house)
     width = high - low - 0.06
@@ -210,8 +210,8 @@ def _open_leaf(leaf: Thing, opening: Opening, room: Room, first: bool, house: Ho
     return _hung(leaf, "open", (x, y, 0.0), YAW[side] - math.pi / 2, (0.11, width, opening.z1 - 0.02), room)
 
 
-def _hung(leaf: Thing, state: str, position: tuple[float, float, float], yaw: float,
-          size: tuple[float, float, float], room: Room) -> Thing:
+def _hung(leaf: HouseObject, state: str, position: tuple[float, float, float], yaw: float,
+          size: tuple[float, float, float], room: Room) -> HouseObject:
     look = replace(leaf, state=state, position=position, yaw=yaw, size=size, tall_m=size[2], room=room.id)
     return rebuilt(look, state)
 
@@ -224,7 +224,7 @@ def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float
     return "west" if abs(opening.x0 - room.x0) < house.wall_thickness_m else "east", opening.y0, opening.y1
 
 
-def _block(thing: Thing) -> Block:
+def _block(thing: HouseObject) -> Block:
     """Return the box that the thing takes in the house frame."""
     x0, y0, x1, y1 = extents(thing)
     z = thing.position[2]

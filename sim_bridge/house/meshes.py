@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from sim_bridge.house.scene import PALETTE, House, Part, Thing
+from sim_bridge.house.scene import PALETTE, House, HouseObject, Part
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, shell_of
 from sim_bridge.house.solids import SHAPES, Patch, joined
 from sim_bridge.house.textures import TEXTURES, texture_row
@@ -73,7 +73,7 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
     return (float(linear[0]), float(linear[1]), float(linear[2]))
 
 
-def _surface(thing: Thing, part: Part, in_window: bool) -> QuadStyle:
+def _surface(thing: HouseObject, part: Part, in_window: bool) -> QuadStyle:
     """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
     see = OPAQUE
     if part.texture == "glass":
@@ -90,7 +90,7 @@ def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
     return SHAPES[shape](np.asarray(size, float))
 
 
-def _placed(thing: Thing, part: Part, nudge_m: float) -> Patch:
+def _placed(thing: HouseObject, part: Part, nudge_m: float) -> Patch:
     """Return a part in the map frame, moved by a hair along all axes. Raises ConfigError for an unknown shape."""
     patch = _solid(part.shape, part.size)
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
@@ -98,7 +98,7 @@ def _placed(thing: Thing, part: Part, nudge_m: float) -> Patch:
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))
 
 
-def placed_at(thing: Thing, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
+def placed_at(thing: HouseObject, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """Return points (..., 3) of a thing's local frame in the map frame."""
     return _turned(np.asarray(points, float), thing.yaw) + thing.position
 

@@ -58,7 +58,7 @@ class Part(NamedTuple):
 
 
 @dataclass
-class Thing:
+class HouseObject:
     """A labelled object. size: extents along its local x, y and z in metres, before yaw."""
 
     id: int  # instance id in label images, 1..65535, unique in the house
@@ -125,12 +125,12 @@ class House:
     seed: int
     rooms: list[Room]
     openings: list[Opening]
-    things: list[Thing]
+    things: list[HouseObject]
     start: Pose2
     wall_height_m: float = 2.6
     wall_thickness_m: float = 0.12
 
-    def thing(self, instance: int) -> Thing:
+    def thing(self, instance: int) -> HouseObject:
         """Return the object with this instance id (KeyError when there is none)."""
         return self._index()[instance]
 
@@ -138,7 +138,7 @@ class House:
         """Return the room whose floor holds the point."""
         return next((r for r in self.rooms if r.x0 <= x <= r.x1 and r.y0 <= y <= r.y1), None)
 
-    def _index(self) -> dict[int, Thing]:
+    def _index(self) -> dict[int, HouseObject]:
         if not hasattr(self, "_by_id"):
             self._by_id = {t.id: t for t in self.things}
         return self._by_id

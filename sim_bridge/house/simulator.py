@@ -16,7 +16,7 @@ from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Renderer, instances_seen, surfaces
-from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.rays import Image, RayScene
 from sim_bridge.simulator import VERBS, Episode, Handled, height_of
 from sim_bridge.walker import At, Walker
@@ -88,7 +88,7 @@ class HouseWorld:
         return {thing.id: _label(self.house, thing) for thing in self.house.things}
 
 
-def _label(house: House, thing: Thing) -> Label:
+def _label(house: House, thing: HouseObject) -> Label:
     """Return a thing as a Label; attributes that say nothing are left out."""
     room = next((r for r in house.rooms if r.id == thing.room), None)
     support = house.thing(thing.support).kind if thing.support else ""
@@ -121,7 +121,7 @@ class HouseSimulator(Walker):
         super().__init__()
         self._worlds = dict(worlds or {})
         self._world: HouseWorld | None = None
-        self._held: Thing | None = None
+        self._held: HouseObject | None = None
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are; what the robot holds has the relation "held"."""
@@ -165,7 +165,7 @@ class HouseSimulator(Walker):
         """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""
         return self._known(instance).support
 
-    def _known(self, instance: int) -> Thing:
+    def _known(self, instance: int) -> HouseObject:
         self._now()
         assert self._world is not None
         if self._held is not None and self._held.id == instance:

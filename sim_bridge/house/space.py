@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sim_bridge.house.catalogue import KINDS, Kind
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface
-from sim_bridge.house.scene import Room, Thing
+from sim_bridge.house.scene import HouseObject, Room
 
 EPS = 1e-4
 # side: yaw of a thing that stands with its back to that wall.
@@ -89,7 +89,7 @@ class RoomSpace:
 
     def __init__(self, room: Room, dice: Dice, ids: Ids, ceiling_m: float) -> None:
         self.room, self.dice, self.ids, self.ceiling_m = room, dice, ids, ceiling_m
-        self.things: list[Thing] = []
+        self.things: list[HouseObject] = []
         self.blocks: list[Block] = []
         self.hard: list[Block] = []
         self.soft: list[Block] = []
@@ -125,7 +125,7 @@ class RoomSpace:
         swing = kind.swing if state == "open" else 0.0
         return Blank(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
 
-    def put(self, blank: Blank, spot: Placement, relation: str = "floor", support: int = 0) -> Thing:
+    def put(self, blank: Blank, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
         """Build the thing at the spot, without a check."""
         look, kind = blank.look, blank.kind
         parts = kind.build(look)
@@ -133,7 +133,7 @@ class RoomSpace:
         if abs(height - look.height) < 0.03:
             height = look.height
         colour = look.colour if look.colour in kind.colours else ""
-        thing = Thing(
+        thing = HouseObject(
             self.ids.next(),
             kind.name,
             self.room.id,
@@ -183,7 +183,7 @@ class RoomSpace:
         swept = Blank(blank.kind, blank.look._replace(depth=reach, height=1.2))
         return footprint(swept, Placement(x, y, 0.05, spot.yaw), owner)
 
-    def settle(self, blank: Blank, spot: Placement, front: float = 0.0, exempt: Sequence[int] = ()) -> Thing | None:
+    def settle(self, blank: Blank, spot: Placement, front: float = 0.0, exempt: Sequence[int] = ()) -> HouseObject | None:
         """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None

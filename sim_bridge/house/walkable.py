@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.scene import House, HouseObject
 
 CELL_M = 0.05
 BODY_Z = (0.02, 1.3)
@@ -38,12 +38,12 @@ class WalkableFloor(NamedTuple):
         return labels == 1 + int(np.argmax(sizes[1:])) if count else np.zeros(labels.shape, bool)
 
 
-def stands_in_way(thing: Thing) -> bool:
+def stands_in_way(thing: HouseObject) -> bool:
     """Return whether the thing blocks the robot's body."""
     return thing.solid and thing.position[2] < BODY_Z[1] and thing.position[2] + thing.size[2] > BODY_Z[0]
 
 
-def extents(thing: Thing) -> tuple[float, float, float, float]:
+def extents(thing: HouseObject) -> tuple[float, float, float, float]:
     """Return x0, y0, x1, y1 of the thing's footprint, its yaw taken into account."""
     c, s = abs(math.cos(thing.yaw)), abs(math.sin(thing.yaw))
     dx, dy = (thing.size[0] * c + thing.size[1] * s) / 2, (thing.size[0] * s + thing.size[1] * c) / 2

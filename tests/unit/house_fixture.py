@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqa_nodes.core.types.geometry import Pose2
-from sim_bridge.house.scene import House, Opening, Part, Room, Thing
+from sim_bridge.house.scene import House, HouseObject, Opening, Part, Room
 
 
 def empty_room(width: float = 4.0, depth: float = 3.0) -> House:
@@ -22,7 +22,7 @@ def two_rooms() -> House:
     return House(1, rooms, openings, _things(), Pose2(1.0, 2.0, 0.0))
 
 
-def _things() -> list[Thing]:
+def _things() -> list[HouseObject]:
     legs = [Part("box", (x, y, 0.35), (0.06, 0.06, 0.70), "#7a4f2d", "wood")
             for x in (-0.55, 0.55) for y in (-0.35, 0.35)]
     table = [Part("box", (0, 0, 0.72), (1.2, 0.8, 0.04), "#8a5a33", "wood"), *legs]
@@ -35,21 +35,21 @@ def _things() -> list[Thing]:
     fridge = [Part("box", (0, 0, 0.9), (0.65, 0.65, 1.8), "silver", "metal"),
               Part("box", (0.335, 0.25, 1.1), (0.03, 0.03, 0.5), "gray", "metal")]
     return [
-        Thing(1, "dining table", 1, (6.8, 2.0, 0.0), 0.0, (1.2, 0.8, 0.74), "brown", "wood", parts=table),
-        Thing(2, "sofa", 0, (0.5, 2.6, 0.0), 0.0, (0.9, 1.9, 0.85), "green", "fabric", parts=sofa),
-        Thing(3, "floor lamp", 0, (0.4, 0.5, 0.0), 0.0, (0.4, 0.4, 1.7), "black", "metal", "on", parts=lamp),
-        Thing(4, "refrigerator", 1, (7.7, 0.5, 0.0), 3.14159 / 2, (0.65, 0.65, 1.8), "silver", "metal", "closed",
+        HouseObject(1, "dining table", 1, (6.8, 2.0, 0.0), 0.0, (1.2, 0.8, 0.74), "brown", "wood", parts=table),
+        HouseObject(2, "sofa", 0, (0.5, 2.6, 0.0), 0.0, (0.9, 1.9, 0.85), "green", "fabric", parts=sofa),
+        HouseObject(3, "floor lamp", 0, (0.4, 0.5, 0.0), 0.0, (0.4, 0.4, 1.7), "black", "metal", "on", parts=lamp),
+        HouseObject(4, "refrigerator", 1, (7.7, 0.5, 0.0), 3.14159 / 2, (0.65, 0.65, 1.8), "silver", "metal", "closed",
               parts=fridge),
-        Thing(5, "painting", 0, (2.5, 0.02, 1.3), 3.14159 / 2, (0.04, 0.9, 0.6), relation="wall", solid=False,
+        HouseObject(5, "painting", 0, (2.5, 0.02, 1.3), 3.14159 / 2, (0.04, 0.9, 0.6), relation="wall", solid=False,
               parts=[Part("box", (0, 0, 0.3), (0.04, 0.9, 0.6), "white", "painting")]),
-        Thing(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on",
+        HouseObject(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on",
               solid=False, parts=[Part("bowl", (0, 0, 0.05), (0.3, 0.3, 0.1), "blue", "plain")]),
-        Thing(7, "rug", 0, (2.6, 2.0, 0.0), 0.0, (2.4, 1.6, 0.01), "red", "fabric", solid=False,
+        HouseObject(7, "rug", 0, (2.6, 2.0, 0.0), 0.0, (2.4, 1.6, 0.01), "red", "fabric", solid=False,
               parts=[Part("box", (0, 0, 0.005), (2.4, 1.6, 0.01), "red", "rug")]),
-        Thing(8, "plant", 0, (4.5, 3.5, 0.0), 0.0, (0.5, 0.5, 1.1), "green", "leaves",
+        HouseObject(8, "plant", 0, (4.5, 3.5, 0.0), 0.0, (0.5, 0.5, 1.1), "green", "leaves",
               parts=[Part("bowl", (0, 0, 0.2), (0.36, 0.36, 0.4), "#b5623f", "plain"),
                      Part("sphere", (0, 0, 0.8), (0.55, 0.55, 0.8), "green", "leaves")]),
-        *(Thing(i, "window", room, (x, 4.06, 0.9), -3.14159 / 2, (0.06, w, 1.2), relation="wall", solid=False, parts=[
+        *(HouseObject(i, "window", room, (x, 4.06, 0.9), -3.14159 / 2, (0.06, w, 1.2), relation="wall", solid=False, parts=[
             Part("box", (0, 0, 0.6), (0.01, w, 1.2), "white", "glass"),
             Part("box", (0, 0, 0.6), (0.04, 0.05, 1.2), "white", "plain")])
           for i, room, x, w in ((9, 0, 2.4, 1.8), (10, 1, 6.6, 1.2)))]

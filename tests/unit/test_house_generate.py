@@ -16,7 +16,7 @@ from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.kinds import Look
-from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, Opening, Thing
+from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Opening
 from sim_bridge.house.walkable import CELL_M, extents, floor_of, stands_in_way
 
 ROBOT_RADIUS_M = 0.18
@@ -42,14 +42,14 @@ def houses() -> list[House]:
     return [generate_house(seed) for seed in SEEDS]
 
 
-def corners(thing: Thing) -> np.ndarray:
+def corners(thing: HouseObject) -> np.ndarray:
     """(4, 2) footprint in the house frame."""
     c, s = math.cos(thing.yaw), math.sin(thing.yaw)
     local = np.array([(a, b) for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))]) * np.array(thing.size[:2]) / 2
     return local @ np.array([[c, s], [-s, c]]) + np.array(thing.position[:2])
 
 
-def overlap_m(a: Thing, b: Thing) -> float:
+def overlap_m(a: HouseObject, b: HouseObject) -> float:
     """Depth to which two things share space: the least over the separating axes of the footprints, and over z."""
     low, high = max(a.position[2], b.position[2]), min(a.position[2] + a.size[2], b.position[2] + b.size[2])
     depths = [high - low]
@@ -60,7 +60,7 @@ def overlap_m(a: Thing, b: Thing) -> float:
     return min(depths)
 
 
-def spans(opening: Opening, thing: Thing) -> bool:
+def spans(opening: Opening, thing: HouseObject) -> bool:
     """Whether a thing stands before the opening's hole, nearer than 0.25 m to the wall's centre line."""
     x0, y0, x1, y1 = extents(thing)
     along, across = ((x0, x1), (y0, y1)) if opening.y0 == opening.y1 else ((y0, y1), (x0, x1))

@@ -23,7 +23,7 @@ from sim_bridge.house.handling import (
     surfaces_of,
     switches,
 )
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
 from sim_bridge.simulator import Episode, Handled, Handling
 from sim_bridge.toy.simulator import GridWorld
@@ -32,11 +32,11 @@ SEEDS = range(8)  # of the train houses
 ROBOT = RobotModel(camera=CameraModel(160, 120, color=False))
 
 
-def things(kind: str) -> list[tuple[int, Thing]]:
+def things(kind: str) -> list[tuple[int, HouseObject]]:
     return [(seed, t) for seed in SEEDS for t in world(seed).house.things if t.kind == kind]
 
 
-def stand_by(seed: int, thing: Thing, down: float = 20.0) -> HouseSimulator | None:
+def stand_by(seed: int, thing: HouseObject, down: float = 20.0) -> HouseSimulator | None:
     """Return a robot that stands within reach of a thing and sees it; None where there is no such place."""
     place, simulator = world(seed), HouseSimulator()
     camera = CameraModel(160, 120, tilt_down_deg=down, color=False)
@@ -55,7 +55,7 @@ def stand_by(seed: int, thing: Thing, down: float = 20.0) -> HouseSimulator | No
     return None
 
 
-def reached(kind: str, **wanted: str) -> tuple[HouseSimulator, Thing]:
+def reached(kind: str, **wanted: str) -> tuple[HouseSimulator, HouseObject]:
     for seed, thing in things(kind):
         if all(getattr(thing, name) == value for name, value in wanted.items()):
             simulator = stand_by(seed, thing)

@@ -23,19 +23,19 @@ from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
-from sim_bridge.house.scene import House, Opening, Part, Room, Thing
+from sim_bridge.house.scene import House, HouseObject, Opening, Part, Room
 from sim_bridge.house.simulator import HouseWorld, world
 
 Size = tuple[float, float, float]
 
 
-def thing(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8), **more: object) -> Thing:
+def thing(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8), **more: object) -> HouseObject:
     parts = [Part("box", (0.0, 0.0, size[2] / 2), size, "brown")]
     place, yaw = (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0))  # type: ignore[arg-type]
-    return Thing(id_, kind, room, place, yaw, size, parts=parts, **more)  # type: ignore[arg-type]
+    return HouseObject(id_, kind, room, place, yaw, size, parts=parts, **more)  # type: ignore[arg-type]
 
 
-def home(*extra: Thing) -> House:
+def home(*extra: HouseObject) -> House:
     """A living room, a study and two bedrooms side by side along x, 4 m each."""
     names = (("living room", ""), ("study", ""), ("bedroom", "main bedroom"), ("bedroom", "second bedroom"))
     rooms = [Room(i, kind, 4.12 * i, 0.0, 4.12 * i + 4.0, 4.0, "planks", "brown", "white", name)

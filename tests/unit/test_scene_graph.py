@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eqa_nodes.core.answerers.object_graph import Thing, likest, relations, snapshots, things_in, told
+from eqa_nodes.core.answerers.object_graph import GraphObject, likest, relations, snapshots, things_in, told
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
@@ -18,8 +18,8 @@ from tests.rooms import HOME, KITCHEN, thing, view
 Point = tuple[float, float, float]
 
 
-def box(kind: str, low: Point, high: Point) -> Thing:
-    return Thing(kind, low, high, ())
+def box(kind: str, low: Point, high: Point) -> GraphObject:
+    return GraphObject(kind, low, high, ())
 
 
 def table(number: int, pixels: int, pose: Pose2 = Pose2(0.0, 0.0, 0.0), shift: float = 0.0) -> Keyframe:

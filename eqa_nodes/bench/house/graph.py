@@ -16,7 +16,7 @@ from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.embodied.tasks import GraphPoint, Task
 from eqa_nodes.embodied.world import CAMERA
 from sim_bridge.house.handling import REACH_M, Hands
-from sim_bridge.house.scene import House, Room, Thing
+from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld
 
 SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     at: Standing
 
 
-def graph_of(place: HouseWorld, start: Pose2, approached: tuple[Thing, ...] = ()) -> Graph:
+def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> Graph:
     """Return points over the floor, in doorways and before some things, joined where the way is straight.
 
     Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
@@ -76,7 +76,7 @@ def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> 
     return found
 
 
-def _before(place: HouseWorld, thing: Thing) -> tuple[float, float] | None:
+def _before(place: HouseWorld, thing: HouseObject) -> tuple[float, float] | None:
     """Return a free place from which the thing is seen and within reach, its front first."""
     front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
     for ring in _RINGS_M:
@@ -148,11 +148,11 @@ class Planner:
                     queue.append((to, length + 1))
         return None
 
-    def near(self, thing: Thing) -> Callable[[Standing], bool]:
+    def near(self, thing: HouseObject) -> Callable[[Standing], bool]:
         """Return whether the agent is close to a thing and looks at it."""
         return lambda at: self.away(at, thing) <= NEAR_M and self.share(at, thing.id) >= 1.2 * LOOKED_AT
 
-    def reach(self, thing: Thing, house: House) -> Callable[[Standing], bool]:
+    def reach(self, thing: HouseObject, house: House) -> Callable[[Standing], bool]:
         """Return whether the agent could handle a thing."""
         return lambda at: (Hands(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
                            and self.share(at, thing.id) >= _HANDLED_SHARE)
@@ -161,7 +161,7 @@ class Planner:
         """Return whether at least `need` of the things show themselves well."""
         return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
 
-    def away(self, at: Standing, thing: Thing) -> float:
+    def away(self, at: Standing, thing: HouseObject) -> float:
         """Return the distance from the agent to the middle of a thing in the plan, metres."""
         return math.dist(self.graph.places[at.point], thing.position[:2])
 
@@ -174,7 +174,7 @@ class Planner:
         return self._seen[at].get(thing, 0.0)
 
 
-    def _ahead(self, at: Standing, thing: Thing) -> bool:
+    def _ahead(self, at: Standing, thing: HouseObject) -> bool:
         """Return whether any part of the thing could lie between the left and the right side of the image."""
         (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
         away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2

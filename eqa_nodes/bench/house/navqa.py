@@ -20,7 +20,7 @@ from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import HouseFacts, article
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import seed_of, world
 
 WITHIN_M, WITHIN_S = 2.0, 10.0  # what counts as right here: a house is smaller, a tour shorter than NaVQA's
@@ -142,17 +142,17 @@ class _Asker:
                       metadata={"expects": expects, "episode_history": f"house-v0/{self._scene.replace(':', '-')}",
                                 **measured})
 
-    def _named(self, *key: object) -> Iterator[tuple[Thing, str]]:
+    def _named(self, *key: object) -> Iterator[tuple[HouseObject, str]]:
         """Yield things that the tour shows well and a person can name, in an order that the house decides."""
         found = [(t, name) for t in self._facts.things if t.kind not in lexicon.OPENINGS
                  and self._best(t) >= VIEW_PIXELS and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: zlib.crc32(repr((self._scene, key, pair[0].id)).encode()))
 
-    def _frames_of(self, thing: Thing) -> list[int]:
+    def _frames_of(self, thing: HouseObject) -> list[int]:
         """Return the frames that show a thing, oldest first."""
         return [i for i, seen in enumerate(self._pixels) if seen.get(thing.id, 0) >= SEEN_PIXELS]
 
-    def _best(self, thing: Thing) -> int:
+    def _best(self, thing: HouseObject) -> int:
         return max((seen.get(thing.id, 0) for seen in self._pixels), default=0)
 
     def _stays(self) -> dict[str, float]:

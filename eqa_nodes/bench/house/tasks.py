@@ -24,7 +24,7 @@ from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
 from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
 from sim_bridge.house.questions.facts import HouseFacts
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import world
 
 MOST_STEPS = 20  # of a plan: an agent has 24
@@ -142,7 +142,7 @@ class _Writer:
                     yield from self._handled(f"Put {name} on {where}.", goals,
                                              [("pick", thing, name), ("place", support, where)])
 
-    def _handled(self, text: str, goals: tuple[Predicate, ...], work: list[tuple[str, Thing, str]]) -> Iterator[Task]:
+    def _handled(self, text: str, goals: tuple[Predicate, ...], work: list[tuple[str, HouseObject, str]]) -> Iterator[Task]:
         needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id) for verb, thing, name in work]
         task = self._blank("ObjectInteraction", text, tuple(thing for _, thing, _ in work))
         task = replace(task, predicates=goals, options=self._mixed(text, needed, self._others(needed)))
@@ -177,7 +177,7 @@ class _Writer:
         if plan is not None:
             yield from self._proved(task, (*plan.texts, asked.answer))
 
-    def _blank(self, kind: str, text: str, approached: tuple[Thing, ...] = ()) -> Task:
+    def _blank(self, kind: str, text: str, approached: tuple[HouseObject, ...] = ()) -> Task:
         start = self._place.house.start
         task = Task(0, kind, f"house:{self._seed}", text, start, (), (), (), ())
         return graph_of(self._place, start, approached).of(task)
@@ -190,7 +190,7 @@ class _Writer:
         if all(outcome.predicates) and len(outcome.steps) == len(script):
             yield task
 
-    def _named(self, fits: Callable[[Thing], bool], most: int = TRIES) -> Iterator[tuple[Thing, str]]:
+    def _named(self, fits: Callable[[HouseObject], bool], most: int = TRIES) -> Iterator[tuple[HouseObject, str]]:
         """Yield things that a person can name, in an order that the house decides."""
         found = [(t, name) for t in self._facts.things if fits(t) and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
@@ -213,7 +213,7 @@ def _hangs(place: str) -> bool:
     return place.startswith(("on the wall", "on the ceiling"))
 
 
-def _door(thing: Thing) -> bool:
+def _door(thing: HouseObject) -> bool:
     return thing.kind in lexicon.OPENINGS
 
 

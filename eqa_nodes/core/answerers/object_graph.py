@@ -45,7 +45,7 @@ class Crop(NamedTuple):
             raise BadFrame(f"nothing can be cut out of the image of keyframe {self.view.id}: {error}") from error
 
 
-class Thing(NamedTuple):
+class GraphObject(NamedTuple):
     """An object instance. low, high: corners of its box, metres, map frame; crops: the one with most pixels first."""
 
     kind: str
@@ -62,7 +62,7 @@ class Relation(NamedTuple):
     b: int
 
 
-def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m: float = MAX_RANGE_M) -> list[Thing]:
+def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
     """Return the instances that the views sighted within range, in the order in which they were first seen."""
     objects, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
     for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
@@ -74,11 +74,11 @@ def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m:
             crops.setdefault(known.id, []).append(Crop(view, s.bbox, s.pixels, off))
         for part, whole in looked.merged.items():
             crops[whole] += crops.pop(part)
-    return [Thing(o.kind, o.low, o.high, tuple(sorted(crops[i], key=lambda c: (-c.pixels, -c.view.id))))
+    return [GraphObject(o.kind, o.low, o.high, tuple(sorted(crops[i], key=lambda c: (-c.pixels, -c.view.id))))
             for i, o in objects.known.items()]
 
 
-def likest(question: str, things: Sequence[Thing], embedder: Embedder | None, limit: int = MAX_THINGS) -> list[Thing]:
+def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | None, limit: int = MAX_THINGS) -> list[GraphObject]:
     """Return the things whose names are likest to the question, the likest first; equals: what was seen first.
 
     The score is the share of a name's words that the question has, and the cosine of both as texts where there are
@@ -95,7 +95,7 @@ def likest(question: str, things: Sequence[Thing], embedder: Embedder | None, li
     return [things[i] for i in order[:limit]]
 
 
-def relations(things: Sequence[Thing]) -> list[Relation]:
+def relations(things: Sequence[GraphObject]) -> list[Relation]:
     """Return how things stand to each other, along a spanning forest of the nearest pairs.
 
     ConceptGraphs asks a model for the relation of each edge of such a forest; here the boxes tell it.
@@ -117,7 +117,7 @@ def relations(things: Sequence[Thing]) -> list[Relation]:
     return sorted(found)
 
 
-def told(number: int, thing: Thing, caption: str, boxes: bool) -> str:
+def told(number: int, thing: GraphObject, caption: str, boxes: bool) -> str:
     """Return a line: "3. kettle: a silver kettle; box centre (1.2, 3.4, 0.9) m, size 0.2 x 0.2 x 0.3 m"."""
     line = f"{number}. {thing.kind}: {caption}"
     if not boxes:
@@ -131,10 +131,10 @@ class Snapshot(NamedTuple):
     """A view that stands for things seen together in it (3D-Mem)."""
 
     view: Keyframe
-    things: tuple[Thing, ...]
+    things: tuple[GraphObject, ...]
 
 
-def snapshots(things: Sequence[Thing], within_m: float) -> list[Snapshot]:
+def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
     """Return the fewest views, about, that show every thing within range, and what each stands for; oldest first.
 
     A thing belongs to one snapshot: each is the view that shows most of the things that have none yet (of equals the
@@ -168,12 +168,12 @@ def _share(name: str, words: Sequence[str]) -> float:
     return sum(word in words for word in own) / max(1, len(own))
 
 
-def _gap(a: Thing, b: Thing) -> float:
+def _gap(a: GraphObject, b: GraphObject) -> float:
     """Return the distance between two boxes, metres; 0 where they touch."""
     return math.hypot(*(max(0.0, a.low[k] - b.high[k], b.low[k] - a.high[k]) for k in range(3)))
 
 
-def _relation(things: Sequence[Thing], i: int, j: int) -> Relation:
+def _relation(things: Sequence[GraphObject], i: int, j: int) -> Relation:
     """Return the relation of two things; the smaller one is that which is on or in the other."""
     small, large = sorted((i, j), key=lambda k: (_volume(things[k].low, things[k].high), k))
     a, b = things[small], things[large]

@@ -10,7 +10,7 @@ from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import Unjudging
-from eqa_nodes.core.answerers.object_graph import MAX_THINGS, Thing, likest, relations, things_in, told
+from eqa_nodes.core.answerers.object_graph import MAX_THINGS, GraphObject, likest, relations, things_in, told
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.memory.embedding import make_embedder
@@ -74,7 +74,7 @@ class SceneGraphAnswerer(Unjudging):
                                 partial(read_answer, question=question, views=len(things), proof="things"), views)
         return reply, [thing.crops[0].view for thing in things]
 
-    def _described(self, thing: Thing) -> str:
+    def _described(self, thing: GraphObject) -> str:
         """Return the captions of its best crops, each once."""
         hint = f"A detector took it for: {thing.kind}"
         captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)

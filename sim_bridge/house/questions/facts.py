@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.language.english import number_word, plural
 from sim_bridge.house.questions import lexicon
-from sim_bridge.house.scene import House, Thing
+from sim_bridge.house.scene import House, HouseObject
 
 T = TypeVar("T")
 _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
@@ -34,7 +34,7 @@ class QuestionCandidate(NamedTuple):
     front: int = 0
 
 
-def say(thing: Thing) -> str:
+def say(thing: HouseObject) -> str:
     """Return what people call the thing."""
     return spoken(thing.kind)
 
@@ -57,7 +57,7 @@ def article(kind: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
-def several(things: Sequence[Thing]) -> str:
+def several(things: Sequence[HouseObject]) -> str:
     """Return things of one kind as they are listed: "a vase", "two plates"."""
     kind = things[0].kind
     return article(kind) if len(things) == 1 else f"{number_word(len(things))} {kinds_of(kind)}"
@@ -75,7 +75,7 @@ def be(kind: str, capital: bool = True) -> str:
     return verb.capitalize() if capital else verb
 
 
-def heads(things: Iterable[Thing]) -> tuple[str, ...]:
+def heads(things: Iterable[HouseObject]) -> tuple[str, ...]:
     """Return the kinds, each once, in a stable order."""
     return tuple(dict.fromkeys(t.kind for t in sorted(things, key=lambda t: (t.kind, t.id))))
 
@@ -86,7 +86,7 @@ class HouseFacts:
     def __init__(self, house: House) -> None:
         self.house = house
         self.things = sorted(house.things, key=lambda t: t.id)
-        self._inside: dict[int, list[Thing]] = {}
+        self._inside: dict[int, list[HouseObject]] = {}
         for thing in self.things:
             self._inside.setdefault(thing.room, []).append(thing)
         self._names: dict[int, str | None] = {}
@@ -107,7 +107,7 @@ class HouseFacts:
         unique = list(names.values())
         return {key: f"the {name}" for key, name in names.items() if name and unique.count(name) == 1}
 
-    def room(self, thing: Thing) -> str | None:
+    def room(self, thing: HouseObject) -> str | None:
         """Return the phrase of the thing's room, or None where it has no unique name."""
         return self.rooms.get(thing.room)
 
@@ -116,37 +116,37 @@ class HouseFacts:
         kinds = {r.id: r.kind for r in self.house.rooms}
         return room in kinds and list(kinds.values()).count(kinds[room]) == 1
 
-    def kind_of_room(self, thing: Thing) -> str:
+    def kind_of_room(self, thing: HouseObject) -> str:
         """Return the kind of the thing's room."""
         return next(r.kind for r in self.house.rooms if r.id == thing.room)
 
-    def inside(self, room: int, *kinds: str) -> list[Thing]:
+    def inside(self, room: int, *kinds: str) -> list[HouseObject]:
         """Return the things of a room (of these kinds)."""
         return [t for t in self._inside.get(room, ()) if not kinds or t.kind in kinds]
 
-    def of(self, *kinds: str) -> list[Thing]:
+    def of(self, *kinds: str) -> list[HouseObject]:
         """Return the things of these kinds in the whole house."""
         return [t for t in self.things if t.kind in kinds]
 
-    def carried(self, thing: Thing, relation: str = "on") -> list[Thing]:
+    def carried(self, thing: HouseObject, relation: str = "on") -> list[HouseObject]:
         """Return what stands on (lies in, under) the thing."""
         return [t for t in self.things if t.support == thing.id and t.relation == relation]
 
-    def support(self, thing: Thing) -> Thing | None:
+    def support(self, thing: HouseObject) -> HouseObject | None:
         """Return what the thing stands on, lies in or hangs above."""
         return self.house.thing(thing.support) if thing.support else None
 
-    def alone(self, thing: Thing, among: Iterable[Thing]) -> bool:
+    def alone(self, thing: HouseObject, among: Iterable[HouseObject]) -> bool:
         """Return whether no other of `among` could be meant by the thing's kind."""
         return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
 
-    def name(self, thing: Thing) -> str | None:
+    def name(self, thing: HouseObject) -> str | None:
         """Return a noun phrase that fits this thing only, with its room where that can be told; else None."""
         if thing.id not in self._names:
             self._names[thing.id] = self._name(thing)
         return self._names[thing.id]
 
-    def _name(self, thing: Thing) -> str | None:
+    def _name(self, thing: HouseObject) -> str | None:
         if thing.kind in lexicon.DOORS:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
@@ -160,13 +160,13 @@ class HouseFacts:
             return f"the {say(thing)} {thing.relation} the {say(base)} in {room}"
         return None
 
-    def short(self, thing: Thing) -> str | None:
+    def short(self, thing: HouseObject) -> str | None:
         """Return the name without the room, once that is said; None if the room has two, or it is built in."""
         if thing.kind in lexicon.BUILT_IN:
             return None
         return f"the {say(thing)}" if self.alone(thing, self.inside(thing.room)) else None
 
-    def _door(self, leaf: Thing) -> str | None:
+    def _door(self, leaf: HouseObject) -> str | None:
         opening = next((o for o in self.house.openings if o.thing == leaf.id), None)
         if opening is not None and -1 in opening.rooms:
             outer = [o for o in self.house.openings if -1 in o.rooms and o.kind != "window"]
@@ -181,7 +181,7 @@ class HouseFacts:
             return f"{self.rooms[single[0]]} door"
         return f"the door between {self.rooms[a]} and {self.rooms[b]}"
 
-    def place(self, thing: Thing) -> str | None:
+    def place(self, thing: HouseObject) -> str | None:
         """Return where the thing is: "on the desk in the study"; None where that cannot be said uniquely."""
         room, base = self.room(thing), self.support(thing)
         if room is None or (base is not None and base.room != thing.room):
@@ -193,7 +193,7 @@ class HouseFacts:
         return {"wall": f"on the wall in {room}", "floor": f"in {room}", "ceiling": f"on the ceiling in {room}"}.get(
             thing.relation)
 
-    def above(self, thing: Thing) -> list[Thing]:
+    def above(self, thing: HouseObject) -> list[HouseObject]:
         """Return the wall objects over the thing's width, behind it and above its top (or so says `support`)."""
         found = []
         for other in self.inside(thing.room):
@@ -206,23 +206,23 @@ class HouseFacts:
                 found.append(other)
         return found
 
-    def standing(self, room: int) -> list[Thing]:
+    def standing(self, room: int) -> list[HouseObject]:
         """Return the furniture of a room: what stands on its floor and rises from it."""
         return [t for t in self.inside(room)
                 if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
 
-    def local(self, base: Thing, other: Thing) -> tuple[float, float]:
+    def local(self, base: HouseObject, other: HouseObject) -> tuple[float, float]:
         """Return the other's centre in the base's frame: x to its front, y to its left, metres."""
         dx, dy = other.position[0] - base.position[0], other.position[1] - base.position[1]
         c, s = math.cos(base.yaw), math.sin(base.yaw)
         return c * dx + s * dy, c * dy - s * dx
 
-    def gap(self, a: Thing, b: Thing) -> float:
+    def gap(self, a: HouseObject, b: HouseObject) -> float:
         """Return the distance of two footprints in metres, 0 where they overlap."""
         corners = [_to_rectangle(p, b) for p in _corners(a)] + [_to_rectangle(p, a) for p in _corners(b)]
         return min(corners)
 
-    def beside(self, base: Thing, left: bool) -> Thing | None:
+    def beside(self, base: HouseObject, left: bool) -> HouseObject | None:
         """Return the one neighbour left (right) of a thing for who faces it: within 0.6 m, in its depth range."""
         found = []
         for other in self.standing(base.room):
@@ -235,12 +235,12 @@ class HouseFacts:
         return found[0][0]
 
     @staticmethod
-    def depth(base: Thing, other: Thing) -> float:
+    def depth(base: HouseObject, other: HouseObject) -> float:
         """Return the other's extent along the base's front axis in metres."""
         turn = other.yaw - base.yaw
         return abs(math.cos(turn)) * other.size[0] + abs(math.sin(turn)) * other.size[1]
 
-    def next_to(self, a: Thing, b: Thing) -> bool | None:
+    def next_to(self, a: HouseObject, b: HouseObject) -> bool | None:
         """Return whether two pieces of furniture stand side by side; None where people could differ."""
         gap = self.gap(a, b)
         if gap > _APART_M:
@@ -254,13 +254,13 @@ def kinds_of(word: str) -> str:
     return plural(spoken(word))
 
 
-def _corners(t: Thing) -> list[tuple[float, float]]:
+def _corners(t: HouseObject) -> list[tuple[float, float]]:
     c, s, dx, dy = math.cos(t.yaw), math.sin(t.yaw), t.size[0] / 2, t.size[1] / 2
     x, y = t.position[:2]
     return [(x + c * u - s * v, y + s * u + c * v) for u, v in ((dx, dy), (dx, -dy), (-dx, dy), (-dx, -dy), (0.0, 0.0))]
 
 
-def _to_rectangle(point: tuple[float, float], t: Thing) -> float:
+def _to_rectangle(point: tuple[float, float], t: HouseObject) -> float:
     dx, dy = point[0] - t.position[0], point[1] - t.position[1]
     c, s = math.cos(t.yaw), math.sin(t.yaw)
     u, v = abs(c * dx + s * dy) - t.size[0] / 2, abs(c * dy - s * dx) - t.size[1] / 2

@@ -12,7 +12,7 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import QuestionCandidate
-from sim_bridge.house.scene import House, Room, Thing
+from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld
 
 # Pixels of the default 640x480 camera: what is needed to recognise a target, and what counts as having seen it.
@@ -114,7 +114,7 @@ class Grounding:
                 found.append((self._cost(pose, candidate, targets, ring), len(found), pose))
         return [pose for cost, _, pose in sorted(found) if cost < math.inf]
 
-    def _cost(self, pose: Pose2, candidate: QuestionCandidate, targets: list[Thing], ring: float) -> float:
+    def _cost(self, pose: Pose2, candidate: QuestionCandidate, targets: list[HouseObject], ring: float) -> float:
         cost = abs(ring - _PREFERRED_M)
         for thing in targets:
             towards = facing(thing, pose)
@@ -124,7 +124,7 @@ class Grounding:
             cost += 0.0 if self._in_image(pose, thing, 0.0) and self._in_image(pose, thing, 1.0) else 0.5
         return round(cost, 6)
 
-    def _in_image(self, pose: Pose2, thing: Thing, part: float = 0.5) -> bool:
+    def _in_image(self, pose: Pose2, thing: HouseObject, part: float = 0.5) -> bool:
         """Return whether the middle of the thing (part 0: of its bottom, 1: of its top) lies well inside the image."""
         camera = self.robot.camera
         dx, dy = thing.position[0] - pose.x, thing.position[1] - pose.y
@@ -155,10 +155,10 @@ class Grounding:
         return zlib.crc32(repr((self.house.seed, key)).encode())
 
 
-def _clear_of(pose: Pose2, thing: Thing) -> bool:
+def _clear_of(pose: Pose2, thing: HouseObject) -> bool:
     return math.hypot(pose.x - thing.position[0], pose.y - thing.position[1]) > _NEAREST_M
 
 
-def facing(thing: Thing, pose: Pose2) -> float:
+def facing(thing: HouseObject, pose: Pose2) -> float:
     """Return the cosine between the thing's front and the direction to the viewer: 1 = straight in front."""
     return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 
 SPOKEN = {"television": "TV", "tv stand": "TV stand", "refrigerator": "fridge", "ceiling lamp": "ceiling light"}
 # Other names that are as right for a thing that was asked for.
@@ -123,7 +123,7 @@ SAME_FROM_ALL_SIDES = frozenset((
 ))
 
 
-def front_of(thing: Thing) -> int:
+def front_of(thing: HouseObject) -> int:
     """Return the instance to be looked at from its front for its state to be seen; 0 where any side will do."""
     return 0 if thing.kind in SAME_FROM_ALL_SIDES else thing.id
 

@@ -17,7 +17,7 @@ from sim_bridge.house.questions.facts import (
     sentence_list,
     several,
 )
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 
 RECOGNITION, ATTRIBUTE, STATE = "object recognition", "attribute recognition", "object state recognition"
 _LIST_LIMIT = 3
@@ -43,7 +43,7 @@ def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         yield from _between(facts, room, phrase)
 
 
-def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> QuestionCandidate:
+def _which(question: str, things: list[HouseObject], also: tuple[int, ...]) -> QuestionCandidate:
     groups = [[t for t in things if t.kind == kind] for kind in heads(things)]
     bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
     also_called = (lexicon.ALSO[kinds[0]],) if (kinds := heads(things))[0] in lexicon.ALSO and len(things) == 1 else ()
@@ -51,7 +51,7 @@ def _which(question: str, things: list[Thing], also: tuple[int, ...]) -> Questio
                      tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
 
 
-def _carried(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _carried(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     for relation, asks in (("on", ("What is on {}?", "What did I leave on {}?")), ("in", ("What is in {}?",)),
                            ("under", ("What is under {}?",))):
         things = facts.carried(base, relation)
@@ -64,7 +64,7 @@ def _carried(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCand
         yield _which(ask.format(name), things, (base.id,) if relation == "on" else ())
 
 
-def _coloured(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _coloured(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     things = facts.carried(base)
     for thing in things:
         close = {thing.colour, *lexicon.NEAR_COLOURS.get(thing.colour, ())}
@@ -84,11 +84,11 @@ def _between(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCand
             yield _which(f"What is standing between the {say(a)} and the {say(b)} in {phrase}?", filling, (a.id, b.id))
 
 
-def _in_gap(facts: HouseFacts, a: Thing, b: Thing, c: Thing) -> bool:
+def _in_gap(facts: HouseFacts, a: HouseObject, b: HouseObject, c: HouseObject) -> bool:
     return facts.gap(a, c) + facts.gap(c, b) < facts.gap(a, b)
 
 
-def _centred(a: Thing, b: Thing, c: Thing) -> bool:
+def _centred(a: HouseObject, b: HouseObject, c: HouseObject) -> bool:
     ax, ay, bx, by = *a.position[:2], *b.position[:2]
     length = math.hypot(bx - ax, by - ay)
     along = ((c.position[0] - ax) * (bx - ax) + (c.position[1] - ay) * (by - ay)) / length ** 2
@@ -115,7 +115,7 @@ def attribute(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     yield from _shared_colours(facts)
 
 
-def _colour_question(facts: HouseFacts, thing: Thing, name: str) -> str:
+def _colour_question(facts: HouseFacts, thing: HouseObject, name: str) -> str:
     wrong = facts.pick(lexicon.WRONG_COLOURS.get(thing.colour, ("",)), "wrong", thing.id)
     verb = be(thing.kind, False)
     asks = [f"What color {verb} {name}?", f"What is the color of {name}?"]

@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, article, be, heads, is_plural, kinds_of, say
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 
 LOCALIZATION, SPATIAL = "object localization", "spatial understanding"
 _MOST_COUNTED = 8
@@ -31,7 +31,7 @@ def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
 
 
-def _where(facts: HouseFacts, thing: Thing, verb: str) -> str:
+def _where(facts: HouseFacts, thing: HouseObject, verb: str) -> str:
     if thing.kind not in lexicon.BELONGINGS:
         return f"Where {verb} the {say(thing)}?"
     pronoun = "are they" if is_plural(thing.kind) else "is it"
@@ -40,11 +40,11 @@ def _where(facts: HouseFacts, thing: Thing, verb: str) -> str:
     return facts.pick(asks, "where", thing.id)
 
 
-def _anchor(thing: Thing) -> tuple[int, ...]:
+def _anchor(thing: HouseObject) -> tuple[int, ...]:
     return (thing.support,) if thing.support and thing.relation in ("on", "in", "wall", "under") else ()
 
 
-def other_words(facts: HouseFacts, thing: Thing, room: str) -> tuple[str, ...]:
+def other_words(facts: HouseFacts, thing: HouseObject, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base, kind = facts.support(thing), facts.kind_of_room(thing)
     if not facts.plain(thing.room):  # what a picture shows is a bedroom, not which
@@ -73,7 +73,7 @@ def spatial(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             yield from _sides(facts, thing, name)
 
 
-def _number(question: str, things: list[Thing]) -> QuestionCandidate:
+def _number(question: str, things: list[HouseObject]) -> QuestionCandidate:
     n = len(things)
     return QuestionCandidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
 
@@ -91,7 +91,7 @@ def _counts(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandi
             yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), things)
 
 
-def _counts_on(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _counts_on(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     carried = facts.carried(base)
     for kind in heads(carried):
         things = [t for t in carried if t.kind == kind]
@@ -100,7 +100,7 @@ def _counts_on(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCa
             yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
 
 
-def _sides(facts: HouseFacts, base: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _sides(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     for side in ("left", "right"):
         other = facts.beside(base, side == "left")
         if other is None or facts.short(other) is None:
@@ -137,5 +137,5 @@ def _clearly_closer(close: float, far: float) -> bool:
     return far - close > _CLOSER_M and far > _CLOSER_FACTOR * close
 
 
-def _centres(a: Thing, b: Thing) -> float:
+def _centres(a: HouseObject, b: HouseObject) -> float:
     return math.hypot(a.position[0] - b.position[0], a.position[1] - b.position[1])

@@ -8,7 +8,7 @@ from eqa_nodes.core.language.english import number_word
 from sim_bridge.house.questions import lexicon, uses
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, say
 from sim_bridge.house.questions.places import other_words
-from sim_bridge.house.scene import Thing
+from sim_bridge.house.scene import HouseObject
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
 _TABLES = ("dining table", "kitchen table")
@@ -100,7 +100,7 @@ def _hints(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
 
 
-def _offered(facts: HouseFacts, table: Thing, name: str) -> Iterator[QuestionCandidate]:
+def _offered(facts: HouseFacts, table: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     """Whether there is something to read on a table that is not empty: the answer is in view either way."""
     carried = facts.carried(table)
     kinds = {t.kind for t in carried}
@@ -182,5 +182,5 @@ def _bathing(facts: HouseFacts) -> Iterator[QuestionCandidate]:
                             _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
 
 
-def _ids(things: list[Thing]) -> tuple[int, ...]:
+def _ids(things: list[HouseObject]) -> tuple[int, ...]:
     return tuple(t.id for t in things)
