@@ -26,10 +26,10 @@ from eqa_nodes.generate.values import (
     FAILED,
     REJECTED,
     Benchmark,
+    Evaluation,
     QuestionAnswer,
     QuestionAttempt,
     Round,
-    Verdict,
     Way,
 )
 from eqa_nodes.generate.ways import make_way
@@ -188,10 +188,10 @@ class _Line:
         return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None, lambda: self._cast.generator.propose(
             way, category, history, known, self._job.seed))
 
-    def _evaluated(self, way: Way, pair: QuestionAnswer, number: int) -> Verdict:
+    def _evaluated(self, way: Way, pair: QuestionAnswer, number: int) -> Evaluation:
         category = self._category()
         self._say(f"{category}: evaluation {number + 1}")
-        return self.paid.once(f"{self._attempt}/evaluate/{number}", Verdict, lambda: self._cast.evaluator.evaluate(
+        return self.paid.once(f"{self._attempt}/evaluate/{number}", Evaluation, lambda: self._cast.evaluator.evaluate(
             way, category, pair, self._job.seed))
 
     def _way(self, number: int) -> Way | str:
@@ -235,6 +235,6 @@ class _Line:
         self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
 
 
-def _lowest(verdict: Verdict) -> str:
+def _lowest(verdict: Evaluation) -> str:
     name = min(verdict.scores, key=lambda criterion: verdict.scores[criterion])
     return f"{name} {verdict.scores[name]:.2f}. {verdict.feedback}".strip()

@@ -17,7 +17,7 @@ from eqa_nodes.core.model import Backend, Message, ask_json, fraction
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import CRITERIA, Benchmark, QuestionAnswer, Round, Verdict, Way
+from eqa_nodes.generate.values import CRITERIA, Benchmark, Evaluation, QuestionAnswer, Round, Way
 
 _MAX_ANSWER_CHARS = 300
 _KNOWN = 30  # earlier questions of the scene that a generator is told of
@@ -40,7 +40,7 @@ class Generator(Protocol):
 class Evaluator(Protocol):
     """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score a pair by CRITERIA."""
 
 
@@ -71,7 +71,7 @@ class ModelEvaluator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Show the way's views with the pair."""
         data = _data("instruction", way.instruction) + _data("pair", {"question": pair.question,
                                                                       "answer": pair.answer})
@@ -111,9 +111,9 @@ def read_pair(reply: Mapping[str, object]) -> QuestionAnswer | None:
     return QuestionAnswer(question, answer, tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
 
 
-def read_verdict(reply: Mapping[str, object]) -> Verdict:
+def read_verdict(reply: Mapping[str, object]) -> Evaluation:
     """Return a verdict. Raises ValueError."""
-    return Verdict({name: fraction(reply.get(name), f'"{name}"') for name in CRITERIA}, _words(reply, "feedback"))
+    return Evaluation({name: fraction(reply.get(name), f'"{name}"') for name in CRITERIA}, _words(reply, "feedback"))
 
 
 def _read_instruction(reply: Mapping[str, object]) -> str:

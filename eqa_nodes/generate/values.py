@@ -97,7 +97,7 @@ class QuestionAnswer(NamedTuple):
     alternatives: tuple[str, ...] = ()
 
 
-class Verdict(NamedTuple):
+class Evaluation(NamedTuple):
     """What the evaluator says of a pair: 0..1 for each of CRITERIA, and what to change ("" = nothing)."""
 
     scores: Mapping[str, float]
@@ -112,7 +112,7 @@ class Round(NamedTuple):
     """One turn of the refinement: a proposal and its verdict."""
 
     pair: QuestionAnswer
-    verdict: Verdict
+    verdict: Evaluation
 
 
 class Check(NamedTuple):

@@ -23,7 +23,7 @@ from eqa_nodes.ros.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TR
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
-from eqa_nodes.ros.rates import OK, WARN, Verdict
+from eqa_nodes.ros.rates import OK, WARN, FlowStatus
 from eqa_nodes.ros.recorded import MessageCounts, WriteTracker
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
@@ -124,10 +124,10 @@ class RecorderNode(EpisodeNode):
         """Say what came of each topic of this bag, and what of it was lost."""
         recording = self._recording
         if recording is None:
-            return Report(Verdict(OK, "no bag is written"), {})
+            return Report(FlowStatus(OK, "no bag is written"), {})
         lost = self._tally.on_the_way().total() + recording.dropped.total()
         words = recording.failed or (f"{lost} messages are lost" if lost else "nothing is lost")
-        return Report(Verdict(WARN if lost or recording.failed else OK, words),
+        return Report(FlowStatus(WARN if lost or recording.failed else OK, words),
                       {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
 
     def _name(self, key: str) -> str:

@@ -24,7 +24,7 @@ from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS, Topic
 from eqa_nodes.ros.hearing import INFORMS
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, RateWindow, Verdict, judged
+from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, judged
 
 PERIOD_S = 1.0
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
@@ -35,7 +35,7 @@ _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
 class Report(NamedTuple):
     """One status: its level and words, and the values behind them."""
 
-    verdict: Verdict
+    verdict: FlowStatus
     values: Mapping[str, object]
 
 
@@ -152,7 +152,7 @@ class Diagnostics:
         self._cpu = now, cpu
         late, (longest, name) = max(self._late_s), max(((s.longest_s, n) for n, s in flows.items()), default=(0.0, ""))
         words = f"held up for {late:.1f} s" if late > STALL_S else "running"
-        return Report(Verdict(WARN if late > STALL_S else OK, words), {
+        return Report(FlowStatus(WARN if late > STALL_S else OK, words), {
             "held up [s]": f"{late:.3f}", "in callbacks [share]": f"{sum(s.busy for s in flows.values()):.3f}",
             "longest callback [s]": f"{longest:.3f}", "longest callback": name,
             "process CPU [cores]": f"{(cpu - cpu_before) / max(1e-9, now - before):.3f}",
@@ -164,12 +164,12 @@ class Diagnostics:
         counts = dict(self._node.counts)
         new = sum(counts.values()) - sum(self._counted[0].values())
         words = f"{new} observations or requests were refused lately" if new else "none lately"
-        return Report(Verdict(WARN if new else OK, words), dict(sorted(counts.items())))
+        return Report(FlowStatus(WARN if new else OK, words), dict(sorted(counts.items())))
 
     def _queues(self) -> Report:
         read = {name: (gauge(), limit) for name, (gauge, limit) in self._gauges.items()}
         full = [name for name, (value, limit) in read.items() if limit and value >= limit]
-        return Report(Verdict(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
+        return Report(FlowStatus(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
                       {name: f"{value:g}" for name, (value, _) in read.items()})
 
 
@@ -201,7 +201,7 @@ class Health:
     def report(self, requests: int) -> Report:
         """Return the status; an error when the last call failed. requests: that were sent to the model."""
         with self._lock:
-            verdict = Verdict(ERROR, f"the last call failed: {self._error}") if self._failed else Verdict(
+            verdict = FlowStatus(ERROR, f"the last call failed: {self._error}") if self._failed else FlowStatus(
                 OK, "the last call succeeded" if self._calls else "not called yet")
             return Report(verdict, {
                 "calls": self._calls, "failures": self._failures, "requests to the model": requests,

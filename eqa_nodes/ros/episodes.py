@@ -13,7 +13,7 @@ from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.messages import stamp_of
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
-from eqa_nodes.ros.rates import OK, WARN, Verdict
+from eqa_nodes.ros.rates import OK, WARN, FlowStatus
 
 EPISODE = "episode"  # name of the status on /diagnostics
 LISTEN_S, AGAIN_S = 0.2, 2.0  # between two looks whether the robot is heard; after a beginning that failed
@@ -50,8 +50,8 @@ class Episodes:
     def report(self) -> Report:
         """Return the status of the episode: what it waits for, as long as none has begun."""
         if self._begun.is_set():
-            return Report(Verdict(OK, "an episode can be asked about"), {})
-        return Report(Verdict(WARN, self._odometry.missing() or self._why), {})
+            return Report(FlowStatus(OK, "an episode can be asked about"), {})
+        return Report(FlowStatus(WARN, self._odometry.missing() or self._why), {})
 
     def begin(self, asked: Any) -> Any:
         """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises what is in the way."""

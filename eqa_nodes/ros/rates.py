@@ -18,7 +18,7 @@ UNHEARD = "not heard yet"  # the words for a topic on which nothing has come
 OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
 
 
-class Verdict(NamedTuple):
+class FlowStatus(NamedTuple):
     """A level (OK, WARN, ERROR, STALE) and the words for it."""
 
     level: int
@@ -110,15 +110,15 @@ class Flow:
         return [age for age in ages if age != UNKNOWN]
 
 
-def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> Verdict:
+def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> FlowStatus:
     """Judge a topic. 0 = that is not judged. Stamps from the future by as much are wrong too: two clocks differ."""
     if min_rate_hz and not flow.rate_hz:
         since = "yet" if flow.silent_s is None else f"for {flow.silent_s:.1f} s"
-        return Verdict(STALE, f"nothing came {since}")
+        return FlowStatus(STALE, f"nothing came {since}")
     if max_age_s and flow.median_age_s is not None and abs(flow.median_age_s) > max_age_s:
         if flow.median_age_s < 0:
-            return Verdict(ERROR, f"stamped {-flow.median_age_s:.3f} s in the future: are the clocks synchronised?")
-        return Verdict(ERROR, f"{flow.median_age_s:.3f} s old when taken in, more than {max_age_s:g} s")
+            return FlowStatus(ERROR, f"stamped {-flow.median_age_s:.3f} s in the future: are the clocks synchronised?")
+        return FlowStatus(ERROR, f"{flow.median_age_s:.3f} s old when taken in, more than {max_age_s:g} s")
     if flow.rate_hz < min_rate_hz:
-        return Verdict(WARN, f"{flow.rate_hz:.1f} Hz, less than {min_rate_hz:g} Hz")
-    return Verdict(OK, UNHEARD if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")
+        return FlowStatus(WARN, f"{flow.rate_hz:.1f} Hz, less than {min_rate_hz:g} Hz")
+    return FlowStatus(OK, UNHEARD if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")

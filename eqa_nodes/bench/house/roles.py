@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import Benchmark, QuestionAnswer, Round, Verdict, Way
+from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Round, Way
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
@@ -62,15 +62,15 @@ class HouseRoles:
                 return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Verdict:
+    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score by what is in view; what the scene graph settles is clear and unique."""
         asked = _truth(way.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:
-            return Verdict({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
+            return Evaluation({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
                            "the scene graph of the house does not settle this")
         best, lacking = max((self._shown(way, view, asked) for view in way.views), key=lambda shown: shown[0])
         yes_no = asked.answer in ("yes", "no")
-        return Verdict({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
+        return Evaluation({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
                         "nontriviality": 0.6 if yes_no else 1.0}, lacking)
 
     def _category(self, asked: QuestionCandidate) -> str:
