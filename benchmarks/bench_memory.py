@@ -18,7 +18,7 @@ import numpy as np
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.embedding import make_embedder, packed
-from eqa_nodes.core.memory.keyframes import View
+from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.perception.instances import caption_of
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.remembered import RecallQuery
@@ -138,14 +138,14 @@ class _Maker:
         self._note(self.embedder.embed([kept.caption]))
         return elapsed
 
-    def _batch(self, n: int, known: int) -> Iterator[tuple[Keyframe, View, np.ndarray]]:
+    def _batch(self, n: int, known: int) -> Iterator[tuple[Keyframe, NoveltyView, np.ndarray]]:
         pixels = np.sort(self._rng.integers(200, 60_000, (n, 8)))[:, ::-1].tolist()
         keyframes = [_keyframe(known + i, *view) for i, view in enumerate(zip(self._labels(n), pixels), start=1)]
         vectors = self.embedder.embed([k.caption for k in keyframes])
         self._note(vectors)
         for k, vector in zip(keyframes, vectors, strict=True):
             x, y, _ = k.map_from_base.xyz
-            yield k, View((x, y, 1.2), (1.0, 0.0, 0.0), b"\x80" * 192, (), k.stamp_ns), vector
+            yield k, NoveltyView((x, y, 1.2), (1.0, 0.0, 0.0), b"\x80" * 192, (), k.stamp_ns), vector
 
     def _note(self, vectors: np.ndarray) -> None:
         self.vectors.append(packed(vectors).tobytes())

@@ -11,7 +11,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.memory.index import row_of
-from eqa_nodes.core.memory.keyframes import View
+from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 
@@ -26,7 +26,7 @@ def _filled(path: Path, vectors: np.ndarray) -> MemoryStore:
     store = MemoryStore(path, CONFIG)
     first = len(store) + 1
     store.add_many((Keyframe(first + i, first + i, Pose2(float(i), 0.0, 0.0).transform(), b"", caption="cup"),
-                    View((float(i), 0.0, 1.0), (1.0, 0.0, 0.0), b"", (), first + i), vector)
+                    NoveltyView((float(i), 0.0, 1.0), (1.0, 0.0, 0.0), b"", (), first + i), vector)
                    for i, vector in enumerate(vectors))
     return store
 

@@ -125,12 +125,12 @@ class Mapper:
             floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
             band0=below, band1=math.ceil((floor + c.robot_height_m - z0) / c.voxel_m - 1e-9))
 
-    def _view(self, frame: Frame) -> voxels.View:
+    def _view(self, frame: Frame) -> voxels.CameraView:
         m, k = frame.map_from_camera(), frame.intrinsics
-        return voxels.View(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
+        return voxels.CameraView(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
                            float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
-    def _reserve(self, layout: voxels.VoxelLayout, view: voxels.View, k: Intrinsics) -> voxels.Window:
+    def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.Window:
         """Grow the volume until it holds the view; return the window of indices that the view may change."""
         reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
@@ -151,7 +151,7 @@ class Mapper:
         self._layout = layout._replace(gx=layout.gx - before_x, gy=layout.gy - before_y)
         return voxels.Window(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
 
-    def _see(self, depth_m: np.ndarray, view: voxels.View, window: voxels.Window) -> None:
+    def _see(self, depth_m: np.ndarray, view: voxels.CameraView, window: voxels.Window) -> None:
         """Carry the depth image into the volume."""
         c, layout = self.config, self._require_layout()
         hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.uint8)
@@ -182,7 +182,7 @@ class Mapper:
                 self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)
 
 
-def view_box(view: voxels.View, k: Intrinsics, margin_m: float) -> np.ndarray:
+def view_box(view: voxels.CameraView, k: Intrinsics, margin_m: float) -> np.ndarray:
     """Return the box (x0, y0, x1, y1), map frame, metres, of what a view can reach and `margin_m` round the camera."""
     corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
     axis = view.rotation[:2, 2]

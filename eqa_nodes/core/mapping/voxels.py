@@ -23,7 +23,7 @@ class Window(NamedTuple):
     x1: int
 
 
-class View(NamedTuple):
+class CameraView(NamedTuple):
     """A camera in the map: rotation (3, 3) and position (3,) of map_from_camera, intrinsics in pixels, range in m."""
 
     rotation: np.ndarray
@@ -63,7 +63,7 @@ class FusionRules(NamedTuple):
 
 
 @numba.njit(cache=True)
-def scatter(depth: np.ndarray, stride: int, view: View, layout: VoxelLayout, window: Window, push_m: float,
+def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayout, window: Window, push_m: float,
             enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
@@ -93,7 +93,7 @@ def scatter(depth: np.ndarray, stride: int, view: View, layout: VoxelLayout, win
 
 
 @numba.njit(cache=True)
-def sweep(depth: np.ndarray, view: View, layout: VoxelLayout, window: Window, rules: FusionRules, hits: np.ndarray,
+def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: Window, rules: FusionRules, hits: np.ndarray,
           voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
     for iy in range(window.y0, window.y1):
@@ -124,7 +124,7 @@ def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
 
 
 @numba.njit(cache=True)
-def _column(depth: np.ndarray, view: View, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float, distance: float,
+def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float, distance: float,
             hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
 
@@ -182,7 +182,7 @@ def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, f
 
 
 @numba.njit(cache=True)
-def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: View, width: int) -> bool:
+def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: CameraView, width: int) -> bool:
     """Say whether a column between two points, camera axes, misses the image: both ends lie beyond one side of it."""
     left, right = -view.cx / view.fx, (width - view.cx) / view.fx
     return ((z0 <= NEAR_M and z1 <= NEAR_M) or (x0 < left * z0 and x1 < left * z1)

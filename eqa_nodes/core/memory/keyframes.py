@@ -48,7 +48,7 @@ VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
 CELL_M = 1.0  # edge of the cells that views are kept in, metres
 
 
-class View(NamedTuple):
+class NoveltyView(NamedTuple):
     """What novelty is judged by. position: metres, map frame; axis: unit optical axis, map frame.
 
     thumb: 16 x 12 grey values 0..1 around a mean of 0.5, as bytes; content: what is in view and in which state, sorted.
@@ -85,9 +85,9 @@ class KeyframeCandidate:
         """As in View."""
         return tuple(sorted(item_of(s.label) for s in self._seen()))
 
-    def view(self) -> View:
+    def view(self) -> NoveltyView:
         """Return what is remembered of it."""
-        return View(self.position, self.axis, self.thumb, self.content, self.stamp_ns)
+        return NoveltyView(self.position, self.axis, self.thumb, self.content, self.stamp_ns)
 
 
 def item_of(label: Label) -> str:
@@ -130,15 +130,15 @@ class Novelty:
     until_ns: views stamped later are not believed: what they show is new.
     """
 
-    def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[View]] = lambda cell: [],
+    def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[NoveltyView]] = lambda cell: [],
                  knows: Callable[[str], bool] = lambda item: False) -> None:
         self.config = config or KeyframeConfig()
         self._stored, self._knows = stored, knows
         self.until_ns: float = math.inf
-        self._cells: dict[Cell, list[View]] = {}
+        self._cells: dict[Cell, list[NoveltyView]] = {}
         self._content: set[str] = set()
 
-    def add(self, view: View) -> None:
+    def add(self, view: NoveltyView) -> None:
         """Remember a view."""
         self._in(cell_of(view.position)).append(view)
         self._content.update(view.content)
@@ -161,7 +161,7 @@ class Novelty:
     def _is_new(self, content: Iterable[str]) -> bool:
         return any(item not in self._content and not self._knows(item) for item in content)
 
-    def _changed(self, view: KeyframeCandidate, alike: list[View]) -> bool:
+    def _changed(self, view: KeyframeCandidate, alike: list[NoveltyView]) -> bool:
         c = self.config
         same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
                 and _degrees(v.axis, view.axis) <= c.same_turn_deg]
@@ -169,12 +169,12 @@ class Novelty:
             return False
         return min(_difference(v.thumb, view.thumb) for v in same) > c.min_change
 
-    def _in(self, cell: Cell) -> list[View]:
+    def _in(self, cell: Cell) -> list[NoveltyView]:
         if cell not in self._cells:
             self._cells[cell] = self._stored(cell)
         return self._cells[cell]
 
-    def _around(self, position: tuple[float, float, float]) -> Iterable[View]:
+    def _around(self, position: tuple[float, float, float]) -> Iterable[NoveltyView]:
         x, y, z = cell_of(position)
         for dx in (-1, 0, 1):
             for dy in (-1, 0, 1):

@@ -13,7 +13,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory import maps
 from eqa_nodes.core.memory.boxes import Point
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.keyframes import Cell, View, cell_of
+from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import Known, Looked
 from eqa_nodes.core.types.remembered import MemoryObject
@@ -30,7 +30,7 @@ def delete_all(db: Database) -> None:
         db.execute(f"DELETE FROM {table}")
 
 
-def insert(db: Database, keyframe: Keyframe, view: View, where: Maps, vector: np.ndarray, embedder: str) -> None:
+def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vector: np.ndarray, embedder: str) -> None:
     """Write a keyframe with all that it is found by. vector: (DIMENSIONS,) int8, zeros where nothing describes it."""
     k = keyframe
     db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -70,14 +70,14 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
                     tuple(FloorPixel(*place) for place in json.loads(places)))
 
 
-def views(db: Database, root: int, cell: Cell) -> list[View]:
+def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:
     """Return the views of one cell, oldest first; their content is in the table `content`."""
     found = []
     for taken_at, thumb, stamp_ns in db.execute(
             "SELECT camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
             (root, cell_number(cell))):
         x = struct.unpack("<6d", taken_at)
-        found.append(View(x[:3], x[3:], thumb, (), stamp_ns))
+        found.append(NoveltyView(x[:3], x[3:], thumb, (), stamp_ns))
     return found
 
 

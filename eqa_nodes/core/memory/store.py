@@ -21,7 +21,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
-from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, View, jpeg_of
+from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
@@ -130,7 +130,7 @@ class MemoryStore:
             self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
 
-    def add_many(self, taken: Iterable[tuple[Keyframe, View, np.ndarray]]) -> None:
+    def add_many(self, taken: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
         """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
 
         Ids must go on from those that are there.
@@ -282,7 +282,7 @@ class MemoryStore:
         return int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ? AND stamp_ns <= ?",
                                   (self._maps.session, self._trust.until_ns)) or 0)
 
-    def _views_of(self, cell: Cell) -> list[View]:
+    def _views_of(self, cell: Cell) -> list[NoveltyView]:
         with self._db.storage("read"):
             return rows.views(self._db, self._maps.root, cell)
 
@@ -324,7 +324,7 @@ class MemoryStore:
             return Looked()
         return self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
 
-    def _write(self, frame: Frame, keyframe: Keyframe | None, view: View | None, looked: Looked) -> None:
+    def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: Looked) -> None:
         """Write a look in one transaction; what is in RAM follows when that has ended."""
         row = None
         with self._db.transaction():
@@ -340,7 +340,7 @@ class MemoryStore:
             self._last_id = keyframe.id
             self._keep_budget()
 
-    def _insert(self, keyframe: Keyframe, view: View, vector: np.ndarray, described: bool = True) -> np.ndarray:
+    def _insert(self, keyframe: Keyframe, view: NoveltyView, vector: np.ndarray, described: bool = True) -> np.ndarray:
         """Write a keyframe, inside a transaction; return its row of the index."""
         row = row_of(keyframe.id, keyframe.stamp_ns, keyframe.map_from_base.xyz, math.atan2(view.axis[1], view.axis[0]),
                      self._maps.root, described, self._index.sign(vector)[0])
