@@ -23,7 +23,7 @@ import numpy as np
 from sim_bridge.habitat.devices import PYTHON
 from sim_bridge.habitat.session import Process
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.habitat.wire import Views
+from sim_bridge.habitat.wire import SharedImages
 from tests.habitat_scans import scans
 
 REAL = bool(os.environ.get(PYTHON)) or importlib.util.find_spec("habitat_sim") is not None
@@ -97,7 +97,7 @@ class _Tape:
         TAPE.write_bytes(lzma.compress(len(head).to_bytes(8, "big") + head + b"".join(frames), preset=9))
 
 
-def _bytes(views: Views) -> bytes:
+def _bytes(views: SharedImages) -> bytes:
     """Return the images, the bytes of depth by their weight: they pack better."""
     depth = np.ascontiguousarray(views.depth_m).view(np.uint8).reshape(-1, 4).T
     return depth.tobytes() + views.rgb.tobytes() + views.labels.tobytes()

@@ -70,7 +70,7 @@ class ViewSelection(NamedTuple):
     memory: MemoryConfig = MemoryConfig()
 
 
-class Views(Protocol):
+class HistoryViews(Protocol):
     """A history that questions can be asked about."""
 
     kept: HistoryIndex
@@ -195,7 +195,7 @@ POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: ViewSelection,
-               cache: Path, tick: Tick = lambda read, total: None) -> Views:
+               cache: Path, tick: Tick = lambda read, total: None) -> HistoryViews:
     """Return a history's views out of the cache, read into it first where they are not there.
 
     identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_labels,

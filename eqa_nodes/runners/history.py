@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.views import RecalledViews, Views, ViewSelection, check_selection, open_views
+from eqa_nodes.recordings.views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
 from eqa_nodes.registry.answerers import make_answerer
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class HistoryRunner:
         self._force_guess, self._listener = force_guess, listener
         self._asks_memory = selection.labels and answerer.answerer in _ASK_MEMORY
         self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache)
-        self._views: OrderedDict[str, Views] = OrderedDict()
+        self._views: OrderedDict[str, HistoryViews] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
 
     def run(self, sample: Sample) -> EpisodeResult:
@@ -129,7 +129,7 @@ class HistoryRunner:
         """Say whether a memory of the history is asked first: it knows things from labels alone."""
         return self._asks_memory and not question.choices and about_past(question.text)
 
-    def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
+    def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
         items = views.items(question)
         if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
             answer = self._answerer.answer(question, items)
@@ -138,7 +138,7 @@ class HistoryRunner:
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
 
-    def _opened(self, source: HistorySource, frames: str) -> Views:
+    def _opened(self, source: HistorySource, frames: str) -> HistoryViews:
         key = f"{frames} of {source.identity}"
         if key in self._unreadable:  # it is not read once more for each of its questions
             raise self._unreadable[key]

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import HistoryIndex, RecalledViews, Views
+from eqa_nodes.recordings.views import HistoryIndex, HistoryViews, RecalledViews
 from eqa_nodes.runners.history import HistoryRunner
 
 _SECOND = 1e9
@@ -54,7 +54,7 @@ class NavqaRunner(HistoryRunner):
         finally:
             self._timed = False
 
-    def _answered(self, question: Question, views: Views) -> tuple[Answer, list[Keyframe]]:
+    def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
         return super()._answered(question, _Timed(views) if self._timed else views)
 
     def _remembered(self, sample: Sample) -> EpisodeResult | None:
@@ -77,7 +77,7 @@ class NavqaRunner(HistoryRunner):
 class _Timed:
     """Views whose captions say when they were taken."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: HistoryViews) -> None:
         self._views, self.kept = views, views.kept
 
     def items(self, question: Question) -> list[Recalled]:

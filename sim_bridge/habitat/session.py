@@ -40,7 +40,7 @@ class Answering(Protocol):
     def call(self, op: str, seconds: float, **fields: Any) -> Reply:
         """Ask. Raises WorkerLost, or SimulatorError for what the worker refuses."""
 
-    def views(self, width: int, height: int) -> wire.Views:
+    def views(self, width: int, height: int) -> wire.SharedImages:
         """Return the images as the last `look` left them; the next one changes them."""
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Process:
                                        self._said(self._mark)))
         return reply.get("ok", {})
 
-    def views(self, width: int, height: int) -> wire.Views:
+    def views(self, width: int, height: int) -> wire.SharedImages:
         """Return the images as the last `look` left them; the next one changes them."""
         return self._images.views(width, height)
 
@@ -217,7 +217,7 @@ class Session:
         self._journal.append(_Done(op, fields, reply))
         return reply
 
-    def views(self, width: int, height: int) -> wire.Views:
+    def views(self, width: int, height: int) -> wire.SharedImages:
         """Return the images as the last `look` left them."""
         assert self._worker is not None
         return self._worker.views(width, height)

@@ -21,7 +21,7 @@ from sim_bridge.habitat.devices import CPU, Device, device_for
 from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
-from sim_bridge.habitat.wire import Views
+from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
 from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
 
@@ -231,7 +231,7 @@ class HabitatSimulator:
         return Frame(self._stamp_ns, rgb, depth_m, camera.intrinsics, base, mount, labels)
 
 
-def kept(seen: Views, camera: CameraModel, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def kept(seen: SharedImages, camera: CameraModel, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return copies of images that the next look would change: colours, depth up to the camera's range, labels."""
     rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
     depth_m = seen.depth_m * (seen.depth_m <= camera.max_range_m)

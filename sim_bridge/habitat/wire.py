@@ -46,7 +46,7 @@ class WorkerFailure(Exception):
         self.kind = kind
 
 
-class Views(NamedTuple):
+class SharedImages(NamedTuple):
     """The images in shared memory.
 
     rgb (H, W, 3) uint8; depth_m (H, W) float32, metres along the optical axis, 0 = no hit; labels (H, W) uint16.
@@ -64,7 +64,7 @@ class Images:
         self.descriptor = descriptor
         self._map: mmap.mmap | None = None
 
-    def views(self, width: int, height: int) -> Views:
+    def views(self, width: int, height: int) -> SharedImages:
         """Return the images of this size as they are now in memory, which grows where it is too small."""
         pixels = width * height
         size = 9 * pixels
@@ -75,7 +75,7 @@ class Images:
         depth = np.frombuffer(self._map, np.float32, pixels).reshape(height, width)
         labels = np.frombuffer(self._map, np.uint16, pixels, 4 * pixels).reshape(height, width)
         rgb = np.frombuffer(self._map, np.uint8, 3 * pixels, 6 * pixels).reshape(height, width, 3)
-        return Views(rgb, depth, labels)
+        return SharedImages(rgb, depth, labels)
 
     def close(self) -> None:
         """Let go of the memory; views that somebody still holds keep it."""
@@ -85,7 +85,7 @@ class Images:
                 self._map.close()
 
 
-def show(views: Views, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
+def show(views: SharedImages, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
     """Write habitat_sim's observations, those that are there, into shared memory: RGBA as RGB, labels by `ids`.
 
     ids: (n,) uint16, what stands for each of Habitat's label ids, the last also for all above.

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
-from eqa_nodes.recordings.views import POLICIES, FramePosition, Views, ViewSelection, open_views
+from eqa_nodes.recordings.views import POLICIES, FramePosition, HistoryViews, ViewSelection, open_views
 from tests.unit.frame_fixture import LABELS, frame
 
 SECOND = 10**9
@@ -53,7 +53,7 @@ class Walk(FramesAlone):
             yield RecordedFrame(i, i * SECOND + 5, frame((i + 1) * SECOND, Pose2(0.6 * i, 0.0, 0.0), boxes))
 
 
-def views_of(history: EpisodeHistory, cache: Path, selection: ViewSelection) -> Views:
+def views_of(history: EpisodeHistory, cache: Path, selection: ViewSelection) -> HistoryViews:
     return open_views("walk", {"count": len(history)}, lambda: history, selection, cache)
 
 

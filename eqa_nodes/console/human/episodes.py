@@ -18,7 +18,7 @@ from eqa_nodes.core.types.questions import Evidence, Receipt
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import Views, ViewSelection, keyframe_of
+from eqa_nodes.recordings.views import HistoryViews, ViewSelection, keyframe_of
 from sim_bridge.simulator import Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
@@ -59,7 +59,7 @@ class HistoryEpisode:
 
     kind = "history"
 
-    def __init__(self, views: Views, sample: Sample) -> None:
+    def __init__(self, views: HistoryViews, sample: Sample) -> None:
         self._views, self._sample = views, sample
         self._kept = tuple(item.keyframe for item in views.items(sample.as_question()))
 
