@@ -130,7 +130,7 @@ class Mapper:
         return voxels.CameraView(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
                            float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
-    def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.Window:
+    def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.VoxelWindow:
         """Grow the volume until it holds the view; return the window of indices that the view may change."""
         reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
@@ -149,9 +149,9 @@ class Mapper:
             self._clear, self._explored = np.pad(self._clear, pad), np.pad(self._explored, pad)
             self._cells = np.pad(self._cells, pad, constant_values=-1)
         self._layout = layout._replace(gx=layout.gx - before_x, gy=layout.gy - before_y)
-        return voxels.Window(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
+        return voxels.VoxelWindow(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
 
-    def _see(self, depth_m: np.ndarray, view: voxels.CameraView, window: voxels.Window) -> None:
+    def _see(self, depth_m: np.ndarray, view: voxels.CameraView, window: voxels.VoxelWindow) -> None:
         """Carry the depth image into the volume."""
         c, layout = self.config, self._require_layout()
         hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.uint8)

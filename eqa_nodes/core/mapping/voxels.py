@@ -14,7 +14,7 @@ import numpy as np
 NEAR_M = 0.05  # nothing nearer to the lens is projected
 
 
-class Window(NamedTuple):
+class VoxelWindow(NamedTuple):
     """Half-open index range of the volume that one frame may change."""
 
     y0: int
@@ -63,7 +63,7 @@ class FusionRules(NamedTuple):
 
 
 @numba.njit(cache=True)
-def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayout, window: Window, push_m: float,
+def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayout, window: VoxelWindow, push_m: float,
             enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
@@ -93,7 +93,7 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
 
 
 @numba.njit(cache=True)
-def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: Window, rules: FusionRules, hits: np.ndarray,
+def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: VoxelWindow, rules: FusionRules, hits: np.ndarray,
           voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
     for iy in range(window.y0, window.y1):

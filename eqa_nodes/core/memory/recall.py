@@ -26,7 +26,7 @@ from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
-from eqa_nodes.core.memory.times import FOR_EVER, Window, window_of
+from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, window_of
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
@@ -52,7 +52,7 @@ class _Asked(NamedTuple):
     allowed: np.ndarray
     near: tuple[float, float, float] | None
     limit: int
-    window: Window | None
+    window: TimeWindow | None
     beside: tuple[str, float, float] | None
 
 

@@ -20,7 +20,7 @@ _COUNT = r"(\d+(?:\.\d+)?|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) 
 _PART = "(?: (" + "|".join(_PARTS) + "))?"
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     """A span of time in ns, both ends included; last: only the newest visit counts. phrase: the words that said so."""
 
     after_ns: int
@@ -29,7 +29,7 @@ class Window(NamedTuple):
     last: bool = False
 
 
-def window_of(text: str, now_ns: int) -> tuple[Window | None, str]:
+def window_of(text: str, now_ns: int) -> tuple[TimeWindow | None, str]:
     """Return the time that a text names, counted from `now_ns` in local time, and the text without those words.
 
     Days and parts of days need stamps of a calendar: with a simulator's clock only durations are understood.
@@ -69,11 +69,11 @@ def _ns(moment: datetime) -> int:
     return round(moment.timestamp() * _SECOND)
 
 
-def _window(begin: datetime, end: datetime) -> Window:
-    return Window(_ns(begin), _ns(end) - 1, "")
+def _window(begin: datetime, end: datetime) -> TimeWindow:
+    return TimeWindow(_ns(begin), _ns(end) - 1, "")
 
 
-def _day(now_ns: int, back: int, part: str | None) -> Window | None:
+def _day(now_ns: int, back: int, part: str | None) -> TimeWindow | None:
     if now_ns < WALL_NS:
         return None
     midnight = datetime.combine(_local(now_ns).date() - timedelta(days=back), time())
@@ -81,33 +81,33 @@ def _day(now_ns: int, back: int, part: str | None) -> Window | None:
     return _window(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
 
-def _named_day(match: re.Match[str], now_ns: int) -> Window | None:
+def _named_day(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     back = {"today": 0, "yesterday": 1, "day before yesterday": 2}[match[1]]
     return _day(now_ns, back, match[2])
 
 
-def _part_of_today(match: re.Match[str], now_ns: int) -> Window | None:
+def _part_of_today(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     return _day(now_ns, int(match[1] == "last"), match[2])
 
 
-def _weekday(match: re.Match[str], now_ns: int) -> Window | None:
+def _weekday(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     if now_ns < WALL_NS:
         return None
     back = (_local(now_ns).weekday() - _DAYS.index(match[1])) % 7 or 7
     return _day(now_ns, back, match[2])
 
 
-def _ago_window(match: re.Match[str], now_ns: int) -> Window:
+def _ago_window(match: re.Match[str], now_ns: int) -> TimeWindow:
     unit = _UNITS[match[2]] * _SECOND
     then = now_ns - round(_number(match[1]) * unit)
-    return Window(max(0, then - unit // 2), then + unit // 2, "")
+    return TimeWindow(max(0, then - unit // 2), then + unit // 2, "")
 
 
-def _within(match: re.Match[str], now_ns: int) -> Window:
-    return Window(max(0, now_ns - round(_number(match[1] or "one") * _UNITS[match[2]] * _SECOND)), now_ns, "")
+def _within(match: re.Match[str], now_ns: int) -> TimeWindow:
+    return TimeWindow(max(0, now_ns - round(_number(match[1] or "one") * _UNITS[match[2]] * _SECOND)), now_ns, "")
 
 
-def _week(match: re.Match[str], now_ns: int) -> Window | None:
+def _week(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     if now_ns < WALL_NS:
         return None
     monday = datetime.combine(_local(now_ns).date(), time()) - timedelta(days=_local(now_ns).weekday())
@@ -115,7 +115,7 @@ def _week(match: re.Match[str], now_ns: int) -> Window | None:
     return _window(begin, begin + timedelta(days=7))
 
 
-def _clock(match: re.Match[str], now_ns: int) -> Window | None:
+def _clock(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     if now_ns < WALL_NS:
         return None
     hour, minute = int(match[2]), int(match[3] or 0)
@@ -127,21 +127,21 @@ def _clock(match: re.Match[str], now_ns: int) -> Window | None:
     if match[1] == "before":
         return _window(datetime.combine(then.date(), time()), then)
     if match[1] in ("after", "since"):
-        return Window(_ns(then), now_ns, "")
+        return TimeWindow(_ns(then), now_ns, "")
     return _window(then - timedelta(minutes=30), then + timedelta(minutes=30))
 
 
-def _since(match: re.Match[str], now_ns: int) -> Window | None:
+def _since(match: re.Match[str], now_ns: int) -> TimeWindow | None:
     found, _ = window_of(match[1], now_ns)
     return found._replace(before_ns=now_ns) if found is not None and not found.last else None
 
 
-def _last_time(match: re.Match[str], now_ns: int) -> Window:
-    return Window(0, now_ns, "", last=True)
+def _last_time(match: re.Match[str], now_ns: int) -> TimeWindow:
+    return TimeWindow(0, now_ns, "", last=True)
 
 
-def _future(match: re.Match[str], now_ns: int) -> Window:
-    return Window(now_ns + 1, FOR_EVER, "")
+def _future(match: re.Match[str], now_ns: int) -> TimeWindow:
+    return TimeWindow(now_ns + 1, FOR_EVER, "")
 
 
 def _number(word: str) -> float:
