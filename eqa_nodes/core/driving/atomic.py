@@ -80,9 +80,9 @@ class AtomicNavigator:
         """End the running drive after its present action; it returns CANCELED. Does nothing when none is running."""
         self._canceled.set()
 
-    def _begin(self, deadline_s: float, allowance: Allowance) -> _Drive:
+    def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
         self._canceled.clear()
-        return _Drive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
+        return _AtomicDrive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
                       Leash(allowance, self._travelled))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
@@ -98,7 +98,7 @@ class AtomicNavigator:
         return check
 
 
-class _Drive:
+class _AtomicDrive:
     """One drive: the pose, the rest of the plan, and where the robot was blocked."""
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,

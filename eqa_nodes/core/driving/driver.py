@@ -45,11 +45,11 @@ class Driver:
 
     def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal (map frame), or to where it can be seen from."""
-        return self._ended(lambda: _Drive(self, deadline_s, interrupt, allowance, _LEAST_M).go_to(goal))
+        return self._ended(lambda: _GoalDrive(self, deadline_s, interrupt, allowance, _LEAST_M).go_to(goal))
 
     def look_around(self, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Turn once on the spot and see what is there."""
-        return self._ended(lambda: _Drive(self, deadline_s, interrupt, allowance, 0.0).look_around(deadline_s))
+        return self._ended(lambda: _GoalDrive(self, deadline_s, interrupt, allowance, 0.0).look_around(deadline_s))
 
     @staticmethod
     def _ended(drive: Callable[[], NavResult]) -> NavResult:
@@ -61,7 +61,7 @@ class Driver:
             return NavResult(NavCode.FAILED, str(error))
 
 
-class _Drive:
+class _GoalDrive:
     """One drive: its limits, and what was tried."""
 
     def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
