@@ -32,7 +32,7 @@ class Actors:
 
     def hire(self, number: int) -> None:
         """Begin an actor; it takes its first task when it is ready."""
-        actor = self._ray.remote(num_cpus=1, max_restarts=0)(_Worker)
+        actor = self._ray.remote(num_cpus=1, max_restarts=0)(_RayWorker)
         self._actors[number] = actor.remote(self._opening, self._asking, number)
 
     def give(self, number: int, task: QuestionTask) -> None:
@@ -62,7 +62,7 @@ class Actors:
             self._started = False
 
 
-class _Worker:
+class _RayWorker:
     """One actor. What it cannot open it says with its first answer."""
 
     def __init__(self, opening: Opening, asking: Asking, number: int) -> None:

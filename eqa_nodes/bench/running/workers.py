@@ -22,7 +22,7 @@ from eqa_nodes.core.errors import EqaError
 STOP_DEADLINE_S = 10.0  # for workers to end their graphs
 
 
-class _Worker(NamedTuple):
+class _WorkerProcess(NamedTuple):
     process: BaseProcess
     pipe: Connection
 
@@ -33,7 +33,7 @@ class Processes:
     def __init__(self, opening: Opening, asking: Asking) -> None:
         self._opening, self._asking = opening, asking
         self._context = get_context("spawn")
-        self._workers: dict[int, _Worker] = {}
+        self._workers: dict[int, _WorkerProcess] = {}
 
     def hire(self, number: int) -> None:
         """Start a process; it takes its first task when it is ready."""
@@ -43,7 +43,7 @@ class Processes:
         with one_thread_each():
             process.start()
         theirs.close()  # so that its death is the end of the pipe
-        self._workers[number] = _Worker(process, ours)
+        self._workers[number] = _WorkerProcess(process, ours)
 
     def give(self, number: int, task: QuestionTask) -> None:
         """Send a task."""
