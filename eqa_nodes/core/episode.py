@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.background import aside
 from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.agent.cost import Account
+from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.limits import check_limits, exceeded, in_words, with_limit
 from eqa_nodes.core.agent.spending import spending
@@ -63,7 +63,7 @@ class Search:
                  listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
         self.ports, self.config, self.stop, self.question = ports, config, stop, question
         self._listener, self._canceled = listener, canceled
-        self.account = Account(ports.odometry, ports.answerer)
+        self.account = CostTracker(ports.odometry, ports.answerer)
         self.legs = Legs(ports.navigator, question.limits, self.account, config.leg_deadline_s)
         self.judged = ViewAssessments(ports.memory, ports.answerer, question, config)
         self.answered: Answer | None = None

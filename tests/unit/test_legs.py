@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from eqa_nodes.core.agent.cost import Account
+from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
@@ -40,7 +40,7 @@ class Noting:
 
 
 def legs_of(world: Noting, limits: Limits) -> Legs:
-    account = Account(world, world)  # type: ignore[arg-type]
+    account = CostTracker(world, world)  # type: ignore[arg-type]
     account.begin()
     world.driven = Travelled(12, 4.75)
     return Legs(world, limits, account, 7.0)

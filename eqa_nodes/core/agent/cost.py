@@ -23,7 +23,7 @@ T = TypeVar("T")
 KEPT = 1  # of the model's calls: the last one is for the answer
 
 
-class Account:
+class CostTracker:
     """Counts from where the question began. travelled: as last asked for by `update`, since then.
 
     Before that it may be worked on without moving (`apart`): that time and its calls count, what is driven meanwhile,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqa_nodes.core.agent.cost import Account
+from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.protocols import Navigator
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
@@ -13,7 +13,7 @@ from eqa_nodes.core.types.questions import Limits
 class Legs:
     """Sends the robot for one question, here and nowhere else. deadline_s: of one drive, in the clock of the stamps."""
 
-    def __init__(self, navigator: Navigator, limits: Limits, account: Account, deadline_s: float) -> None:
+    def __init__(self, navigator: Navigator, limits: Limits, account: CostTracker, deadline_s: float) -> None:
         self._navigator, self._limits, self._account, self._deadline_s = navigator, limits, account, deadline_s
 
     def within(self, decision: Decision) -> Decision:
