@@ -11,7 +11,7 @@ from eqa_nodes.ros.hearing import Hearing
 from eqa_nodes.ros.spinning import spin
 
 
-class Ear:
+class ListenerNode:
     """`NAME_ear` beside the node NAME, with subscriptions and nothing else; its callbacks never overlap.
 
     rclpy's executors look through all that a node has for each message, and an ear has little: docs/decisions.md has

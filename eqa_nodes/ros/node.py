@@ -25,7 +25,7 @@ from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
-from eqa_nodes.ros.ear import Ear
+from eqa_nodes.ros.ear import ListenerNode
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.hearing import Hearing, Take, message_alone
 from eqa_nodes.ros.injection import Injection
@@ -42,7 +42,7 @@ class EqaNode(ManagedNode):
     """A node of the graph; `row` names its row there."""
 
     row: str
-    _ear: Ear | None = None  # also where __init__ has failed
+    _ear: ListenerNode | None = None  # also where __init__ has failed
     _hearing: Hearing | None = None
     _name_held: HeldName | None = None
 
@@ -126,7 +126,7 @@ class EqaNode(ManagedNode):
         heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
         counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
         if key in self.spec.apart:
-            self._ear = self._ear or Ear(self)
+            self._ear = self._ear or ListenerNode(self)
             node, hearing, group = self._ear.node, self._ear.hearing, None
         else:
             self._hearing = self._hearing or Hearing(self, self.data_group)
