@@ -207,7 +207,7 @@ def _in_home(place: str, scene: str, kind: _Kind, home: Path) -> SceneFiles:
 def _gather(place: str, stem: str, homes: Sequence[Path]) -> SceneFiles:
     found = {slot: _first(homes, *(stem + suffix for suffix in suffixes)) for slot, suffixes in _SUFFIXES.items()}
     return SceneFiles(place, found["glb"], found["basis_glb"], found["navmesh"], found["semantic_glb"],
-                found["semantic_txt"], semantic_ply=found["semantic_ply"])
+                      found["semantic_txt"], semantic_ply=found["semantic_ply"])
 
 
 def _first(homes: Iterable[Path], *names: str) -> Path | None:

@@ -40,10 +40,12 @@ class Replayer:
             asked["scene"]["gpu"] = -1
             self._size = (asked["camera"]["width"], asked["camera"]["height"])
         if not self._left:
-            raise wire.WorkerFailure("Tape", f"the tape ends before {asked!r:.300}: record it anew with EQA_HABITAT_RECORD=1")
+            raise wire.WorkerFailure("Tape",
+                                     f"the tape ends before {asked!r:.300}: record it anew with EQA_HABITAT_RECORD=1")
         wanted, reply, frame = self._left.pop(0)
         if not alike(asked, wanted):
-            raise wire.WorkerFailure("Tape", f"asked {asked!r:.600}, but recorded is {wanted!r:.600}: record the tape anew "
+            raise wire.WorkerFailure("Tape",
+                                     f"asked {asked!r:.600}, but recorded is {wanted!r:.600}: record the tape anew "
                                        "with EQA_HABITAT_RECORD=1")
         if frame is not None:
             self._show(self._frames[frame])

@@ -52,8 +52,9 @@ class World:
             for disk in self.disks.values():
                 stack.callback(disk.close)
             stack.enter_context(self.model)
-            self.graph = stack.enter_context(RunningGraph(self.folder, parameters(self.kind, self.folder, self.model.url),
-                                                   isolate=True, start_s=_UP_S))
+            self.graph = stack.enter_context(RunningGraph(self.folder,
+                                                          parameters(self.kind, self.folder, self.model.url),
+                                                          isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
             if self.kind == "nav2":
                 self.nav2 = Aborting(self.graph.environment)

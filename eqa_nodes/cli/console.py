@@ -100,7 +100,8 @@ def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Fee
         if arguments.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(arguments.scene or "", out.name, arguments.keep_memory)
         return robot
-    graph = stack.enter_context(RunningGraph(out, parameters_of(arguments, out), isolate=arguments.through == "isolated"))
+    graph = stack.enter_context(RunningGraph(out, parameters_of(arguments, out),
+                                             isolate=arguments.through == "isolated"))
     robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
     robot.begin(arguments.scene or SCENE, out.name)
     stack.callback(robot.end)

@@ -69,7 +69,8 @@ def open_history_runner(arguments: argparse.Namespace, source_of: Callable[[Samp
                        listener)
 
 
-def _detected(source_of: Callable[[Sample], HistorySource], own: PerceptionSettings) -> Callable[[Sample], HistorySource]:
+def _detected(source_of: Callable[[Sample], HistorySource], own: PerceptionSettings) -> Callable[[Sample],
+                                                                                                 HistorySource]:
     """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
     perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
 

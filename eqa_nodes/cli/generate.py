@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import GenerationProgress as Bar
+from rich.progress import Progress as Bar
 
 from eqa_nodes.cli.chain import run_folder
 from eqa_nodes.cli.model import model_of

@@ -94,7 +94,8 @@ def _record(arguments: argparse.Namespace, folder: Path, names: list[str], roles
     return session
 
 
-def _take(recording: BagRecording, hide: Callable[[str, bytes], bytes], session: _Session, name: str, data: bytes) -> None:
+def _take(recording: BagRecording, hide: Callable[[str, bytes], bytes], session: _Session, name: str,
+          data: bytes) -> None:
     try:
         recording.put(name, time.time_ns(), hide(name, data))
     except BadFrame as error:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from eqa_nodes.bench.running.estimate import Outlook, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.progress import RunProgress as Asked
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.printing import shown
 from eqa_nodes.core.agent.agent import Progress as Searching
@@ -41,7 +41,7 @@ class RunBar:
         """Show what the agent is doing."""
         self.say(f"{now.phase}, {now.steps} steps, {now.metres:.1f} m. {now.reason}")
 
-    def asked(self, now: Asked) -> None:
+    def asked(self, now: RunProgress) -> None:
         """Show a question that has ended."""
         self._meter.before(now.before)
         if now.prediction is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import RunProgress as Bar
+from rich.progress import Progress as Bar
 
 from eqa_nodes.bench.datasets import data_folder, open_dataset
 from eqa_nodes.bench.running.progress import RunProgress

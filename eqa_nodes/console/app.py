@@ -41,7 +41,8 @@ _PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'un
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
-    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules, dead_man_s: float = 0.0) -> None:
+    def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
+                 dead_man_s: float = 0.0) -> None:
         """dead_man_s: the robot is stopped when no page has shown itself for so long; 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
@@ -156,7 +157,7 @@ class Console:
 
 
 def page(file: str) -> Response:
-    """Return a file of the page. Raises Refused for a name that is none."""
+    """Return a file of the page. Raises RequestRefused for a name that is none."""
     files = _files()
     if file not in files:
         raise RequestRefused("there is no such page", 404)

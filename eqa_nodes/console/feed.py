@@ -36,7 +36,7 @@ class Feed:
         self.ring()
 
     def admit(self) -> None:
-        """Raise Refused where too many listen already; asked before a reply begins."""
+        """Raise RequestRefused where too many listen already; asked before a reply begins."""
         if len(self._readers) >= READERS:
             raise RequestRefused(f"{READERS} pages watch already: close one", 503)
 

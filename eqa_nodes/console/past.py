@@ -67,7 +67,7 @@ class Past:
             yield from ((path, root) for path in root.iterdir())
 
     def episodes(self, run: str) -> list[Mapping[str, object]]:
-        """Return the episodes of a run that were asked. Raises Refused, StorageError."""
+        """Return the episodes of a run that were asked. Raises RequestRefused, StorageError."""
         return [{"question": sample.question, "place": sample.scene, "reference": sample.answer,
                  "replay": bool(prediction.trace), **shown_answer(prediction.answer)}
                 for sample, prediction in self._asked(run)]
@@ -89,7 +89,7 @@ class Past:
                 **shown_answer(prediction.answer), "proofs": proofs}
 
     def map(self, run: str, number: int, moment: int) -> bytes:
-        """Return the map at a moment as SVG. Raises Refused."""
+        """Return the map at a moment as SVG. Raises RequestRefused."""
         trace = self._episode(run, number)[2]
         stamps = [stamp for stamp, _ in _moments(trace)]
         if not 0 <= moment < len(stamps):
@@ -97,7 +97,7 @@ class Past:
         return map_picture(at_moment(trace, stamps[moment]))
 
     def view(self, run: str, number: int, view: int) -> bytes:
-        """Return a view as JPEG. Raises Refused."""
+        """Return a view as JPEG. Raises RequestRefused."""
         keyframes = self._episode(run, number)[2].keyframes
         if not 0 <= view < len(keyframes):
             raise RequestRefused(f"there is no view {view}", 404)

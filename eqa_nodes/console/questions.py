@@ -64,14 +64,14 @@ class Questions:
             return list(self._entries.values())[::-1]
 
     def entry(self, number: int) -> Entry:
-        """Return a question. Raises Refused."""
+        """Return a question. Raises RequestRefused."""
         with self._turn:
             if number not in self._entries:
                 raise RequestRefused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
     def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
-        """Put a question into the line. Raises Refused: it is no question, or too many wait."""
+        """Put a question into the line. Raises RequestRefused: it is no question, or too many wait."""
         try:
             text = check_question(text)
         except BadQuestion as error:

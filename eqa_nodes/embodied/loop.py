@@ -110,7 +110,7 @@ class _Episode:
         self._at: Standing = self._graph.start
         self._so_far = Happened(self._graph.places, self._at.point)
         self.outcome = TaskOutcome(frames=[world.begin(task.scene, *self._pose())],
-                               poses=[self._graph.pose(self._at)])
+                                   poses=[self._graph.pose(self._at)])
         self._judge()
 
     def menu(self, steps_left: int) -> dict[str, Standing | Option]:

@@ -144,7 +144,8 @@ def _side(scene: str) -> int:
 
 def _graph(record: JsonRecord, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tuple[int, int], ...]]:
     graph = JsonRecord(record.get("navigation_graph"), "its navigation_graph")
-    points = tuple(GraphPoint(p.count("id"), *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
+    points = tuple(GraphPoint(p.count("id"),
+                              *_from_unity(p.numbers("position", 3), side)) for p in graph.records("points"))
     known = {point.id for point in points}
     if not points or len(known) != len(points):
         record.refuse("navigation_graph", "needs points, each with an id of its own")

@@ -29,7 +29,7 @@ class Done(NamedTuple):
 
 
 class World(Protocol):
-    """What the evaluation loop needs of a world; predicates.Facts besides. Raises EqaError."""
+    """What the evaluation loop needs of a world; predicates.WorldFacts besides. Raises EqaError."""
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
         """Begin anew in a scene, on the floor of that height."""
@@ -48,7 +48,7 @@ class World(Protocol):
 
 
 class SimulatedWorld:
-    """A world in one of this project's simulators. Implements World and predicates.Facts."""
+    """A world in one of this project's simulators. Implements World and predicates.WorldFacts."""
 
     def __init__(self, camera: CameraModel = CAMERA) -> None:
         self._pool = SimulatorPool()

@@ -90,7 +90,8 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
     Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
     model fails again and again.
     """
-    with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / RECORDS, QuestionAttempt)) as records:
+    with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / RECORDS,
+                                                                               QuestionAttempt)) as records:
         line = _Line(kind, job, cast, out, Paid(steps, cast.usage), records, progress)
         stopped = line.run()
         return GenerationResult(tuple(line.records.values()), line.paid.spent(), stopped)
@@ -185,7 +186,8 @@ class _Line:
         number, category = len(history), self._category()
         self._say(f"{category}: proposal {number + 1}")
         known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
-        return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None, lambda: self._cast.generator.propose(
+        return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None,
+                              lambda: self._cast.generator.propose(
             way, category, history, known, self._job.seed))
 
     def _evaluated(self, way: Way, pair: QuestionAnswer, number: int) -> Evaluation:
@@ -224,15 +226,18 @@ class _Line:
         names = list(self._kind.categories)
         return names[self._attempt % len(names)]
 
-    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (), reason: str = "") -> QuestionAttempt:
+    def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (),
+               reason: str = "") -> QuestionAttempt:
         way = self._attempt // self._job.per_way
-        return QuestionAttempt(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds, reason=reason)
+        return QuestionAttempt(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds,
+                               reason=reason)
 
     def _accepted(self) -> int:
         return Counter(record.status for record in self.records.values())[ACCEPTED]
 
     def _say(self, doing: str = "", ended: QuestionAttempt | None = None) -> None:
-        self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing, ended))
+        self._progress(GenerationProgress(self._accepted(), self._attempt + bool(ended), self.paid.spent(), doing,
+                                          ended))
 
 
 def _lowest(verdict: Evaluation) -> str:

@@ -52,7 +52,8 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
     Raises ConfigError when the folder holds one that other settings, or another cast, began.
     """
     settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
-    now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0], utc_now())
+    now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0],
+                          utc_now())
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in ("benchmark", "settings", "cast") if getattr(before, name) != getattr(now, name)]

@@ -108,7 +108,8 @@ def read_pair(reply: Mapping[str, object]) -> QuestionAnswer | None:
     others = reply.get("alternatives", [])
     if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
         raise ValueError(f'"alternatives" must be a list of texts, not {others!r:.80}')
-    return QuestionAnswer(question, answer, tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
+    return QuestionAnswer(question, answer,
+                          tuple(dict.fromkeys(o.strip() for o in others if o.strip() and o != answer)))
 
 
 def read_verdict(reply: Mapping[str, object]) -> Evaluation:

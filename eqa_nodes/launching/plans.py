@@ -82,8 +82,8 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
     return LaunchPlan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
-                begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
-                rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
+                      begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
+                      rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
 
 def sim(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -105,8 +105,8 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
         folder.mkdir(parents=True, exist_ok=True)
         write_nav2(files / "nav2" / "nav2.yaml", settings("bridge", parameters), own)
     return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
-                nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
-                rviz=not _yes(chosen, "headless"))
+                      nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
+                      rviz=not _yes(chosen, "headless"))
 
 
 def replay(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -119,7 +119,7 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     parameters = replay_parameters(arguments, folder, bool(open_history(source).labels))
     nodes = nodes_of("replay", recording=arguments.record, detecting=detecting(parameters))
     return LaunchPlan(chosen, folder, nodes, merged(None, parameters, _autostart(chosen, nodes)),
-                begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
+                      begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
 PLANS: dict[str, Callable[[Chosen, Path], LaunchPlan]] = {"robot": robot, "sim": sim, "replay": replay}

@@ -183,7 +183,7 @@ class Cassette:
             except ModelError as failure:
                 error = str(failure) or "failed"
         recording = CassetteEntry(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
-                              reply if isinstance(reply, Choice) else None, error, place)
+                                  reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording)
         with self._lock:
             with LineWriter(self._path, wait=True) as lines:  # other processes may record to it too

@@ -127,7 +127,7 @@ class MemoryNode(ObserverNode):
     def _forget(self, request: Any, response: Any) -> Any:
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = ForgetSelection(request.region, request.kind, near, messages.ns_of(request.after),
-                              messages.ns_of(request.before), request.everything)
+                                    messages.ns_of(request.before), request.everything)
         forgotten = self._opened().forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
         return response

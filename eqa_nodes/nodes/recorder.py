@@ -78,8 +78,9 @@ class RecorderNode(EpisodeNode):
         if self._masking is not None:
             self._masking.begin()
         self._recording = BagRecording(folder, topics, self.config.bag,
-                                    {_topic(wire).name: key.removeprefix(SECOND) for key, wire in self._topics.items()
-                                     if _topic(wire).type == IMAGE}, self._progress)
+                                       {_topic(wire).name: key.removeprefix(SECOND) for key,
+                                        wire in self._topics.items()
+                                        if _topic(wire).type == IMAGE}, self._progress)
         for data in self._static:
             self._tally.take(self._name("tf_static"), None)
             self._keep("tf_static", self.starts_ns, data)

@@ -134,7 +134,8 @@ def _array(value: PickledCall) -> np.ndarray:
 
 
 def _decoded(dtype: Any, shape: Any, data: Any, order: Any) -> np.ndarray:
-    if type(dtype) is not PickledCall or dtype.name != "numpy.dtype" or type(shape) is not tuple or order not in ("C", "F"):
+    if (type(dtype) is not PickledCall or dtype.name != "numpy.dtype" or type(shape) is not tuple
+            or order not in ("C", "F")):
         raise TypeError("an array has no type or shape")
     name = dtype.arguments[0]
     if type(name) is not str or not _NUMBERS.fullmatch(name):

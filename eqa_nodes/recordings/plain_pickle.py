@@ -32,7 +32,7 @@ class PickledCall:
 
 
 def load_plain(data: bytes, known: Collection[str], what: object) -> Any:
-    """Return the value of a pickle: plain values, lists, tuples and dicts of them, and Named and Made.
+    """Return the value of a pickle: plain values, lists, tuples and dicts of them, and Named and PickledCall.
 
     known: the classes that it may name, as "module.name". Values may contain themselves, and contain one another so
     often that walking over all takes for ever. Raises StorageError naming `what`, and a class that is not known.

@@ -194,8 +194,8 @@ POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]
     "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": KeptViews, "none": NoViews}
 
 
-def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory], selection: ViewSelection,
-               cache: Path, tick: Tick = lambda read, total: None) -> HistoryViews:
+def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory],
+               selection: ViewSelection, cache: Path, tick: Tick = lambda read, total: None) -> HistoryViews:
     """Return a history's views out of the cache, read into it first where they are not there.
 
     identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_labels,

@@ -38,7 +38,7 @@ LEAST = OfferedQos()
 def offer_of(profile: Any) -> OfferedQos:
     """Return what a publisher offers, or a subscription asks for, by its profile in rclpy."""
     return OfferedQos(profile.reliability == ReliabilityPolicy.RELIABLE,
-                 profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+                      profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def message_alone(take: Callable[[Any], None]) -> Take:

@@ -188,7 +188,8 @@ def keyframe_of(message: Any) -> Keyframe:
     """Return the keyframe of an eqa_interfaces/Keyframe."""
     return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
                     tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region),
-                    tuple(FloorPixel(int(p.u), int(p.v), float(p.position.x), float(p.position.y)) for p in message.places))
+                    tuple(FloorPixel(int(p.u), int(p.v), float(p.position.x),
+                                     float(p.position.y)) for p in message.places))
 
 
 def _sighting(s: Any) -> Sighting:

@@ -133,7 +133,7 @@ class MessageCounts:
     """
 
     def __init__(self, lost: Callable[[], Mapping[str, int]], shown_again: bool) -> None:
-        """lost: tells how many messages of each topic never reached this process; shown_again: as of `Progress`."""
+        """lost: tells how many messages of each topic never reached this process; shown_again: as of `WriteTracker`."""
         self.came, self.early = Counter[str](), Counter[str]()
         self._seen = _Recent() if shown_again else None
         self._lost, self._before = lost, Counter(lost())

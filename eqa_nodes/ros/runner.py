@@ -1,7 +1,7 @@
 """Starts the graph without a ROS distribution: all nodes in one process, or one process a node, restarted when it dies.
 
-The parent (`Graph`) supervises children; a child (`python -m eqa_nodes.ros.runner`) runs the nodes it is given, with
-an executor thread for each. Children end with their parent: they watch their standard input.
+The parent (`RunningGraph`) supervises children; a child (`python -m eqa_nodes.ros.runner`) runs the nodes it is given,
+with an executor thread for each. Children end with their parent: they watch their standard input.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ class HistoryRunner:
     ConfigError for a selection or an answerer that there is not.
     """
 
-    def __init__(self, source_of: Callable[[Sample], HistorySource], answerer: AnswererSettings, selection: ViewSelection,
+    def __init__(self, source_of: Callable[[Sample], HistorySource], answerer: AnswererSettings,
+                 selection: ViewSelection,
                  cache: Path, force_guess: bool = False, listener: Callable[[str], None] = lambda text: None) -> None:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache

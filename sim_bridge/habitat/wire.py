@@ -148,7 +148,7 @@ class WorkerSocket:
 
 
 def serve(line: WorkerSocket, answer: Callable[[str, Message], Message]) -> None:
-    """Answer requests until the other side is gone. `answer` raises Refused for what it cannot do."""
+    """Answer requests until the other side is gone. `answer` raises WorkerFailure for what it cannot do."""
     while True:
         try:
             request = line.receive()

@@ -70,7 +70,8 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
     return out
 
 
-def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher], colour: str) -> HouseObject | None:
+def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher],
+          colour: str) -> HouseObject | None:
     """Hang a leaf: in the opening when closed, standing into the room when open; None where it would be in the way."""
     f = furnishers[swing.room]
     low, high = span(opening)

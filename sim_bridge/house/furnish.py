@@ -11,7 +11,7 @@ from sim_bridge.house.space import YAW, Blank, Placement, RoomSpace, ahead, foot
 
 
 class RoomFurnisher(RoomSpace):
-    """Furnishes one room. Every placing method returns the Thing, or None where there is no place for it."""
+    """Furnishes one room. Every placing method returns the HouseObject, or None where there is no place for it."""
 
     # walls -----------------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,8 @@ class RoomFurnisher(RoomSpace):
     def _spot(self, thing: HouseObject) -> Placement:
         return Placement(*thing.position, thing.yaw)
 
-    def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04, blank: Blank | None = None) -> HouseObject | None:
+    def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04,
+               blank: Blank | None = None) -> HouseObject | None:
         """Stand a thing left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
         left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
@@ -236,7 +237,8 @@ class RoomFurnisher(RoomSpace):
                 return self.put(blank, world, surface.relation, support.id)
         return None
 
-    def _on_spot(self, blank: Blank, surface: Surface, share: tuple[float, float], turn: float | None) -> Placement | None:
+    def _on_spot(self, blank: Blank, surface: Surface, share: tuple[float, float],
+                 turn: float | None) -> Placement | None:
         """Return the place in the support's frame, or None when the thing is larger than the surface."""
         turn = self.dice.between(-0.2, 0.2) if turn is None else turn
         box = footprint(blank, Placement(0.0, 0.0, 0.0, turn))

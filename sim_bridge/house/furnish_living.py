@@ -11,7 +11,8 @@ from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.space import Placement, ahead
 
 
-def several(f: RoomFurnisher, support: HouseObject | None, names: Sequence[str], low: int, high: int) -> list[HouseObject]:
+def several(f: RoomFurnisher, support: HouseObject | None, names: Sequence[str], low: int,
+            high: int) -> list[HouseObject]:
     """Stand between `low` and `high` different things of `names` on a support."""
     picked = f.dice.shuffled(list(names))[: f.dice.count(low, high)]
     return [t for t in (f.on(name, support) for name in picked) if t is not None]

@@ -31,7 +31,7 @@ TEXTURES = (
     "concrete", "wicker",
 )
 
-# sRGB of the colour words that parts, walls and floors use beside #rrggbb; a Thing's colour is one of these words.
+# sRGB of the colour words that parts, walls and floors use beside #rrggbb; the colour of a HouseObject is one of them.
 PALETTE = {
     "red": "#b8322a", "orange": "#e07b28", "yellow": "#e8c33a", "green": "#4f8a4a", "blue": "#3466a8",
     "purple": "#7a4a96", "pink": "#e79ab0", "brown": "#7d5435", "beige": "#d8c4a0", "white": "#f0eee8",
@@ -93,7 +93,7 @@ class Opening(NamedTuple):
     z0: float
     z1: float
     rooms: tuple[int, int]
-    thing: int = 0  # id of the door leaf or window as a Thing
+    thing: int = 0  # id of the door leaf or window as a HouseObject
 
 
 @dataclass

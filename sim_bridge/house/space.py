@@ -183,7 +183,8 @@ class RoomSpace:
         swept = Blank(blank.kind, blank.look._replace(depth=reach, height=1.2))
         return footprint(swept, Placement(x, y, 0.05, spot.yaw), owner)
 
-    def settle(self, blank: Blank, spot: Placement, front: float = 0.0, exempt: Sequence[int] = ()) -> HouseObject | None:
+    def settle(self, blank: Blank, spot: Placement, front: float = 0.0,
+               exempt: Sequence[int] = ()) -> HouseObject | None:
         """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None

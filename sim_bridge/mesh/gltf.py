@@ -76,7 +76,7 @@ def _chunks(path: Path, data: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 class _Shape(NamedTuple):
-    """A primitive as its mesh has it: what a `Part` has, without a place."""
+    """A primitive as its mesh has it: what a `Submesh` has, without a place."""
 
     points: np.ndarray
     faces: np.ndarray
@@ -90,7 +90,7 @@ def _at(shape: _Shape, place: np.ndarray, name: str) -> Submesh:
     vertices = shape.points @ place[:3, :3].T + place[:3, 3]
     mirrored = np.linalg.det(place[:3, :3]) < 0  # the front is where it was
     return Submesh(vertices, shape.faces[:, ::-1] if mirrored else shape.faces, shape.uv, shape.colour, shape.material,
-                name)
+                   name)
 
 
 class _Gltf:

@@ -12,7 +12,7 @@ from sim_bridge.mesh.heightfield import CELL_M, Heightfield, ceilings
 
 WALL_M = -CELL_M / 2  # the clearance in the middle of a cell that cannot be stood on
 NONE = -1
-_SIDES = ((1, 0), (0, 1), (-1, 0), (0, -1))  # in the order of Ground.links
+_SIDES = ((1, 0), (0, 1), (-1, 0), (0, -1))  # in the order of CompactHeightfield.links
 _EPS_M = 1e-3
 _ROUNDS = 32  # of spreading distances: floors that wind over themselves need several
 _FAR = 1_000_000
@@ -44,7 +44,8 @@ def ground_of(field: Heightfield, climb_m: float, height_m: float) -> CompactHei
     column = (np.searchsorted(field.start, flat, side="right") - 1).astype(np.int32)
     z, roof = field.high[flat], ceilings(field)[flat]
     links = _links(field.rows, field.columns, start, column, z, roof, climb_m + _EPS_M, height_m)
-    bare = CompactHeightfield(field.x0, field.y0, field.rows, field.columns, start, column, z, links, np.empty(0, np.float32))
+    bare = CompactHeightfield(field.x0, field.y0, field.rows, field.columns, start, column, z, links,
+                              np.empty(0, np.float32))
     return bare._replace(clear=_clearance(bare))
 
 

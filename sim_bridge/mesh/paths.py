@@ -81,7 +81,8 @@ class Paths:
 
 
 @numba.njit(cache=True, nogil=True)
-def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray, np.ndarray]:
+def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray,
+                                                                                                 np.ndarray]:
     """Return the nodes within SNAP_M of a point and STOREY_M of its height, and how far they are, metres."""
     reach = math.ceil(SNAP_M / CELL_M)
     places, metres = [0][:0], [0.0][:0]

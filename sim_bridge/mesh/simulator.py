@@ -39,11 +39,11 @@ class MeshWorld:
         return MeshRenderer(self.scene)
 
     def floor(self, robot: RobotModel) -> MeshFloor:
-        """Return where robots of this body can be. Raises what Floor raises."""
+        """Return where robots of this body can be. Raises what MeshFloor raises."""
         return self._of(robot)[0]
 
     def paths(self, robot: RobotModel) -> Paths:
-        """Return the shortest ways of robots of this body. Raises what Floor raises."""
+        """Return the shortest ways of robots of this body. Raises what MeshFloor raises."""
         return self._of(robot)[1]
 
     def _of(self, robot: RobotModel) -> tuple[MeshFloor, Paths]:

@@ -93,8 +93,8 @@ def _add(model: Model, path: Path, mesh: trimesh.Trimesh, size: int, images: dic
             material = Material((1.0, 1.0, 1.0), images.setdefault(id(image), len(model.images)))
             if material.image == len(model.images):
                 model.images.append(ImageTexture(partial(pixels_of, image, f"{path}: its texture"),
-                                            partial(operator.mul, image.width, image.height),
-                                            size))
+                                                 partial(operator.mul, image.width, image.height),
+                                                 size))
         else:
             red, green, blue = (float(v) / 255 for v in visual.material.main_color[:3])
             material = Material((red, green, blue))

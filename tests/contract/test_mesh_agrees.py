@@ -128,10 +128,10 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
         painted.square(0, colour=np.tile(linear, (4, 1)).astype(np.float32), **node)
         lines.append(f'{number},{bytes(code.tolist()).hex().upper()},"thing, {number}",{number % 5}')
     scan = SceneFiles("hm3d/00800-AAAAAAAAAAA", glb=plain.write(folder / "AAAAAAAAAAA.glb"),
-                basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),
-                semantic_glb=painted.write(folder / "AAAAAAAAAAA.semantic.glb"),
-                semantic_txt=folder / "AAAAAAAAAAA.semantic.txt",
-                dataset_config=tmp_path / "some.scene_dataset_config.json")
+                      basis_glb=plain.write(folder / "AAAAAAAAAAA.basis.glb"),
+                      semantic_glb=painted.write(folder / "AAAAAAAAAAA.semantic.glb"),
+                      semantic_txt=folder / "AAAAAAAAAAA.semantic.txt",
+                      dataset_config=tmp_path / "some.scene_dataset_config.json")
     (folder / "AAAAAAAAAAA.semantic.txt").write_text("\n".join(lines))
     same = "%%CONFIG_NAME_AS_ASSET_FILENAME%%.semantic"
     (tmp_path / "some.scene_dataset_config.json").write_text(json.dumps({"stages": {
@@ -146,5 +146,6 @@ def test_labels_in_the_layout_of_hm3d_are_the_same(tmp_path: Path) -> None:
 def test_the_sample_room_stands_in_the_same_place(tmp_path: Path) -> None:
     path = tmp_path / "room.glb"
     path.write_bytes(shared_data("scenes/habitat-simple_room.glb").read_bytes())
-    both = drawn(load_mesh(SceneFiles("some/room", glb=path)), path, [View(-3.0, 0.3, 1.5, 0.0), View(2.5, 3.0, 2.0, -1.6)])
+    both = drawn(load_mesh(SceneFiles("some/room", glb=path)), path,
+                 [View(-3.0, 0.3, 1.5, 0.0), View(2.5, 3.0, 2.0, -1.6)])
     check_depth(both)

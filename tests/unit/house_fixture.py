@@ -39,17 +39,18 @@ def _things() -> list[HouseObject]:
         HouseObject(2, "sofa", 0, (0.5, 2.6, 0.0), 0.0, (0.9, 1.9, 0.85), "green", "fabric", parts=sofa),
         HouseObject(3, "floor lamp", 0, (0.4, 0.5, 0.0), 0.0, (0.4, 0.4, 1.7), "black", "metal", "on", parts=lamp),
         HouseObject(4, "refrigerator", 1, (7.7, 0.5, 0.0), 3.14159 / 2, (0.65, 0.65, 1.8), "silver", "metal", "closed",
-              parts=fridge),
+                    parts=fridge),
         HouseObject(5, "painting", 0, (2.5, 0.02, 1.3), 3.14159 / 2, (0.04, 0.9, 0.6), relation="wall", solid=False,
-              parts=[Part("box", (0, 0, 0.3), (0.04, 0.9, 0.6), "white", "painting")]),
+                    parts=[Part("box", (0, 0, 0.3), (0.04, 0.9, 0.6), "white", "painting")]),
         HouseObject(6, "bowl", 1, (6.8, 2.0, 0.74), 0.0, (0.3, 0.3, 0.1), "blue", "ceramic", support=1, relation="on",
-              solid=False, parts=[Part("bowl", (0, 0, 0.05), (0.3, 0.3, 0.1), "blue", "plain")]),
+                    solid=False, parts=[Part("bowl", (0, 0, 0.05), (0.3, 0.3, 0.1), "blue", "plain")]),
         HouseObject(7, "rug", 0, (2.6, 2.0, 0.0), 0.0, (2.4, 1.6, 0.01), "red", "fabric", solid=False,
-              parts=[Part("box", (0, 0, 0.005), (2.4, 1.6, 0.01), "red", "rug")]),
+                    parts=[Part("box", (0, 0, 0.005), (2.4, 1.6, 0.01), "red", "rug")]),
         HouseObject(8, "plant", 0, (4.5, 3.5, 0.0), 0.0, (0.5, 0.5, 1.1), "green", "leaves",
-              parts=[Part("bowl", (0, 0, 0.2), (0.36, 0.36, 0.4), "#b5623f", "plain"),
-                     Part("sphere", (0, 0, 0.8), (0.55, 0.55, 0.8), "green", "leaves")]),
-        *(HouseObject(i, "window", room, (x, 4.06, 0.9), -3.14159 / 2, (0.06, w, 1.2), relation="wall", solid=False, parts=[
+                    parts=[Part("bowl", (0, 0, 0.2), (0.36, 0.36, 0.4), "#b5623f", "plain"),
+                           Part("sphere", (0, 0, 0.8), (0.55, 0.55, 0.8), "green", "leaves")]),
+        *(HouseObject(i, "window", room, (x, 4.06, 0.9), -3.14159 / 2, (0.06, w, 1.2), relation="wall", solid=False,
+                      parts=[
             Part("box", (0, 0, 0.6), (0.01, w, 1.2), "white", "glass"),
             Part("box", (0, 0, 0.6), (0.04, 0.05, 1.2), "white", "plain")])
           for i, room, x, w in ((9, 0, 2.4, 1.8), (10, 1, 6.6, 1.2)))]

@@ -31,8 +31,8 @@ def stream(hz: float = 10.0, count: int = 50, age_s: float = 0.02, begin_ns: int
 def sound() -> RobotFacts:
     """A robot without fault."""
     return RobotFacts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
-                 {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: Stream(), OPTICAL: Stream()},
-                 {"color": "optical", "depth": "optical"})
+                      {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: Stream(), OPTICAL: Stream()},
+                      {"color": "optical", "depth": "optical"})
 
 
 def linked(**links: Stream) -> RobotFacts:
@@ -98,7 +98,7 @@ def test_named_frames_stand_in_for_the_usual_ones() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=12))
 def test_any_tangle_of_frames_is_walked_to_its_end(pairs: list[tuple[str, str]]) -> None:
     facts = RobotFacts(links={Link(parent, child, False): stream(count=3) for parent, child in pairs},
-                  cameras={"depth": "a"}, streams={"depth": stream(count=3)})
+                       cameras={"depth": "a"}, streams={"depth": stream(count=3)})
     way = above("a", facts.parents())
     assert way[0] == "a" and len(set(way)) == len(way)
     findings = list(judge_frames(facts))

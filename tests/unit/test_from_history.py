@@ -91,8 +91,8 @@ def test_a_tour_needs_no_file(tour: TourHistory, tmp_path: Path) -> None:
 
 def test_nothing_recalled_is_no_answer_unless_a_guess_is_wanted(bag: Path, tmp_path: Path) -> None:
     for guess in (False, True):
-        runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(), ViewSelection("recalled", labels=True),
-                               tmp_path, guess)
+        runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(),
+                               ViewSelection("recalled", labels=True), tmp_path, guess)
         answer = runner.run(Sample("q", "What colour is the helicopter?", "red")).answer
         assert answer.abstained is not guess and bool(answer.text) is guess
         runner.close()
@@ -105,8 +105,8 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     reply = {"answer": "a table", "confidence": 0.8, "images": [20], "abstain": False}
     backend = ScriptedBackend([json.dumps(reply)])
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
-    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"), ViewSelection("uniform", 20),
-                           tmp_path)
+    runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"),
+                           ViewSelection("uniform", 20), tmp_path)
     answer = runner.run(Sample("q", "What is there?", "a table")).answer
     message = backend.requests[0][1]
     assert sum(isinstance(part, bytes) for part in message.parts) == 20
@@ -132,8 +132,8 @@ def test_memory_of_a_history_tells_when_something_was_seen_last(frames: str, hou
                                                                 tmp_path: Path) -> None:
     folder = tmp_path / "tour"
     write_bag(house, folder, labels=house.labels)
-    runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(), ViewSelection(frames, 12, labels=True),
-                           tmp_path / "cache")
+    runner = HistoryRunner(lambda sample: file_source(folder), AnswererSettings(),
+                           ViewSelection(frames, 12, labels=True), tmp_path / "cache")
     kind = _seen_last(house)
     result = runner.run(Sample("q", f"When did you last see the {kind}?", ""))
     answer = result.answer
@@ -184,7 +184,8 @@ def test_what_cannot_be_read_is_not_read_for_each_question(tmp_path: Path) -> No
         opened.append(1)
         raise StorageError("damaged")
 
-    runner = HistoryRunner(lambda sample: HistorySource("bag", {}, fail), AnswererSettings(), ViewSelection("uniform"), tmp_path)
+    runner = HistoryRunner(lambda sample: HistorySource("bag", {}, fail), AnswererSettings(), ViewSelection("uniform"),
+                           tmp_path)
     for _ in range(3):
         with pytest.raises(StorageError, match="damaged"):
             runner.run(Sample("q", "Is there a cup?", "yes"))

@@ -195,7 +195,8 @@ def verdicts(out: Path, name: str, **opinions: dict[str, str]) -> Path:
 
     records = [r for r in read_records(out) if r.status == ACCEPTED]
     pairs = {r.id: r.pair for r in records}
-    said = {i: {"verdict": "accept", "question": pairs[i].question, "answer": pairs[i].answer, "note": "",  # type: ignore[union-attr]
+    said = {i: {"verdict": "accept", "question": pairs[i].question, "answer": pairs[i].answer, "note": "",
+                # type: ignore[union-attr]
                 **opinion} for i, opinion in ((key.removeprefix("r"), value) for key, value in opinions.items())}
     path = out / f"{name}.json"
     path.write_text(json.dumps({"reviewer": name, "data": fingerprint(records), "verdicts": said}))

@@ -53,7 +53,8 @@ def test_a_long_message_arrives_whole(ends: tuple[wire.WorkerSocket, wire.Worker
     sender.join()
 
 
-def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
+def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.WorkerSocket, wire.WorkerSocket,
+                                                           socket.socket]) -> None:
     with pytest.raises(wire.Late):
         ends[1].receive(0.05)
     ends[2].sendall(b"\0\0\0\5{")  # half a message
@@ -64,13 +65,15 @@ def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.WorkerSocket, wi
 
 
 @pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", b"\0\0\0\2[]", b"\0\0\0\2{]", b"\0\0\0\2\xff\xff"])
-def test_what_is_no_message_is_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket], data: bytes) -> None:
+def test_what_is_no_message_is_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket],
+                                       data: bytes) -> None:
     ends[2].sendall(data)
     with pytest.raises(ValueError, match="."):
         ends[1].receive(30.0)
 
 
-def test_numbers_that_json_has_not_are_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
+def test_numbers_that_json_has_not_are_refused(ends: tuple[wire.WorkerSocket, wire.WorkerSocket,
+                                                           socket.socket]) -> None:
     with pytest.raises(ValueError, match="JSON"):
         ends[0].send({"x": float("nan")})
 
@@ -84,7 +87,8 @@ def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.WorkerSocket, wire.W
         ends[1].send({})
 
 
-def test_a_server_answers_until_the_other_side_is_gone(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
+def test_a_server_answers_until_the_other_side_is_gone(ends: tuple[wire.WorkerSocket, wire.WorkerSocket,
+                                                                   socket.socket]) -> None:
     def answer(op: str, request: wire.Message) -> wire.Message:
         if op == "refuse":
             raise wire.WorkerFailure("Kind", "because")

@@ -29,7 +29,8 @@ from sim_bridge.house.simulator import HouseWorld, world
 Size = tuple[float, float, float]
 
 
-def thing(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8), **more: object) -> HouseObject:
+def thing(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8),
+          **more: object) -> HouseObject:
     parts = [Part("box", (0.0, 0.0, size[2] / 2), size, "brown")]
     place, yaw = (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0))  # type: ignore[arg-type]
     return HouseObject(id_, kind, room, place, yaw, size, parts=parts, **more)  # type: ignore[arg-type]
@@ -74,7 +75,8 @@ def test_names_fit_one_thing_only() -> None:
     assert facts.name(facts.house.thing(1)) == "the sofa in the living room"
     assert facts.name(facts.house.thing(8)) == "the bed in the main bedroom"
     assert facts.name(facts.house.thing(20)) is None
-    twins = HouseFacts(home(thing(30, "desk", 1, 5.0, 3.5), thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
+    twins = HouseFacts(home(thing(30, "desk", 1, 5.0, 3.5),
+                            thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
     assert twins.name(twins.house.thing(31)) is None  # on one of two desks
     assert HouseFacts(home(thing(30, "armchair", 0, 3.5, 2.0))).name(thing(1, "sofa", 0, 2.0, 0.5)) is None
 

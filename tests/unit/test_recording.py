@@ -123,7 +123,8 @@ class _Disk:
 def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_path: Path,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     disk, heard = _Disk(monkeypatch), Heard()
-    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=10.0), {}, heard)
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=10.0), {},
+                             heard)
     recording.put("/question", 0, cdr.text("first"))
     assert disk.reached.wait(WAIT_S)  # the first message is being written: all others wait
     for i in range(1, 9):
@@ -143,7 +144,8 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
                                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "ROOM_S", 0.3)
     disk = _Disk(monkeypatch)
-    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=8.0), {}, Heard())
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=8.0), {},
+                             Heard())
     text = cdr.text("x" * 3_000_000)
     recording.put("/question", 0, text)
     assert disk.reached.wait(WAIT_S)

@@ -48,7 +48,8 @@ def test_the_document_shows_these_numbers() -> None:
 def test_each_reason_is_said(changed: dict[str, object], why: str) -> None:
     same = {"judge": "llm-match gpt-4", "n": 1636}
     options = {**same, **changed}
-    found = beside(scores("openeqa", openeqa_c=0.5, **options), manifest("openeqa", "em", int(str(options["n"]))))  # type: ignore[arg-type]
+    found = beside(scores("openeqa", openeqa_c=0.5, **options),
+                   manifest("openeqa", "em", int(str(options["n"]))))  # type: ignore[arg-type]
     human = next(b for b in found if b.published.system == "human")
     assert human.reasons == (next(r for r in human.reasons if why in r),) and human.ours == 50
     assert "not comparable: " in human.sentence and "86.8" in human.sentence and "50.0 here" in human.sentence

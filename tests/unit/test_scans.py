@@ -31,7 +31,7 @@ def test_hm3d_is_found_however_it_was_unpacked(tmp_path: Path, home: str, place:
         ".basis.glb", ".basis.navmesh", ".semantic.glb", ".semantic.txt"))) / f"{home}{SCENE}"
     scan = find_scan(place, tmp_path)
     assert scan == SceneFiles(place, None, at / f"{SCENE}.basis.glb", at / f"{SCENE}.basis.navmesh",
-                        at / f"{SCENE}.semantic.glb", at / f"{SCENE}.semantic.txt")
+                              at / f"{SCENE}.semantic.glb", at / f"{SCENE}.semantic.txt")
     assert scan.labelled
 
 

@@ -67,11 +67,11 @@ class HouseRoles:
         asked = _truth(way.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:
             return Evaluation({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
-                           "the scene graph of the house does not settle this")
+                              "the scene graph of the house does not settle this")
         best, lacking = max((self._shown(way, view, asked) for view in way.views), key=lambda shown: shown[0])
         yes_no = asked.answer in ("yes", "no")
         return Evaluation({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
-                        "nontriviality": 0.6 if yes_no else 1.0}, lacking)
+                           "nontriviality": 0.6 if yes_no else 1.0}, lacking)
 
     def _category(self, asked: QuestionCandidate) -> str:
         if self._kind.name != "express":

@@ -142,7 +142,8 @@ class _Writer:
                     yield from self._handled(f"Put {name} on {where}.", goals,
                                              [("pick", thing, name), ("place", support, where)])
 
-    def _handled(self, text: str, goals: tuple[Predicate, ...], work: list[tuple[str, HouseObject, str]]) -> Iterator[Task]:
+    def _handled(self, text: str, goals: tuple[Predicate, ...],
+                 work: list[tuple[str, HouseObject, str]]) -> Iterator[Task]:
         needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id) for verb, thing, name in work]
         task = self._blank("ObjectInteraction", text, tuple(thing for _, thing, _ in work))
         task = replace(task, predicates=goals, options=self._mixed(text, needed, self._others(needed)))

@@ -136,7 +136,7 @@ def human_marks(path: Path, run: Path | None = None) -> Marks:
 def read_pairs(path: Path) -> list[HumanMark]:
     """Read a CSV with the columns question, reference, answer and mark. Raises StorageError naming the line."""
     return [HumanMark(Sample(f"{number}", row["question"], row["reference"]), row["answer"],
-                 _mark(path, number, row["mark"]))
+                      _mark(path, number, row["mark"]))
             for number, row in _rows(path, ("question", "reference", "answer", "mark"))]
 
 

@@ -127,7 +127,8 @@ def goal_condition_success(predicates: Sequence[bool]) -> float:
     return sum(predicates) / len(predicates)
 
 
-def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *, share: bool = False) -> MeanInterval:
+def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *,
+            share: bool = False) -> MeanInterval:
     """Return the mean over questions with its 95 % interval (intervals.py); None values are counted, not used.
 
     share: the metric is a share of 1. The same values, seed and resamples are the same interval.
@@ -154,7 +155,8 @@ def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed
     return found
 
 
-def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, seed: int, resamples: int) -> MeanInterval:
+def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, seed: int,
+             resamples: int) -> MeanInterval:
     used = np.asarray([v for v in given if v is not None], dtype=np.float64)
     excluded = len(given) - used.size
     if used.size == 0:

@@ -82,9 +82,10 @@ def line_of(number: int, sample: Sample, prediction: Prediction, score: Question
     text = " ".join((sample.id, sample.scene, sample.question, sample.answer, answer.text, answer.message)).lower()
     short = answer.text if len(answer.text) <= _ANSWER else answer.text[:_ANSWER - 2] + " …"
     r = answer.receipt
-    return EpisodeRow(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps, r.calls,
-                r.tokens_in + r.tokens_out, r.money, text, href, answer.error.name if prediction.failed else "",
-                answer.message)
+    return EpisodeRow(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps,
+                      r.calls,
+                      r.tokens_in + r.tokens_out, r.money, text, href, answer.error.name if prediction.failed else "",
+                      answer.message)
 
 
 def bars_of(scores: Scores) -> list[Bar]:

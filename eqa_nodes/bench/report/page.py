@@ -120,8 +120,8 @@ def _templates() -> Environment:
     return environment
 
 
-def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], cards: Sequence[Card], scores: Scores | None,
-            total: int) -> str:
+def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], cards: Sequence[Card],
+            scores: Scores | None, total: int) -> str:
     table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
     manifest = read_manifest(run)
     return templates.get_template("report.html.j2").render(

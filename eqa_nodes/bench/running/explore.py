@@ -38,7 +38,8 @@ def _metric(name: str) -> Callable[[Trial], float | None]:
 
 COLUMNS = (
     MetricColumn("C %", 100, 1, _metric("openeqa_c")), MetricColumn("C* %", 100, 1, _metric("express_c_star")),
-    MetricColumn("EXPRESS C %", 100, 1, _metric("express_c")), MetricColumn("E steps %", 100, 1, _metric("openeqa_e_steps")),
+    MetricColumn("EXPRESS C %", 100, 1, _metric("express_c")),
+    MetricColumn("E steps %", 100, 1, _metric("openeqa_e_steps")),
     MetricColumn("E_path %", 100, 1, _metric("express_e_path")), MetricColumn("d_T m", 1, 2, _metric("express_d_t")),
     MetricColumn("ACE %", 100, 1, _metric("ace")), MetricColumn("NPL %", 100, 1, _metric("npl")),
     MetricColumn("WCE %", 100, 1, _metric("wce")), MetricColumn("steps", 1, 0, _metric("steps")),
@@ -105,7 +106,8 @@ def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:
     columns = [c for heading in PAIRED for c in COLUMNS if c.heading == heading]
     values = [([c.of(t) for t in a], [c.of(t) for t in b]) for c in columns]
     return ArmComparison(a[0].noise, arm_name(a[0]), arm_name(b[0]),
-                tuple(paired_difference(x, y, 0, RESAMPLES, share=True) for x, y in values), ratio_of_means(*values[0]))
+                         tuple(paired_difference(x, y, 0, RESAMPLES, share=True) for x, y in values),
+                         ratio_of_means(*values[0]))
 
 
 def ratio_of_means(a: Sequence[float | None], b: Sequence[float | None], seed: int = 0) -> MeanInterval:

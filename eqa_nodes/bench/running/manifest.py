@@ -59,8 +59,8 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
     """
     commit, dirty = git_state()
     now = RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
-                   eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
-                   platform.platform(), list(sys.argv), utc_now(), task=task)
+                      eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
+                      platform.platform(), list(sys.argv), utc_now(), task=task)
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if getattr(before, name) != getattr(now, name)]

@@ -83,7 +83,7 @@ class Count:
             self._count(prediction)
         if before or dropped:
             self._listener(RunProgress(self.done, self._total, self.failed, None, _resume_note(len(before), dropped),
-                                    tuple(before)))
+                                       tuple(before)))
 
     def add(self, prediction: Prediction) -> None:
         """Count a question that has ended."""

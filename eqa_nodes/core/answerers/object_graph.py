@@ -62,7 +62,8 @@ class Relation(NamedTuple):
     b: int
 
 
-def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
+def things_in(views: Iterable[Keyframe], embedder: Embedder | None,
+              max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
     """Return the instances that the views sighted within range, in the order in which they were first seen."""
     objects, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
     for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
@@ -78,7 +79,8 @@ def things_in(views: Iterable[Keyframe], embedder: Embedder | None, max_range_m:
             for i, o in objects.known.items()]
 
 
-def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | None, limit: int = MAX_THINGS) -> list[GraphObject]:
+def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | None,
+           limit: int = MAX_THINGS) -> list[GraphObject]:
     """Return the things whose names are likest to the question, the likest first; equals: what was seen first.
 
     The score is the share of a name's words that the question has, and the cosine of both as texts where there are

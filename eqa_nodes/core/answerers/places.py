@@ -40,7 +40,8 @@ def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[FloorPi
     while len(chosen) < c.count and len(gap) and gap.max() >= c.apart_m:
         chosen.append(int(gap.argmax()))
         gap = np.minimum(gap if len(chosen) > 1 else np.inf, np.hypot(x - x[chosen[-1]], y - y[chosen[-1]]))
-    return tuple(FloorPixel(int(columns[i]), int(rows[i]), round(float(x[i]), 3), round(float(y[i]), 3)) for i in chosen)
+    return tuple(FloorPixel(int(columns[i]), int(rows[i]), round(float(x[i]), 3),
+                            round(float(y[i]), 3)) for i in chosen)
 
 
 def _floor(frame: Frame, c: PlacesConfig) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

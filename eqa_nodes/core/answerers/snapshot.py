@@ -42,7 +42,8 @@ class SnapshotAnswerer(Unobjecting):
 
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
-        self._asker, self._judge = MeteredModel(backend), VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
+        self._asker = MeteredModel(backend)
+        self._judge = VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
         self._embedder = make_embedder(self._config.embedder)
 
     def spent(self) -> Receipt:

@@ -83,7 +83,7 @@ class AtomicNavigator:
     def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
         self._canceled.clear()
         return _AtomicDrive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
-                      Leash(allowance, self._travelled))
+                            Leash(allowance, self._travelled))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
         """Return what each action asks first; it ends a drive that was canceled or is late."""
@@ -149,7 +149,8 @@ class _AtomicDrive:
         if cell is None:
             raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Waypoint(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
-        field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin, grid.resolution_m)
+        field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin,
+                                 grid.resolution_m)
         if math.isinf(self._limit):
             self._limit = 40 + c.patience * field.to_go[start] / c.move_m
         here = self.pose

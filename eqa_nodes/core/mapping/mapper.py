@@ -128,7 +128,7 @@ class Mapper:
     def _view(self, frame: Frame) -> voxels.CameraView:
         m, k = frame.map_from_camera(), frame.intrinsics
         return voxels.CameraView(np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
-                           float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
+                                 float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
     def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.VoxelWindow:
         """Grow the volume until it holds the view; return the window of indices that the view may change."""
@@ -149,7 +149,8 @@ class Mapper:
             self._clear, self._explored = np.pad(self._clear, pad), np.pad(self._explored, pad)
             self._cells = np.pad(self._cells, pad, constant_values=-1)
         self._layout = layout._replace(gx=layout.gx - before_x, gy=layout.gy - before_y)
-        return voxels.VoxelWindow(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx, x1 - self._layout.gx)
+        return voxels.VoxelWindow(y0 - self._layout.gy, y1 - self._layout.gy, x0 - self._layout.gx,
+                                  x1 - self._layout.gx)
 
     def _see(self, depth_m: np.ndarray, view: voxels.CameraView, window: voxels.VoxelWindow) -> None:
         """Carry the depth image into the volume."""
@@ -159,8 +160,8 @@ class Mapper:
         stride = max(1, int(pixels / _SAMPLES))
         enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
         voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
-        rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m, c.explored_range_m,
-                             c.explored_width)
+        rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m,
+                                   c.explored_range_m, c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 
     def _stand(self, frame: Frame, first: bool) -> None:

@@ -93,8 +93,8 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
 
 
 @numba.njit(cache=True)
-def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: VoxelWindow, rules: FusionRules, hits: np.ndarray,
-          voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
+def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: VoxelWindow, rules: FusionRules,
+          hits: np.ndarray, voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
     for iy in range(window.y0, window.y1):
         dy = (iy + layout.gy + 0.5) * layout.voxel_m - view.position[1]
@@ -124,8 +124,8 @@ def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
 
 
 @numba.njit(cache=True)
-def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float, distance: float,
-            hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
+def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float,
+            distance: float, hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
 
     Floor is known where surface points lie on it, or by the lowest layer inside the image: when that is occluded, air

@@ -77,12 +77,12 @@ class KeyframeCandidate:
 
     @cached_property
     def thumb(self) -> bytes:
-        """As in View."""
+        """As in NoveltyView."""
         return _thumbnail(self._frame.rgb)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """As in View."""
+        """As in NoveltyView."""
         return tuple(sorted(item_of(s.label) for s in self._seen()))
 
     def view(self) -> NoveltyView:
@@ -130,7 +130,8 @@ class Novelty:
     until_ns: views stamped later are not believed: what they show is new.
     """
 
-    def __init__(self, config: KeyframeConfig | None = None, stored: Callable[[Cell], list[NoveltyView]] = lambda cell: [],
+    def __init__(self, config: KeyframeConfig | None = None,
+                 stored: Callable[[Cell], list[NoveltyView]] = lambda cell: [],
                  knows: Callable[[str], bool] = lambda item: False) -> None:
         self.config = config or KeyframeConfig()
         self._stored, self._knows = stored, knows

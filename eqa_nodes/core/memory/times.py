@@ -148,7 +148,7 @@ def _number(word: str) -> float:
     return _NUMBERS[word] if word in _NUMBERS else float(word)
 
 
-_Reading = Callable[["re.Match[str]", int], "Window | None"]
+_Reading = Callable[["re.Match[str]", int], "TimeWindow | None"]
 _FORMS: tuple[tuple[re.Pattern[str], _Reading], ...] = tuple((re.compile(form), reading) for form, reading in (
     (r"\bsince (.+)", _since),
     (r"\b(?:the )?(day before yesterday|yesterday|today)" + _PART + r"\b", _named_day),

@@ -103,7 +103,8 @@ class FunctionalRegion(NamedTuple):
         return any(math.hypot(x - sx, y - sy) <= metres for sx, sy in self.spots)
 
 
-def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion], config: SemanticConfig) -> list[FunctionalRegion]:
+def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion],
+                       config: SemanticConfig) -> list[FunctionalRegion]:
     """Return the regions that the question ranks and that were identified, best first (eq. 9).
 
     A square counts for its name when its votes are many and agree enough: the confidence threshold of the paper.

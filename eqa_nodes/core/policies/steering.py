@@ -59,7 +59,8 @@ class Reach:
     def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> ReachablePose | None:
         """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
         cell = snap(self.grid, self.field, x, y, within_m)
-        return None if cell is None else ReachablePose(Pose2(*centre_of(self.grid, *cell), yaw), float(self.field[cell]))
+        return None if cell is None else ReachablePose(Pose2(*centre_of(self.grid, *cell), yaw),
+                                                       float(self.field[cell]))
 
     def leg(self, place: ReachablePose, leg_m: float = LEG_M) -> Pose2:
         """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
@@ -153,7 +154,8 @@ def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
     return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
-def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier], targets: Targets) -> list[tuple[Frontier, ReachablePose]]:
+def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier],
+                        targets: Targets) -> list[tuple[Frontier, ReachablePose]]:
     """Return the frontiers that can be got to and are still open; far from floor only when none lies near to it."""
     for within_m in (SNAP_M, FAR_SNAP_M):
         places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]

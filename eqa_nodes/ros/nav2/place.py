@@ -19,7 +19,7 @@ from eqa_nodes.ros.place import BasePoseListener
 
 
 class RobotPlace:
-    """Implements Robot (core/driving/commander.py); its clock is that of the transforms' stamps.
+    """Implements RobotState (core/driving/commander.py); its clock is that of the transforms' stamps.
 
     lost_s, silent_s: without a transform, or without odometry once some has come, the robot counts as lost; seconds of
     the wall clock, silent_s 0 = never.

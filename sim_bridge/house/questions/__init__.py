@@ -28,4 +28,4 @@ def candidates(house: House) -> dict[str, list[QuestionCandidate]]:
     return {category: list(asked.values()) for category, asked in found.items()}
 
 
-__all__ = ["CATEGORIES", "Candidate", "candidates"]
+__all__ = ["CATEGORIES", "QuestionCandidate", "candidates"]

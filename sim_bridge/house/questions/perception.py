@@ -48,7 +48,7 @@ def _which(question: str, things: list[HouseObject], also: tuple[int, ...]) -> Q
     bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
     also_called = (lexicon.ALSO[kinds[0]],) if (kinds := heads(things))[0] in lexicon.ALSO and len(things) == 1 else ()
     return QuestionCandidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
-                     tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
+                             tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
 
 
 def _carried(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
@@ -107,7 +107,7 @@ def attribute(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
             shown = f"the {cover} on {name}" if cover else name
             yield QuestionCandidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
-                            lexicon.NEAR_COLOURS.get(thing.colour, ()))
+                                    lexicon.NEAR_COLOURS.get(thing.colour, ()))
         if thing.kind in lexicon.MATERIAL_VARIES and thing.material:
             asks = (f"What {be(thing.kind, False)} {name} made of?",
                     f"What material {be(thing.kind, False)} {name} made of?")
@@ -133,8 +133,10 @@ def _shared_colours(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             others = [t for t in facts.inside(room) if t.kind != kind]
             named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(things[0], others)
             if named and len(things) > 1 and len(colours) == 1 and things[0].colour:
-                yield QuestionCandidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?", things[0].colour,
-                                tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()), need=2)
+                yield QuestionCandidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?",
+                                        things[0].colour,
+                                        tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()),
+                                        need=2)
 
 
 # state -> (its opposite, how to ask for it: {} is the thing, and the yes/no question gets the true or the false state)
@@ -164,7 +166,8 @@ def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         front, never_full = lexicon.front_of(thing), thing.kind in lexicon.NEVER_FULL
         if facts.pick((True, False, False), "either", thing.id) and not never_full:
             first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
-            yield QuestionCandidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,), front=front)
+            yield QuestionCandidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,),
+                                    front=front)
         else:
             asked = "empty" if never_full else now if facts.coin("asked", thing.id) else other
             form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
@@ -186,5 +189,6 @@ def _pair_states(facts: HouseFacts, room: int, phrase: str) -> Iterator[Question
             a, b = b, a
         true = [t for t in (a, b) if t.state == asked]
         answer = ("neither", f"the {say(true[0])}" if true else "", "both")[len(true)]
-        yield QuestionCandidate(STATE, f"Which is {asked} in {phrase}, the {say(a)}, the {say(b)}, both or neither?", answer,
-                        (a.id, b.id), (say(true[0]),) if len(true) == 1 else (), need=2, front=sum(fronts))
+        yield QuestionCandidate(STATE, f"Which is {asked} in {phrase}, the {say(a)}, the {say(b)}, both or neither?",
+                                answer,
+                                (a.id, b.id), (say(true[0]),) if len(true) == 1 else (), need=2, front=sum(fronts))

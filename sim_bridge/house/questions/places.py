@@ -24,11 +24,12 @@ def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             continue
         verb = be(thing.kind, False)
         yield QuestionCandidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
-                        other_words(facts, thing, room), need=1 + len(_anchor(thing)))
+                                other_words(facts, thing, room), need=1 + len(_anchor(thing)))
         if facts.coin("which room", thing.id) and facts.plain(thing.room):
             owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
             asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
-            yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,), (f"in {room}",))
+            yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,),
+                                    (f"in {room}",))
 
 
 def _where(facts: HouseFacts, thing: HouseObject, verb: str) -> str:
@@ -107,13 +108,13 @@ def _sides(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[Question
             continue
         if facts.coin("side", base.id, side):
             yield QuestionCandidate(SPATIAL, f"What is to the {side} of {name} when you face it?", article(other.kind),
-                            (other.id, base.id), (say(other),), need=2, front=base.id)
+                                    (other.id, base.id), (say(other),), need=2, front=base.id)
         elif facts.short(base):
             order = ("left or to the right", "right or to the left")[facts.coin("order", base.id)]
             question = (f"{be(other.kind)} the {say(other)} to the {order} of the {say(base)} in {facts.room(base)} "
                         f"when you face the {say(base)}?")
-            yield QuestionCandidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"), need=2,
-                            front=base.id)
+            yield QuestionCandidate(SPATIAL, question, f"to the {side}", (other.id, base.id), (side, f"on the {side}"),
+                                    need=2, front=base.id)
 
 
 def _nearness(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
@@ -122,8 +123,9 @@ def _nearness(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCan
         near = facts.next_to(a, b)
         if near is not None and facts.pick((True, False, False), "next", a.id, b.id):
             first, second = sorted((a, b), key=lambda t: t.size[0] * t.size[1] * t.size[2])
-            yield QuestionCandidate(SPATIAL, f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
-                            "yes" if near else "no", (a.id, b.id), need=2)
+            yield QuestionCandidate(SPATIAL,
+                                    f"{be(first.kind)} the {say(first)} next to the {say(second)} in {phrase}?",
+                                    "yes" if near else "no", (a.id, b.id), need=2)
     for base, a, b in permutations(furniture, 3):
         gaps, centres = (facts.gap(base, a), facts.gap(base, b)), (_centres(base, a), _centres(base, b))
         clear = _clearly_closer(*gaps) and _clearly_closer(*centres)

@@ -32,7 +32,7 @@ def _tool(facts: HouseFacts, use: uses.Use, room: int, phrase: str) -> Iterator[
     tools = facts.inside(room, *use.kinds)
     if len(use.kinds) > 1 and len(heads(tools)) == 1:
         yield QuestionCandidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {say(tools[0])}",
-                        _ids(tools), (say(tools[0]),))
+                                _ids(tools), (say(tools[0]),))
     if not facts.inside(room, *use.also):
         yield from _look_of(facts, use, room, phrase, f"that I can use to {use.purpose}")
 
@@ -44,7 +44,7 @@ def _look_of(facts: HouseFacts, use: uses.Use, room: int, phrase: str, which: st
     thing = things[0]
     if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR:
         yield QuestionCandidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", thing.colour, (thing.id,),
-                        lexicon.NEAR_COLOURS.get(thing.colour, ()))
+                                lexicon.NEAR_COLOURS.get(thing.colour, ()))
 
 
 def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
@@ -53,10 +53,10 @@ def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
         return
     thing = found[0]
     yield QuestionCandidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (thing.id,),
-                    other_words(facts, thing, room))
+                            other_words(facts, thing, room))
     if facts.plain(thing.room):
         yield QuestionCandidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
-                        (f"in {room}",))
+                                (f"in {room}",))
 
 
 def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -68,7 +68,7 @@ def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     if len(seats) == 1:
         ask = facts.pick(("Where could I sit down to watch TV?", "Where can I sit to watch TV?"), "tv", screens[0].id)
         yield QuestionCandidate(FUNCTIONAL, ask, f"on the {say(seats[0])} in {room}", (seats[0].id, screens[0].id),
-                        (f"on the {say(seats[0])}",))
+                                (f"on the {say(seats[0])}",))
 
 
 def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -81,7 +81,8 @@ def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         if (name := facts.name(thing)) is None:
             continue
         if thing.kind == "fruit bowl" and thing.state in ("full", "empty"):
-            yield QuestionCandidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"), (thing.id,))
+            yield QuestionCandidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"),
+                                    (thing.id,))
         if thing.kind in uses.OFFERING:
             yield from _offered(facts, thing, name)
     yield from _bathing(facts)
@@ -108,7 +109,7 @@ def _offered(facts: HouseFacts, table: HouseObject, name: str) -> Iterator[Quest
         if carried and (kinds & set(offer.kinds) or not kinds & set(offer.unsure)):
             answer = _yes(bool(kinds & set(offer.kinds)))
             yield QuestionCandidate(KNOWLEDGE, f"Is there anything {offer.what} on {name}?", answer,
-                            (table.id, *_ids(carried)), need=1 + len(carried))
+                                    (table.id, *_ids(carried)), need=1 + len(carried))
 
 
 def _dining(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -122,14 +123,16 @@ def _dining(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(KNOWLEDGE, f"Is {name} set for a meal?", _yes(bool(plates)), (table.id,))
         n, targets = len(chairs), tuple(t.id for t in chairs)
         if facts.coin("seats", table.id):
-            yield QuestionCandidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets, (number_word(n),), n)
+            yield QuestionCandidate(KNOWLEDGE, f"How many people can sit at {name}?", str(n), targets,
+                                    (number_word(n),), n)
         guests = n + facts.pick((-1, 0), "few", table.id) if facts.coin("guests", table.id) else n + 2
         if guests > 1:
             yield QuestionCandidate(KNOWLEDGE, f"Are there enough chairs for {number_word(guests)} people in {room}?",
-                            _yes(guests <= n), targets, need=n)
+                                    _yes(guests <= n), targets, need=n)
         guests = n + facts.pick((1, 2, 3), "short", table.id)
-        yield QuestionCandidate(KNOWLEDGE, f"How many more chairs do I need in {room} for {number_word(guests)} people?",
-                        str(guests - n), targets, (number_word(guests - n),), need=n)
+        yield QuestionCandidate(KNOWLEDGE,
+                                f"How many more chairs do I need in {room} for {number_word(guests)} people?",
+                                str(guests - n), targets, (number_word(guests - n),), need=n)
 
 
 def _waste(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -139,14 +142,14 @@ def _waste(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             continue
         if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
             yield QuestionCandidate(KNOWLEDGE, f"Is electricity being wasted by {name}?",
-                            _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
+                                    _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
         if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
             wasted = _yes(thing.state != "off")
             yield QuestionCandidate(KNOWLEDGE, f"Is water being wasted at {name}?", wasted,
-                            (thing.id,), front=thing.id)
+                                    (thing.id,), front=thing.id)
         if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
             yield QuestionCandidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
-                            _yes(thing.state == "closed"), (thing.id,), front=thing.id)
+                                    _yes(thing.state == "closed"), (thing.id,), front=thing.id)
 
 
 def _wasting(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -156,8 +159,8 @@ def _wasting(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         on = [t for t in facts.inside(room) if t.state in ("on", "running")]
         if len(electric) > 1 and len(on) == 1 and on[0] in electric and facts.short(on[0]):
             yield QuestionCandidate(KNOWLEDGE, f"What is wasting electricity in {phrase}?", f"the {say(on[0])}",
-                            (on[0].id, *_ids([t for t in electric if t is not on[0]])), (say(on[0]),),
-                            front=lexicon.front_of(on[0]))
+                                    (on[0].id, *_ids([t for t in electric if t is not on[0]])), (say(on[0]),),
+                                    front=lexicon.front_of(on[0]))
 
 
 def _sleeping(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -170,7 +173,7 @@ def _sleeping(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             yield QuestionCandidate(KNOWLEDGE, f"Can two people sleep in the bed in {room}?", _yes(wide), (bed.id,))
         if bed.state in ("made", "unmade"):
             yield QuestionCandidate(KNOWLEDGE, f"Has anyone slept in the bed in {room} since it was last made?",
-                            _yes(bed.state == "unmade"), (bed.id,))
+                                    _yes(bed.state == "unmade"), (bed.id,))
 
 
 def _bathing(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -179,7 +182,7 @@ def _bathing(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         if len(tubs) + len(showers) == 1:
             answer = "a bath" if tubs else "only a shower"
             yield QuestionCandidate(KNOWLEDGE, f"Can I take a bath in {phrase}, or only a shower?", answer,
-                            _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
+                                    _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
 
 
 def _ids(things: list[HouseObject]) -> tuple[int, ...]:

@@ -224,8 +224,8 @@ def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
     if form in _IN_ROOM and room and refs:
         refs = (refs[0]._replace(room=refs[0].room or room), *refs[1:])
     return ParsedQuestion(form, refs, _SAME_RELATION.get(relation, relation),
-                 tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
-                 number(groups.get("number", "")) or 0, plain, quantifier, "not" in groups)
+                          tuple(groups[name] for name in ("a", "b") if name in groups), purpose, room,
+                          number(groups.get("number", "")) or 0, plain, quantifier, "not" in groups)
 
 
 def reference(text: str) -> Ref:
