@@ -184,7 +184,7 @@ def frontiers_msg(frontiers: Iterable[floor.Frontier], stamp_ns: int) -> eqa.Fro
     return eqa.FrontierArray(header=header(stamp_ns), frontiers=[frontier_msg(f) for f in frontiers])
 
 
-def joins_msg(joins: Iterable[floor.Join], stamp_ns: int) -> PoseArray:
+def joins_msg(joins: Iterable[floor.Staircase], stamp_ns: int) -> PoseArray:
     """Stairs -> PoseArray, two poses each: the lower end, the upper end."""
     ends = [Pose(position=Point(x=x, y=y, z=z)) for join in joins for x, y, z in join]
     return PoseArray(header=header(stamp_ns), poses=ends)

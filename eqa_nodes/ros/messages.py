@@ -15,7 +15,7 @@ import numpy as np
 
 from eqa_nodes.core.agent.limits import limit_in
 from eqa_nodes.core.errors import BadFrame, ErrorCode
-from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Join
+from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting
@@ -139,10 +139,10 @@ def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
                    float(occupancy.info.origin.position.z))
 
 
-def joins_of(message: Any) -> tuple[Join, ...]:
+def joins_of(message: Any) -> tuple[Staircase, ...]:
     """Return the stairs of a geometry_msgs/PoseArray: two poses each, the lower end first."""
     ends = [(float(p.position.x), float(p.position.y), float(p.position.z)) for p in message.poses]
-    return tuple(Join(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True))
+    return tuple(Staircase(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True))
 
 
 def frontier_of(f: Any) -> Frontier:

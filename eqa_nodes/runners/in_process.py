@@ -28,7 +28,7 @@ from eqa_nodes.core.types.floor import (
     Decision,
     Frontier,
     GridMap,
-    Join,
+    Staircase,
     NavResult,
     Travelled,
 )
@@ -79,7 +79,7 @@ class Body:
         """Return the frontiers of the last observation."""
         return self._mapper.frontiers()
 
-    def joins(self) -> tuple[Join, ...]:
+    def joins(self) -> tuple[Staircase, ...]:
         """Return the stairs that were taken in this episode."""
         return self._mapper.joins
 

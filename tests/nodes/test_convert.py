@@ -92,8 +92,8 @@ def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution:
     assert back.explored_share() == grid.explored_share()
 
 
-@given(st.lists(st.builds(floor.Join, *[st.tuples(number, number, number)] * 2), max_size=3))
-def test_stairs(joins: list[floor.Join]) -> None:
+@given(st.lists(st.builds(floor.Staircase, *[st.tuples(number, number, number)] * 2), max_size=3))
+def test_stairs(joins: list[floor.Staircase]) -> None:
     assert messages.joins_of(over_the_wire(convert.joins_msg(joins, 7))) == tuple(joins)
 
 

@@ -16,7 +16,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
-from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.nodes.explorer import ExplorerNode
@@ -131,7 +131,7 @@ class Listener:
 
 
 def show_map(publishers: dict[str, Any], stamp_ns: int, frontiers: tuple[Frontier, ...] = FRONTIERS,
-             joins: tuple[Join, ...] = ()) -> None:
+             joins: tuple[Staircase, ...] = ()) -> None:
     grid = situation(stamp_ns).grid
     for key, message in {"map": convert.grid_msg(grid.cells, grid), "explored": convert.explored_msg(grid),
                          "frontiers": convert.frontiers_msg(frontiers, stamp_ns),
@@ -159,7 +159,7 @@ def test_explorer_says_where_the_stairs_are_when_nothing_is_left(ros: Any) -> No
     ros.add(ExplorerNode)
     node = ros.plain("others")
     publishers, explorer = mapping(node), Remotes(node).service("choose_goal")
-    show_map(publishers, SECOND, (), (Join((1.0, 2.0, 0.0), (1.5, 4.0, 2.8)),))
+    show_map(publishers, SECOND, (), (Staircase((1.0, 2.0, 0.0), (1.5, 4.0, 2.8)),))
     response = ask(explorer, SECOND)
     assert not response.has_goal and "stairs at (1.0, 2.0) to the floor 2.8 m above" in response.reason
 

@@ -26,7 +26,7 @@ from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.policies import make_policy
-from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Join
+from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
@@ -97,7 +97,7 @@ def test_level_ground_far_from_every_floor_is_a_new_one() -> None:
     assert driven(flight).grid().z == 0.0  # level for a quarter of a metre only
     above = driven([*flight, 2.8])
     assert (above.grid().z, above.grid().stamp_ns) == (2.8, 10)
-    assert above.joins == (Join((0.25, 0.0, 0.0), (2.0, 0.0, 2.8)),)
+    assert above.joins == (Staircase((0.25, 0.0, 0.0), (2.0, 0.0, 2.8)),)
 
 
 def test_a_landing_is_no_floor_and_turning_on_the_spot_is_no_way() -> None:
@@ -177,8 +177,8 @@ def test_a_policy_hears_of_its_own_floor_only_and_an_end_names_the_stairs() -> N
     grid = driven([2.8]).grid()
     views = [ViewAssessment(i, i, 0.0, 0.0, z=z) for i, z in enumerate((0.0, 2.8, 2.3, 5.6))]
     situation = Situation(Question("where?"), Pose2(0.0, 0.0, 0.0), grid, (), views)
-    joins = (Join((1.0, 2.0, 0.0), (3.0, 4.0, 2.8)), Join((5.0, 6.0, 2.8), (7.0, 8.0, 5.6)),
-             Join((9.0, 9.0, -2.8), (9.0, 9.0, 0.0)))
+    joins = (Staircase((1.0, 2.0, 0.0), (3.0, 4.0, 2.8)), Staircase((5.0, 6.0, 2.8), (7.0, 8.0, 5.6)),
+             Staircase((9.0, 9.0, -2.8), (9.0, 9.0, 0.0)))
     policy = Listener()
     told = choose(policy, situation, joins, confirm=False)
     assert [a.keyframe_id for a in policy.asked[0].assessments] == [1, 2]

@@ -13,7 +13,7 @@ from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Join
+from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.core.types.views import Frame
 
@@ -48,7 +48,7 @@ class Storeys:
     def reset(self) -> None:
         """Forget everything."""
         self.rejected = self.between = 0
-        self.joins: tuple[Join, ...] = ()
+        self.joins: tuple[Staircase, ...] = ()
         self._here = Mapper(self.config)
         self._floors = [self._here]
         self._began = False
@@ -135,10 +135,10 @@ class Storeys:
         low, high = sorted(ends, key=lambda end: end[2])
         if not any(math.dist(low, j.low) < _SAME_STAIRS_M and math.dist(high, j.high) < _SAME_STAIRS_M
                    for j in self.joins):
-            self.joins += (Join(low, high),)
+            self.joins += (Staircase(low, high),)
 
 
-def choose(policy: Policy, situation: Situation, joins: Sequence[Join], confirm: bool) -> Decision:
+def choose(policy: Policy, situation: Situation, joins: Sequence[Staircase], confirm: bool) -> Decision:
     """Ask a policy about one floor, within the question's area: views of other floors are left out, their places are
     not on this map.
 
@@ -149,7 +149,7 @@ def choose(policy: Policy, situation: Situation, joins: Sequence[Join], confirm:
     return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, joins)
 
 
-def _told_of_stairs(decision: Decision, grid: GridMap, joins: Sequence[Join]) -> Decision:
+def _told_of_stairs(decision: Decision, grid: GridMap, joins: Sequence[Staircase]) -> Decision:
     """Say in a decision without a goal which other floors there are: this robot does not drive there by itself."""
     ends = [(here, there) for j in joins for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
     if decision.goal is not None or not ends:

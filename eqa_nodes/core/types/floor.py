@@ -53,7 +53,7 @@ class GridMap:
         return float(np.count_nonzero(self.explored & free) / max(int(np.count_nonzero(free)), 1))
 
 
-class Join(NamedTuple):
+class Staircase(NamedTuple):
     """Stairs (or a lift) that the robot has taken: where it left one floor and entered another.
 
     Points x, y and height of the floor, map frame, metres; the lower end first.
