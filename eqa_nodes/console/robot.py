@@ -29,7 +29,7 @@ from eqa_nodes.recordings.images import rgb_of
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.graph import FOREIGN, SELDOM, TOPICS
-from eqa_nodes.ros.hearing import Hearing, message_alone
+from eqa_nodes.ros.hearing import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.runners.in_graph import progress_of
 
@@ -104,7 +104,7 @@ class RosRobot:
 
         Anything else that a robot publishes is heard as it is offered.
         """
-        hearing = Hearing(node)
+        hearing = AdaptiveSubscriptions(node)
         hear: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
             "decision": self._decision, "episode": self._episode, "keyframes": self._keyframe}

@@ -7,7 +7,7 @@ import threading
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.ros.hearing import Hearing
+from eqa_nodes.ros.hearing import AdaptiveSubscriptions
 from eqa_nodes.ros.spinning import spin
 
 
@@ -23,7 +23,7 @@ class ListenerNode:
         self.node = Node(name, context=node.context, namespace=node.get_namespace(), enable_rosout=False,
                          start_parameter_services=False,
                          cli_args=["--ros-args", "-r", f"__node:={name}"])  # a launch file names all nodes of a process
-        self.hearing = Hearing(self.node)
+        self.hearing = AdaptiveSubscriptions(self.node)
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self.node)
         threading.Thread(target=spin, args=(self._executor,), daemon=True).start()

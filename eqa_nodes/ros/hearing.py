@@ -46,7 +46,7 @@ def message_alone(take: Callable[[Any], None]) -> Take:
     return lambda message, info: take(message)
 
 
-class Hearing:
+class AdaptiveSubscriptions:
     """The subscriptions of one node that follow their publishers; all its work is done in one callback group."""
 
     def __init__(self, node: Any, group: Any = None) -> None:

@@ -29,7 +29,7 @@ from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.graph import SELDOM, TOPICS, TRANSFORMS
-from eqa_nodes.ros.hearing import Hearing, message_alone
+from eqa_nodes.ros.hearing import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -130,7 +130,7 @@ class _Ears:
         hear: dict[str, Any] = {part: partial(self._put, part) for part in parts}
         hear |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True),
                  "label_table": self._frames.put_table}
-        hearing = Hearing(node)
+        hearing = AdaptiveSubscriptions(node)
         for key, topic in topics.items():
             hearing.hear(TOPICS[key]._replace(name=topic), message_alone(hear[key]), seldom=key in SELDOM)
 

@@ -27,7 +27,7 @@ from eqa_nodes.ros.actions import SureServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import ListenerNode
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
-from eqa_nodes.ros.hearing import Hearing, Take, message_alone
+from eqa_nodes.ros.hearing import AdaptiveSubscriptions, Take, message_alone
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.managed import ManagedNode
@@ -43,7 +43,7 @@ class EqaNode(ManagedNode):
 
     row: str
     _ear: ListenerNode | None = None  # also where __init__ has failed
-    _hearing: Hearing | None = None
+    _hearing: AdaptiveSubscriptions | None = None
     _name_held: HeldName | None = None
 
     def __init__(self, **kwargs: Any) -> None:
@@ -118,7 +118,7 @@ class EqaNode(ManagedNode):
 
     def follow(self, topic: Topic, take: Take) -> None:
         """Subscribe to a topic of others whatever its type is. take: gets what rclpy tells of a message too."""
-        self._hearing = self._hearing or Hearing(self, self.data_group)
+        self._hearing = self._hearing or AdaptiveSubscriptions(self, self.data_group)
         self._hearing.hear(topic, take)
 
     def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
@@ -129,7 +129,7 @@ class EqaNode(ManagedNode):
             self._ear = self._ear or ListenerNode(self)
             node, hearing, group = self._ear.node, self._ear.hearing, None
         else:
-            self._hearing = self._hearing or Hearing(self, self.data_group)
+            self._hearing = self._hearing or AdaptiveSubscriptions(self, self.data_group)
             node, hearing, group = self, self._hearing, self.data_group
         if key in FOREIGN:
             take = counting if INFORMS else message_alone(counting)

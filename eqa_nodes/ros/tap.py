@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros.graph import KINDS, Qos, Topic
-from eqa_nodes.ros.hearing import Hearing, offer_of
+from eqa_nodes.ros.hearing import AdaptiveSubscriptions, offer_of
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import Gaps
 
@@ -51,7 +51,7 @@ class Tap:
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._hearing = Hearing(self._node)
+        self._hearing = AdaptiveSubscriptions(self._node)
 
     def __enter__(self) -> Tap:
         return self
