@@ -14,7 +14,7 @@ from eqa_nodes.recordings.roles import ROLES
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")  # all roles have standard types
 
 
-class HeardMessages:
+class ReceivedMessages:
     """Serialized messages with their times of arrival: a source of `Bag`. size: bytes of all that came."""
 
     def __init__(self, types: Mapping[str, str]) -> None:

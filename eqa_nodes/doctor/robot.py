@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, RobotFacts
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.doctor.heard import HeardMessages
+from eqa_nodes.doctor.heard import ReceivedMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
@@ -72,7 +72,7 @@ class _Ear:
     simulator_said: why it could not show anything.
     """
 
-    heard: HeardMessages
+    heard: ReceivedMessages
     bag: Bag
     offers: dict[str, Heard] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -152,7 +152,7 @@ def _now_on(offer: Heard) -> Heard:
 
 
 def _now(tap: Tap, how: Listening) -> _Ear:
-    heard = HeardMessages({name: types[0] for name, types in tap.published().items()})
+    heard = ReceivedMessages({name: types[0] for name, types in tap.published().items()})
     return _Ear(heard, heard.bag(how.namespace, _there(how, heard.types)))
 
 
