@@ -30,7 +30,7 @@ from eqa_nodes.recordings.reader import Bag
 from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
 from eqa_nodes.ros.hearing import offer_of
-from eqa_nodes.ros.tap import TRANSFORMS, Heard, Tap
+from eqa_nodes.ros.tap import TRANSFORMS, TappedTopic, Tap
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
@@ -74,7 +74,7 @@ class _Ear:
 
     heard: ReceivedMessages
     bag: Bag
-    offers: dict[str, Heard] = field(default_factory=dict)
+    offers: dict[str, TappedTopic] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     publishers: dict[str, int] = field(default_factory=dict)
     simulator_said: str = ""
@@ -140,13 +140,13 @@ def _found(tap: Tap, how: Listening) -> _Ear:
             if ear.publishers[role]:
                 ear.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
             elif topic in TRANSFORMS:  # may come later
-                ear.offers[role] = Heard(ROLES[role][0], TRANSFORMS[topic])
+                ear.offers[role] = TappedTopic(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
             ear.refused[role] = str(error)
     return ear
 
 
-def _now_on(offer: Heard) -> Heard:
+def _now_on(offer: TappedTopic) -> TappedTopic:
     """Ask for no messages of the past: they would look late."""
     return offer._replace(past=False)
 

@@ -26,7 +26,7 @@ _TF_TYPE = "tf2_msgs/msg/TFMessage"
 _DEPTH = 30  # messages that wait in the middleware: an image each 33 ms may wait for a second
 
 
-class Heard(NamedTuple):
+class TappedTopic(NamedTuple):
     """A topic: its type, and the least quality of service that its publishers offer.
 
     past: what they have kept for late subscribers is wanted too.
@@ -71,7 +71,7 @@ class Tap:
         return {name: sorted(types) for name, types in self._node.get_topic_names_and_types()
                 if self._node.count_publishers(name)}
 
-    def find(self, names: Sequence[str], wait_s: float) -> dict[str, Heard]:
+    def find(self, names: Sequence[str], wait_s: float) -> dict[str, TappedTopic]:
         """Return what is published under these names, and the transforms, which may come later.
 
         Raises ConfigError when a topic is not published within `wait_s`, has publishers of several types, or a type
@@ -83,10 +83,10 @@ class Tap:
                 raise ConfigError(self._absent(missing, wait_s))
             self.spin(0.1)
         offered = [name for name in TRANSFORMS if self._node.get_publishers_info_by_topic(name)]
-        return {**{name: Heard(_TF_TYPE, qos) for name, qos in TRANSFORMS.items()},
+        return {**{name: TappedTopic(_TF_TYPE, qos) for name, qos in TRANSFORMS.items()},
                 **{name: self.offer(name) for name in (*offered, *names)}}
 
-    def hear(self, topics: Mapping[str, Heard], take: Callable[[str, bytes], None]) -> None:
+    def hear(self, topics: Mapping[str, TappedTopic], take: Callable[[str, bytes], None]) -> None:
         """Subscribe; `take` gets topic and serialized message in the thread that spins.
 
         Publishers that come later, or offer something else, are heard too.
@@ -106,7 +106,7 @@ class Tap:
         self.lost[name] += self._gaps.setdefault(name, Gaps()).take(info)
         take(name, data)
 
-    def offer(self, name: str) -> Heard:
+    def offer(self, name: str) -> TappedTopic:
         """Return type and quality of a topic that is published. Raises ConfigError as `find`."""
         infos = self._node.get_publishers_info_by_topic(name)
         types = sorted({info.topic_type for info in infos})
@@ -120,7 +120,7 @@ class Tap:
                               f"the package {package}, and source its workspace") from error
         offers = [offer_of(info.qos_profile) for info in infos]
         depth = max(info.qos_profile.depth for info in infos)
-        return Heard(types[0], Qos("reliable" if all(offer.reliable for offer in offers) else "best_effort",
+        return TappedTopic(types[0], Qos("reliable" if all(offer.reliable for offer in offers) else "best_effort",
                                    "transient_local" if all(offer.latched for offer in offers) else "volatile", depth))
 
     def _absent(self, missing: Sequence[str], wait_s: float) -> str:
