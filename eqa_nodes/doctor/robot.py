@@ -66,7 +66,7 @@ class Listening(NamedTuple):
 
 
 @dataclass
-class _Ear:
+class _Received:
     """What was heard. offers: role -> type and quality; refused: role -> why it cannot be heard.
 
     simulator_said: why it could not show anything.
@@ -126,7 +126,7 @@ def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
     return {role: topic for role, topic in told.items() if types.get(topic) in ROLES[role]}
 
 
-def _found(tap: Tap, how: Listening) -> _Ear:
+def _found(tap: Tap, how: Listening) -> _Received:
     """Wait until a camera is published; then a moment for the rest."""
     end = time.monotonic() + how.wait_s
     while not set(STAMPED) <= (ear := _now(tap, how)).bag.keys and time.monotonic() < end:
@@ -151,12 +151,12 @@ def _now_on(offer: TappedTopic) -> TappedTopic:
     return offer._replace(past=False)
 
 
-def _now(tap: Tap, how: Listening) -> _Ear:
+def _now(tap: Tap, how: Listening) -> _Received:
     heard = ReceivedMessages({name: types[0] for name, types in tap.published().items()})
-    return _Ear(heard, heard.bag(how.namespace, _there(how, heard.types)))
+    return _Received(heard, heard.bag(how.namespace, _there(how, heard.types)))
 
 
-def _listen(tap: Tap, ear: _Ear, how: Listening) -> None:
+def _listen(tap: Tap, ear: _Received, how: Listening) -> None:
     """Hear transforms, for some seconds images too, and transforms a little longer."""
     open_ = True
     moving = {ear.bag.topics[role] for role in _TF if role in ear.offers}
@@ -178,7 +178,7 @@ def _listen(tap: Tap, ear: _Ear, how: Listening) -> None:
     ear.simulator_said = showing.said
 
 
-def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
+def _topic(role: str, how: Listening, ear: _Received, domain: int) -> Finding:
     topic, bad = ear.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
     say = f"name it: --remap {role}=/its/topic"
     if role in ear.refused:
@@ -200,7 +200,7 @@ def _topic(role: str, how: Listening, ear: _Ear, domain: int) -> Finding:
     return _named(role, topic, found, how, ear)
 
 
-def _named(role: str, topic: str, found: str, how: Listening, ear: _Ear) -> Finding:
+def _named(role: str, topic: str, found: str, how: Listening, ear: _Received) -> Finding:
     """Judge a topic that is well: is it the graph's, and the only one?"""
     if ear.publishers[role] > 1:
         return Finding(role, "warning", f"{found}, {ear.publishers[role]} publishers", "end all but one of them")
