@@ -32,7 +32,7 @@ END_S = 45.0  # for a goal to end that was called off: an action of a simulator 
 ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
 
 
-class Births:
+class NodeStarts:
     """When each node was started last. A killed node stays visible for seconds; its successor tells at once."""
 
     def __init__(self, node: Any, group: Any) -> None:
@@ -65,7 +65,7 @@ class Remotes:
 
     def __init__(self, node: Any) -> None:
         self._node, self._group = node, ReentrantCallbackGroup()
-        self.births = Births(node, self._group)
+        self.births = NodeStarts(node, self._group)
 
     def service(self, key: str) -> Service:
         """Return a client of a service of the graph."""
@@ -82,7 +82,7 @@ class Remotes:
 
 
 class _Remote:
-    def __init__(self, key: str, births: Births) -> None:
+    def __init__(self, key: str, births: NodeStarts) -> None:
         self._servers = SERVERS[key]
         self.server = " or ".join(self._servers)
         self._key, self._births = key, births
@@ -116,7 +116,7 @@ class _Remote:
 class Service(_Remote):
     """A service with deadlines."""
 
-    def __init__(self, key: str, client: Any, births: Births) -> None:
+    def __init__(self, key: str, client: Any, births: NodeStarts) -> None:
         super().__init__(key, births)
         self._client = client
         self.Request = interface(SERVICES[key].type).Request
@@ -150,7 +150,7 @@ class Service(_Remote):
 class RemoteAction(_Remote):
     """An action: send a goal and wait for its end."""
 
-    def __init__(self, key: str, client: Any, births: Births) -> None:
+    def __init__(self, key: str, client: Any, births: NodeStarts) -> None:
         super().__init__(key, births)
         self._client = client
         self.Goal = interface(ACTIONS[key].type).Goal
