@@ -56,7 +56,7 @@ class NodeStarts:
         return time.monotonic() - max(self._heard.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
-class Reborn(NodeLost):
+class NodeRestarted(NodeLost):
     """The node was started again while it was being waited for."""
 
 
@@ -101,7 +101,7 @@ class _Remote:
         while not done.wait(POLL_S):
             alive()
             if born and self._births.of(*self._servers) != born:
-                raise Reborn(f"{self.server} died while it worked on {self._key}, and was started again")
+                raise NodeRestarted(f"{self.server} died while it worked on {self._key}, and was started again")
             if time.monotonic() > end:
                 for one in asked:
                     one.cancel()
@@ -131,7 +131,7 @@ class Service(_Remote):
         """Call and return the response, whatever it reports; a server that was started again is asked once more."""
         try:
             return self._exchange(deadline_s, fields)
-        except Reborn:
+        except NodeRestarted:
             if self._key in ONCE:
                 raise
             return self._exchange(deadline_s, fields)
