@@ -42,7 +42,7 @@ class RateWindow(NamedTuple):
     lost: int = 0
 
 
-class Gaps:
+class LossCounter:
     """Counts what was lost on the way, by the gaps in the numbers that each publisher gives its messages."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Flow:
     def __init__(self, now_ns: int) -> None:
         self._count = self._busy_ns = self._last_ns = self._longest_ns = 0  # the longest: since the last mark
         self._ages_ns = array("q", [UNKNOWN]) * RING
-        self.gaps = Gaps()
+        self.gaps = LossCounter()
         self._marks: deque[tuple[int, int, int, int]] = deque([(now_ns, 0, 0, 0)])  # time, count, busy, longest before
 
     @property

@@ -19,7 +19,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros.graph import KINDS, Qos, Topic
 from eqa_nodes.ros.hearing import AdaptiveSubscriptions, offer_of
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.rates import Gaps
+from eqa_nodes.ros.rates import LossCounter
 
 TRANSFORMS = {"/tf": KINDS["event"], "/tf_static": KINDS["static"]}  # as ROS publishes them
 _TF_TYPE = "tf2_msgs/msg/TFMessage"
@@ -45,7 +45,7 @@ class Tap:
 
     def __init__(self) -> None:
         self.counts, self.lost = Counter[str](), Counter[str]()
-        self._gaps: dict[str, Gaps] = {}
+        self._gaps: dict[str, LossCounter] = {}
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
@@ -103,7 +103,7 @@ class Tap:
 
     def _take(self, name: str, take: Callable[[str, bytes], None], data: bytes, info: Mapping[str, Any]) -> None:
         self.counts[name] += 1
-        self.lost[name] += self._gaps.setdefault(name, Gaps()).take(info)
+        self.lost[name] += self._gaps.setdefault(name, LossCounter()).take(info)
         take(name, data)
 
     def offer(self, name: str) -> TappedTopic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, Gaps, RateWindow, judged
+from eqa_nodes.ros.rates import ERROR, OK, RING, STALE, UNKNOWN, WARN, Flow, LossCounter, RateWindow, judged
 
 S = 1_000_000_000
 
@@ -76,7 +76,7 @@ def test_silence_is_stale_and_ends() -> None:
 
 
 def test_gaps_in_a_publishers_numbers_are_lost_messages() -> None:
-    gaps = Gaps()
+    gaps = LossCounter()
 
     def take(number: int | None, publisher: int) -> int:
         return gaps.take({"publication_sequence_number": number, "publisher_gid": {"data": [publisher] * 16}})
