@@ -9,7 +9,7 @@ from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.openings import Holes, Swing
 from sim_bridge.house.plan import WALL_M
 from sim_bridge.house.scene import HouseObject, Opening
-from sim_bridge.house.space import YAW, Blank, Block, Placement, footprint
+from sim_bridge.house.space import YAW, UnplacedObject, Block, Placement, footprint
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
 CURTAINED = ("living room", "bedroom", "dining room", "study")
@@ -121,7 +121,7 @@ def _curtains(dice: Dice, opening: Opening, f: RoomFurnisher) -> None:
     state = "closed" if window.state == "closed" and dice.chance(0.3) else "open"
     blank = f.blank("curtains", width=high - low + 0.5, height=round(opening.z1 + 0.14 - bottom, 3), state=state)
     spot = f.wall_spot(side_in(opening, f), (low + high) / 2, blank.look.depth + 0.02, bottom)
-    taken = footprint(Blank(blank.kind, blank.look), spot)
+    taken = footprint(UnplacedObject(blank.kind, blank.look), spot)
     reserved = [h for h in f.hard if h != zone(opening, f, h.x1 - h.x0, 0.0) and h.z0 < 0.1]
     if f.inside(taken) and not any(taken.meets(b) for b in [*f.blocks, *reserved]):
         f.put(blank, spot, "wall", window.id)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sim_bridge.house.kinds import Surface
 from sim_bridge.house.scene import HouseObject, Part
-from sim_bridge.house.space import YAW, Blank, Placement, RoomSpace, ahead, footprint
+from sim_bridge.house.space import YAW, UnplacedObject, Placement, RoomSpace, ahead, footprint
 
 
 class RoomFurnisher(RoomSpace):
@@ -58,7 +58,7 @@ class RoomFurnisher(RoomSpace):
         where: str = "any",
         front: float = 0.6,
         sides: Sequence[str] | None = None,
-        blank: Blank | None = None,
+        blank: UnplacedObject | None = None,
         gap: float = 0.01,
     ) -> HouseObject | None:
         """Stand a thing with its back to a wall: at any place, the centre, or in a corner."""
@@ -82,7 +82,7 @@ class RoomFurnisher(RoomSpace):
         above: HouseObject | None = None,
         sides: Sequence[str] | None = None,
         where: str = "any",
-        blank: Blank | None = None,
+        blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
         """Fasten a thing to the wall with its lower edge at z: centred above a thing, or anywhere."""
         blank = blank or self.blank(name)
@@ -104,7 +104,7 @@ class RoomFurnisher(RoomSpace):
         return Placement(*thing.position, thing.yaw)
 
     def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04,
-               blank: Blank | None = None) -> HouseObject | None:
+               blank: UnplacedObject | None = None) -> HouseObject | None:
         """Stand a thing left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
         left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
@@ -118,7 +118,7 @@ class RoomFurnisher(RoomSpace):
         gap: float = 0.05,
         left: float = 0.0,
         front: float = 0.0,
-        blank: Blank | None = None,
+        blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
         """Stand a thing in front of another, turned towards it."""
         blank = blank or self.blank(name)
@@ -140,13 +140,13 @@ class RoomFurnisher(RoomSpace):
                 break
             x, y = ahead(self._spot(table), forward, left)
             look = blank.look._replace(dice=self.dice)
-            chair = self.settle(Blank(blank.kind, look), Placement(x, y, 0.0, table.yaw + turn), exempt=(table.id,))
+            chair = self.settle(UnplacedObject(blank.kind, look), Placement(x, y, 0.0, table.yaw + turn), exempt=(table.id,))
             if chair is not None:
                 out.append(chair)
         return out
 
     def middle(
-        self, name: str, front: float = 0.75, turned: bool | None = None, blank: Blank | None = None
+        self, name: str, front: float = 0.75, turned: bool | None = None, blank: UnplacedObject | None = None
     ) -> HouseObject | None:
         """Stand a thing in the free middle of the room, with `front` metres free all around it."""
         blank = blank or self.blank(name)
@@ -169,7 +169,7 @@ class RoomFurnisher(RoomSpace):
             (0, -0.22),
         ):
             spot = Placement((r.x0 + r.x1) / 2 + fx * (r.x1 - r.x0), (r.y0 + r.y1) / 2 + fy * (r.y1 - r.y0), 0.0, yaw)
-            wide = Blank(
+            wide = UnplacedObject(
                 blank.kind, blank.look._replace(depth=blank.look.depth + 2 * front, width=blank.look.width + 2 * front)
             )
             around = footprint(wide, spot)
@@ -182,7 +182,7 @@ class RoomFurnisher(RoomSpace):
         return None
 
     def lay(
-        self, name: str, under: HouseObject | None = None, blank: Blank | None = None, shift: float = 0.0
+        self, name: str, under: HouseObject | None = None, blank: UnplacedObject | None = None, shift: float = 0.0
     ) -> HouseObject | None:
         """Lay a rug on the floor: under a thing (shifted forward by `shift` metres), or in the middle; cut to fit."""
         r = self.room
@@ -200,7 +200,7 @@ class RoomFurnisher(RoomSpace):
         look = blank.look._replace(
             depth=round(min(blank.look.depth, most[0]), 3), width=round(min(blank.look.width, most[1]), 3)
         )
-        return self.put(Blank(blank.kind, look), Placement(x, y, 0.0, yaw))
+        return self.put(UnplacedObject(blank.kind, look), Placement(x, y, 0.0, yaw))
 
     def on(
         self,
@@ -208,7 +208,7 @@ class RoomFurnisher(RoomSpace):
         support: HouseObject | None,
         at: tuple[float, float] | None = None,
         turn: float | None = None,
-        blank: Blank | None = None,
+        blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
         """Stand a thing on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
         if support is None:
@@ -237,7 +237,7 @@ class RoomFurnisher(RoomSpace):
                 return self.put(blank, world, surface.relation, support.id)
         return None
 
-    def _on_spot(self, blank: Blank, surface: Surface, share: tuple[float, float],
+    def _on_spot(self, blank: UnplacedObject, surface: Surface, share: tuple[float, float],
                  turn: float | None) -> Placement | None:
         """Return the place in the support's frame, or None when the thing is larger than the surface."""
         turn = self.dice.between(-0.2, 0.2) if turn is None else turn

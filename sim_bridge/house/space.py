@@ -43,7 +43,7 @@ class Block(NamedTuple):
         )
 
 
-class Blank(NamedTuple):
+class UnplacedObject(NamedTuple):
     """A thing with its looks decided, not placed yet."""
 
     kind: Kind
@@ -59,7 +59,7 @@ class Placement(NamedTuple):
     yaw: float
 
 
-def footprint(blank: Blank, spot: Placement, owner: int = 0) -> Block:
+def footprint(blank: UnplacedObject, spot: Placement, owner: int = 0) -> Block:
     """Return the box that the thing takes at the spot."""
     c, s = abs(math.cos(spot.yaw)), abs(math.sin(spot.yaw))
     dx, dy = (blank.look.depth * c + blank.look.width * s) / 2, (blank.look.depth * s + blank.look.width * c) / 2
@@ -108,7 +108,7 @@ class RoomSpace:
         colour: str = "",
         state: str = "",
         material: str = "",
-    ) -> Blank:
+    ) -> UnplacedObject:
         """Decide how a thing of the kind looks; what is given is kept, but for sizes beyond the kind's range."""
         kind, dice = KINDS[name], self.dice
         sizes = [
@@ -123,9 +123,9 @@ class RoomSpace:
         if not colour:
             colour = style if style in kind.colours and dice.chance(0.6) else dice.pick(kind.colours)
         swing = kind.swing if state == "open" else 0.0
-        return Blank(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
+        return UnplacedObject(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
 
-    def put(self, blank: Blank, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
+    def put(self, blank: UnplacedObject, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
         """Build the thing at the spot, without a check."""
         look, kind = blank.look, blank.kind
         parts = kind.build(look)
@@ -178,12 +178,12 @@ class RoomSpace:
             return False
         return not soft or not any(block.meets(s) for s in self.soft if s.owner not in exempt)
 
-    def _front(self, blank: Blank, spot: Placement, reach: float, owner: int = 0) -> Block:
+    def _front(self, blank: UnplacedObject, spot: Placement, reach: float, owner: int = 0) -> Block:
         x, y = ahead(spot, blank.look.depth / 2 + reach / 2, 0.0)
-        swept = Blank(blank.kind, blank.look._replace(depth=reach, height=1.2))
+        swept = UnplacedObject(blank.kind, blank.look._replace(depth=reach, height=1.2))
         return footprint(swept, Placement(x, y, 0.05, spot.yaw), owner)
 
-    def settle(self, blank: Blank, spot: Placement, front: float = 0.0,
+    def settle(self, blank: UnplacedObject, spot: Placement, front: float = 0.0,
                exempt: Sequence[int] = ()) -> HouseObject | None:
         """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
