@@ -23,7 +23,7 @@ from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from sim_bridge.base import BaseController, Velocity, velocity_between
-from sim_bridge.simulator import Driven, Driving, Simulator, Step
+from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node
 IDLE = "no episode is running: call reset_episode first"
@@ -45,7 +45,7 @@ class VelocityDrive:
         self._showing: threading.Thread | None = None
         self._failure = IDLE
         self._begun_wall_ns = self._begun_ns = self._told_ns = 0
-        self.newest: Driven | None = None  # stamps as on the wire
+        self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
         node.hear("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
@@ -71,7 +71,7 @@ class VelocityDrive:
         Commands that were sent before do not count. Raises SimulatorError for a simulator without velocities.
         """
         self._base = BaseController(self._config.robot.base)
-        self.newest = Driven(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
+        self.newest = DriveResult(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
         mount = first.frame.base_from_camera
@@ -87,7 +87,7 @@ class VelocityDrive:
             if thread is not None:
                 thread.join(deadline_s)
 
-    def status(self) -> Driven:
+    def status(self) -> DriveResult:
         """Return where the robot is now. Raises SimulatorError while no episode runs, or saying what ended it."""
         if self._failure or self.newest is None:
             raise SimulatorError(self._failure)

@@ -75,7 +75,7 @@ class Simulator(Protocol):
         """Release everything; a second call does nothing."""
 
 
-class Driven(NamedTuple):
+class DriveResult(NamedTuple):
     """Where a drive by velocities ended: stamp, pose of the base, whether something stopped it, metres since reset."""
 
     stamp_ns: int
@@ -96,7 +96,7 @@ def arc(forward_m_s: float, turn_rad_s: float, seconds: float) -> tuple[float, f
 class Driving(Simulator, Protocol):
     """A simulator in which the robot also takes velocities, as a base controller does."""
 
-    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
         """Keep these velocities for so long; the stamps advance by as much. Nothing is rendered: OBSERVE shows it.
 
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
-from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Step, arc
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Step, arc
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
 
@@ -83,7 +83,7 @@ class Walker(ABC):
         self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
         return self._shown(False, step.steps, step.metres)
 
-    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
         """Keep these velocities for so long, on arcs; nothing is rendered until the next OBSERVE.
 
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
@@ -93,7 +93,7 @@ class Walker(ABC):
         self._stamp_ns += round(seconds * 1e9)
         self._step = replace(step, metres=step.metres + metres)
         self._driven = True
-        return Driven(self._stamp_ns, self._pose.transform(self._height_m), collided, self._step.metres)
+        return DriveResult(self._stamp_ns, self._pose.transform(self._height_m), collided, self._step.metres)
 
     def close(self) -> None:
         """Forget the episode; a second call does nothing."""

@@ -23,7 +23,7 @@ from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_lab
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
-from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Point, Step, arc, height_of
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -88,7 +88,7 @@ class HabitatSimulator:
         self._step = Step(self._frame(), collided, step.steps + 1, step.metres + metres)
         return self._step
 
-    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
         """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
 
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
@@ -101,7 +101,7 @@ class HabitatSimulator:
         self._yaw = wrap(self._yaw + turn)
         self._stamp_ns += round(seconds * 1e9)
         self._step = replace(step, metres=step.metres + driven)
-        return Driven(self._stamp_ns, self._base(), collided, self._step.metres)
+        return DriveResult(self._stamp_ns, self._base(), collided, self._step.metres)
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are; empty where the scene has none."""

@@ -18,7 +18,7 @@ from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, Driven, Episode, Point, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Point, Step, arc, height_of
 from sim_bridge.toy.plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -76,7 +76,7 @@ class GridWorld:
         self._tick()
         return self._observe(collided)
 
-    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> Driven:
+    def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
         """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
 
         Raises SimulatorError before a reset, and for what is not finite or would turn time back.
@@ -91,7 +91,7 @@ class GridWorld:
                                                     metres / pieces * math.sin(heading), robot)
             self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn / pieces))
         self._clock_ns += round(seconds * 1e9)
-        return Driven(self._clock_ns, self._base(), collided, self._metres)
+        return DriveResult(self._clock_ns, self._base(), collided, self._metres)
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are."""
