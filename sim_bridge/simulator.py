@@ -103,7 +103,7 @@ class Driving(Simulator, Protocol):
         """
 
 
-class Handled(NamedTuple):
+class HandlingResult(NamedTuple):
     """How handling a thing ended. step: what the robot sees now; message: why not, where it was not done."""
 
     done: bool
@@ -118,7 +118,7 @@ class Handling(Simulator, Protocol):
     def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
         """Put the robot somewhere at once, looking up by look_deg: viewpoints of a navigation graph. Raises BadPose."""
 
-    def handle(self, verb: str, instance: int) -> Handled:
+    def handle(self, verb: str, instance: int) -> HandlingResult:
         """Do one of VERBS with a thing (place: put what is held on it); one counted action.
 
         The thing must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb

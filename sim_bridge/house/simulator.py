@@ -18,7 +18,7 @@ from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.rays import Image, RayScene
-from sim_bridge.simulator import VERBS, Episode, Handled, height_of
+from sim_bridge.simulator import VERBS, Episode, HandlingResult, height_of
 from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
@@ -130,7 +130,7 @@ class HouseSimulator(Walker):
         held = {} if self._held is None else {self._held.id: _label(self._world.house, self._held)}
         return {**self._world.labels, **held}
 
-    def handle(self, verb: str, instance: int) -> Handled:
+    def handle(self, verb: str, instance: int) -> HandlingResult:
         """Pick, place, open, close or switch a thing in view and within reach. Raises SimulatorError."""
         step = self._now()
         assert self._world is not None
@@ -147,7 +147,7 @@ class HouseSimulator(Walker):
                 self._world, self._held = world, result.held
             else:
                 refused = "the robot is in its way"
-        return Handled(not refused, refused, self._shown(False, step.steps + 1, step.metres))
+        return HandlingResult(not refused, refused, self._shown(False, step.steps + 1, step.metres))
 
     def held(self) -> int:
         """Return the instance that the robot holds, 0 = none."""

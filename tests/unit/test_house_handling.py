@@ -25,7 +25,7 @@ from sim_bridge.house.handling import (
 )
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
-from sim_bridge.simulator import Episode, Handled, Handling
+from sim_bridge.simulator import Episode, HandlingResult, Handling
 from sim_bridge.toy.simulator import GridWorld
 
 SEEDS = range(8)  # of the train houses
@@ -94,7 +94,7 @@ def test_pick_and_place() -> None:
     support = world(seed_of(simulator)).house.thing(mug.support)
     before = simulator.act(Action.OBSERVE)
     picked = simulator.handle("pick", mug.id)
-    assert picked == Handled(True, "", picked.step) and picked.step.steps == before.steps + 1
+    assert picked == HandlingResult(True, "", picked.step) and picked.step.steps == before.steps + 1
     assert simulator.held() == mug.id and not (picked.step.frame.labels == mug.id).any()
     assert simulator.labels()[mug.id].attributes["relation"] == "held"
     assert simulator.position_of(mug.id)[:2] == pytest.approx(picked.step.frame.pose[:2])
