@@ -112,7 +112,7 @@ class HandlingResult(NamedTuple):
 
 
 @runtime_checkable
-class Handling(Simulator, Protocol):
+class HandlingSimulator(Simulator, Protocol):
     """A simulator in which things can be handled. What was changed stays so until the next reset."""
 
     def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:

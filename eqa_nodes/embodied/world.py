@@ -15,7 +15,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import ROBOTS
-from sim_bridge.simulator import Episode, Handling, Point, Simulator, Step
+from sim_bridge.simulator import Episode, HandlingSimulator, Point, Simulator, Step
 
 ROBOT = ROBOTS["embodied-eval"]
 CAMERA = ROBOT.camera
@@ -66,7 +66,7 @@ class SimulatedWorld:
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
         """Put the agent somewhere; a simulator that cannot is reset there, which forgets what was handled."""
         simulator = self._open()
-        if isinstance(simulator, Handling):
+        if isinstance(simulator, HandlingSimulator):
             self._step = simulator.place_robot(pose, look_deg)
             return self.see()
         self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot, start_height_m=height_m))
@@ -132,6 +132,6 @@ class SimulatedWorld:
             raise SimulatorError("the world has no task: call begin first")
         return self._simulator
 
-    def _handling(self) -> Handling | None:
+    def _handling(self) -> HandlingSimulator | None:
         simulator = self._open()
-        return simulator if isinstance(simulator, Handling) else None
+        return simulator if isinstance(simulator, HandlingSimulator) else None

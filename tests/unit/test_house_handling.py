@@ -25,7 +25,7 @@ from sim_bridge.house.handling import (
 )
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
-from sim_bridge.simulator import Episode, HandlingResult, Handling
+from sim_bridge.simulator import Episode, HandlingResult, HandlingSimulator
 from sim_bridge.toy.simulator import GridWorld
 
 SEEDS = range(8)  # of the train houses
@@ -207,7 +207,7 @@ def test_what_cannot_be_done_says_why() -> None:
 
 
 def test_a_house_can_be_handled_and_other_simulators_need_not() -> None:
-    assert isinstance(HouseSimulator(), Handling) and not isinstance(GridWorld(), Handling)
+    assert isinstance(HouseSimulator(), HandlingSimulator) and not isinstance(GridWorld(), HandlingSimulator)
 
 
 def test_handling_is_the_same_every_time() -> None:
