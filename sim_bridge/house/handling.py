@@ -64,7 +64,7 @@ def surfaces_of(thing: HouseObject) -> list[Surface]:
     return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(thing, thing.state))
 
 
-class Hands:
+class Manipulator:
     """The robot at a pose in a house, and what it holds."""
 
     def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: HouseObject | None) -> None:

@@ -138,7 +138,7 @@ class HouseSimulator(Walker):
             raise SimulatorError(unknown("way to handle a thing", verb, VERBS))
         self._known(instance)
         seen = step.frame.labels is not None and bool((step.frame.labels == instance).any())
-        hands = handling.Hands(self._world.house, self._pose, self._robot, self._held)
+        hands = handling.Manipulator(self._world.house, self._pose, self._robot, self._held)
         result = hands.handle(verb, instance) if seen else handling.HandlingRefused("it is not in view")
         refused = result.why if isinstance(result, handling.HandlingRefused) else ""
         if isinstance(result, handling.Changed):

@@ -16,7 +16,7 @@ from sim_bridge.house.handling import (
     LIFT_M,
     REACH_M,
     HandlingRefused,
-    Hands,
+    Manipulator,
     liftable,
     opens,
     rebuilt,
@@ -49,7 +49,7 @@ def stand_by(seed: int, thing: HouseObject, down: float = 20.0) -> HouseSimulato
             if not place.free(pose.x, pose.y, ROBOT):
                 continue
             step = simulator.place_robot(pose)
-            near = Hands(place.house, pose, ROBOT, None).distance(thing) < REACH_M
+            near = Manipulator(place.house, pose, ROBOT, None).distance(thing) < REACH_M
             if near and (step.frame.labels == thing.id).any():
                 return simulator
     return None
@@ -172,12 +172,12 @@ def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
         robot = next((p for p in sides if place.free(p.x, p.y, ROBOT)), None)
         if robot is None:
             continue
-        closed = Hands(place.house, robot, ROBOT, None).handle("close", leaf.id)
+        closed = Manipulator(place.house, robot, ROBOT, None).handle("close", leaf.id)
         if isinstance(closed, HandlingRefused):
             continue
         now = HouseWorld(closed.house)
         assert not now.free(*middle, ROBOT) and place.free(*middle, ROBOT)
-        opened = Hands(closed.house, robot, ROBOT, None).handle("open", leaf.id)
+        opened = Manipulator(closed.house, robot, ROBOT, None).handle("open", leaf.id)
         assert not isinstance(opened, HandlingRefused), f"house {seed}, door {leaf.id}: {opened}"
         assert HouseWorld(opened.house).free(*middle, ROBOT)
         shut += 1

@@ -15,7 +15,7 @@ from eqa_nodes.embodied.graph import NavigationGraph, Standing
 from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.embodied.tasks import GraphPoint, Task
 from eqa_nodes.embodied.world import CAMERA
-from sim_bridge.house.handling import REACH_M, Hands
+from sim_bridge.house.handling import REACH_M, Manipulator
 from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld
 
@@ -84,7 +84,7 @@ def _before(place: HouseWorld, thing: HouseObject) -> tuple[float, float] | None
             angle = thing.yaw + 2 * math.pi * k / _BEARINGS
             x, y = thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle)
             pose = Pose2(x, y, angle + math.pi)
-            near = Hands(place.house, pose, RobotModel(), None).distance(thing) <= REACH_M - 0.1
+            near = Manipulator(place.house, pose, RobotModel(), None).distance(thing) <= REACH_M - 0.1
             if near and place.free(x, y) and shares(place, pose).get(thing.id, 0.0) >= _HANDLED_SHARE:
                 return x, y
     return None
@@ -154,7 +154,7 @@ class Planner:
 
     def reach(self, thing: HouseObject, house: House) -> Callable[[Standing], bool]:
         """Return whether the agent could handle a thing."""
-        return lambda at: (Hands(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
+        return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
                            and self.share(at, thing.id) >= _HANDLED_SHARE)
 
     def shows(self, targets: tuple[int, ...], need: int) -> Callable[[Standing], bool]:
