@@ -24,7 +24,7 @@ At = tuple[float, float, float]  # x, y, height of the floor; metres, map frame
 Hop = Callable[[At, float, float], At]  # (from, dx, dy) -> where it ends: as asked, beside what is in the way, or here
 
 
-class Moved(NamedTuple):
+class MoveResult(NamedTuple):
     """Where a straight drive ended, metres driven, and whether something was in the way."""
 
     at: At
@@ -32,7 +32,7 @@ class Moved(NamedTuple):
     collided: bool
 
 
-def advance(hop: Hop, at: At, yaw: float, metres: float) -> Moved:
+def advance(hop: Hop, at: At, yaw: float, metres: float) -> MoveResult:
     """Drive so far along yaw in small hops, until one leads nowhere."""
     hops = max(1, round(metres / SUBSTEP_M))
     length = metres / hops
@@ -44,7 +44,7 @@ def advance(hop: Hop, at: At, yaw: float, metres: float) -> Moved:
         if there[:2] == at[:2]:
             break
         at = there
-    return Moved(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > SUBSTEP_M / 2)
+    return MoveResult(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > SUBSTEP_M / 2)
 
 
 class Walker(ABC):
