@@ -62,7 +62,7 @@ def benchmark(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-class Elsewhere(NamedTuple):
+class DistractorView(NamedTuple):
     """A view of another part of the scene. from_start_m: shortest way from where the way begins, metres."""
 
     view: Keyframe
@@ -85,7 +85,7 @@ class Way:
     z: float
     views: tuple[Keyframe, ...]
     passed: tuple[Keyframe, ...]
-    elsewhere: tuple[Elsewhere, ...]
+    elsewhere: tuple[DistractorView, ...]
     instruction: str = ""
 
 

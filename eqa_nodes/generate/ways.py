@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
-from eqa_nodes.generate.values import Benchmark, Elsewhere, Way
+from eqa_nodes.generate.values import Benchmark, DistractorView, Way
 from eqa_nodes.recordings.tours import plan_tour, spread_points
 from eqa_nodes.recordings.views import ViewSelection, keyframe_of
 from sim_bridge.registry import open_simulator
@@ -44,7 +44,7 @@ def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int
         others = scout.elsewhere(tour.poses[-1], elsewhere)
         return Way(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
                    tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
-                   tuple(Elsewhere(scout.view(pose), round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
+                   tuple(DistractorView(scout.view(pose), round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
 
 
 class _Scout:
