@@ -23,7 +23,7 @@ from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
 from eqa_nodes.core.agent.spending import Purse, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.driving.leash import Ended, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, Leash
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
@@ -100,7 +100,7 @@ def test_a_leash_holds(allowance: Allowance, ahead: Travelled, code: NavCode | N
     if code is None:
         leash.check(HERE, AHEAD, ahead)
         return
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(DriveEnded) as ended:
         leash.check(HERE, AHEAD, ahead)
     assert ended.value.result.code is code and code.limit
 
@@ -111,12 +111,12 @@ def test_a_leash_lets_a_robot_into_its_area_and_not_out() -> None:
     leash.check(outside, still_outside, Travelled(1, 0.5))
     leash.check(still_outside, HERE, Travelled(1, 0.5))
     leash.check(HERE, AHEAD, Travelled(1, 0.25))
-    with pytest.raises(Ended, match="would leave the question's area"):
+    with pytest.raises(DriveEnded, match="would leave the question's area"):
         leash.check(Pose2(1.9, 1.0, 0.0), Pose2(2.1, 1.0, 0.0), Travelled(1, 0.2))
 
 
 def test_without_odometry_no_limit_in_metres_is_promised() -> None:
-    with pytest.raises(Ended, match="no odometry has come"):
+    with pytest.raises(DriveEnded, match="no odometry has come"):
         Leash(Allowance(metres=3.0))
 
 

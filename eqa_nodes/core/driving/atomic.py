@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving import motion
-from eqa_nodes.core.driving.leash import Ended, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, Leash
 from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
@@ -58,10 +58,10 @@ class AtomicNavigator:
         try:
             drive = self._begin(deadline_s, allowance)
             if not all(map(math.isfinite, goal)):
-                raise Ended(NavCode.FAILED, f"goal {goal} is not finite")
+                raise DriveEnded(NavCode.FAILED, f"goal {goal} is not finite")
             drive.go(goal)
             drive.turn_to(goal.yaw)
-        except Ended as end:
+        except DriveEnded as end:
             return end.result
         off = drive.pose.distance(goal)
         return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
@@ -72,7 +72,7 @@ class AtomicNavigator:
             drive = self._begin(deadline_s, allowance)
             for _ in range(steps_of(self.config).headings):
                 drive.do(Action.TURN_LEFT)
-        except Ended as end:
+        except DriveEnded as end:
             return end.result
         return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
 
@@ -91,9 +91,9 @@ class AtomicNavigator:
 
         def check() -> None:
             if self._canceled.is_set():
-                raise Ended(NavCode.CANCELED, "canceled")
+                raise DriveEnded(NavCode.CANCELED, "canceled")
             if self._now() >= until:
-                raise Ended(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
+                raise DriveEnded(NavCode.TIMEOUT, f"not there after {deadline_s:g} s")
 
         return check
 
@@ -133,7 +133,7 @@ class _AtomicDrive:
             if math.hypot(place.x - self.pose.x, place.y - self.pose.y) <= self._config.tolerance_m:
                 return
             if len(actions) == 0:
-                raise Ended(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
+                raise DriveEnded(NavCode.BLOCKED, f"no way on from {_at(self.pose)}: blocked {len(self._bumps)} times")
             self._follow(actions, positions)
 
     def _plan(self, goal: Pose2) -> tuple[Waypoint, np.ndarray, np.ndarray]:
@@ -143,11 +143,11 @@ class _AtomicDrive:
             start = index_of(grid, self.pose.x, self.pose.y)
             cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
         except BadPose as error:
-            raise Ended(NavCode.FAILED, str(error)) from error
+            raise DriveEnded(NavCode.FAILED, str(error)) from error
         near = ShortestPaths(cost, start, grid.resolution_m).metres
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
-            raise Ended(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
+            raise DriveEnded(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Waypoint(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
         field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin,
                                  grid.resolution_m)
@@ -162,7 +162,7 @@ class _AtomicDrive:
         """Carry the plan out, until its end or until it meets something that it did not expect."""
         for i, number in enumerate(actions.tolist()):
             if self.used >= self._limit:
-                raise Ended(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
+                raise DriveEnded(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
             before = self.pose
             outcome = self.do(_ACTIONS[number])
             if outcome.collided:

@@ -10,7 +10,7 @@ from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.gates import Gates
-from eqa_nodes.core.driving.leash import Ended, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, Leash
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
@@ -55,7 +55,7 @@ class Driver:
     def _ended(drive: Callable[[], NavResult]) -> NavResult:
         try:
             return drive()
-        except Ended as end:
+        except DriveEnded as end:
             return end.result
         except EqaError as error:
             return NavResult(NavCode.FAILED, str(error))
@@ -78,14 +78,14 @@ class _GoalDrive:
 
     def go_to(self, goal: Pose2) -> NavResult:
         if not all(map(math.isfinite, goal)):
-            raise Ended(NavCode.FAILED, f"goal {goal} is not finite")
+            raise DriveEnded(NavCode.FAILED, f"goal {goal} is not finite")
         self._wait_until_active()
         margin = self._config.keep_out.margin_m
         if zone := near(self._zones, goal.x, goal.y, margin):
             failed = NavResult(NavCode.UNREACHABLE, f"the goal {_at(goal)} is within {margin:g} m of keep-out zone "
                                f"{zone!r}: choose another, or change keep_out.zones")
         elif not is_inside(self._leash.allowance.area, goal.x, goal.y):
-            raise Ended(NavCode.UNREACHABLE, f"the goal {_at(goal)} is outside the question's area")
+            raise DriveEnded(NavCode.UNREACHABLE, f"the goal {_at(goal)} is outside the question's area")
         else:
             failed = self._try(lambda: self._commander.go_to(goal), f"goal {_at(goal)}")
         if failed.code in (NavCode.SUCCEEDED, NavCode.CANCELED, NavCode.FAILED):
@@ -150,7 +150,7 @@ class _GoalDrive:
             self._check()
             if time.monotonic() >= end:
                 tried = f"{self._all_tried()}; then " if self._tried else ""
-                raise Ended(NavCode.FAILED, f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
+                raise DriveEnded(NavCode.FAILED, f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
                             "Nav2 (ros2 launch nav2_bringup navigation_launch.py), or wait for its lifecycle manager")
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
@@ -166,44 +166,44 @@ class _GoalDrive:
                 self._check()
                 self._watch()
                 self._heard()
-            except Ended as ended:
+            except DriveEnded as ended:
                 raise self._stopped(ended) from ended
             except EqaError as error:
-                raise self._stopped(Ended(NavCode.FAILED, str(error))) from error
+                raise self._stopped(DriveEnded(NavCode.FAILED, str(error))) from error
 
     def _check(self) -> None:
         """Raise Ended when somebody or something forbids driving."""
         if self._interrupt.reason:
-            raise Ended(NavCode.CANCELED, self._interrupt.reason)
+            raise DriveEnded(NavCode.CANCELED, self._interrupt.reason)
         if refusal := self._gates.refusal(time.monotonic()):
-            raise Ended(NavCode.FAILED, refusal)
+            raise DriveEnded(NavCode.FAILED, refusal)
 
     def _watch(self) -> None:
         """Raise Ended when the robot comes to a zone, or its question allows no more. Raises StaleData when it is
         lost."""
         at = self._robot.pose()
         if breach := self._fence.breached(at):
-            raise Ended(NavCode.BLOCKED, breach)
+            raise DriveEnded(NavCode.BLOCKED, breach)
         then = self._pace.when_stopped(self._robot.now_s(), at)
         self._leash.check(at, then, Travelled(0, max(at.distance(then), self._least_m)))
         if self._robot.now_s() >= self._until:
             tried = f": {self._all_tried()}" if self._tried else ""
-            raise Ended(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
+            raise DriveEnded(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
 
     def _heard(self) -> None:
         limit, silent = self._config.wait.silent_s, self._commander.silent_s()
         if limit and silent > limit:
-            raise Ended(NavCode.TIMEOUT, f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
+            raise DriveEnded(NavCode.TIMEOUT, f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
                         "at bt_navigator's log")
 
-    def _stopped(self, ended: Ended) -> Ended:
+    def _stopped(self, ended: DriveEnded) -> DriveEnded:
         """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own."""
         self._commander.cancel()
         wait = self._config.wait
         for _ in range(math.ceil(wait.cancel_s / wait.poll_s)):
             if self._commander.poll(wait.poll_s) is not None:
                 return ended
-        return Ended(NavCode.FAILED, f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
+        return DriveEnded(NavCode.FAILED, f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
                      "stopped: the robot may still drive, use its emergency stop")
 
     def _all_tried(self) -> str:

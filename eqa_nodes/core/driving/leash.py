@@ -13,7 +13,7 @@ from eqa_nodes.core.types.geometry import Pose2
 _EXACT_M = 1e-6  # sums of moves are not exact
 
 
-class Ended(Exception):
+class DriveEnded(Exception):
     """Carries the result out of a drive."""
 
     def __init__(self, code: NavCode, message: str) -> None:
@@ -33,7 +33,7 @@ class Leash:
         self._begun, self._until = travelled(), now() + allowance.seconds
         self._entered = False
         if self._begun is None and math.isfinite(allowance.metres):
-            raise Ended(NavCode.FAILED, f"no odometry has come, and the drive is limited to {allowance.metres:.2f} m: "
+            raise DriveEnded(NavCode.FAILED, f"no odometry has come, and the drive is limited to {allowance.metres:.2f} m: "
                         "does the robot publish odom?")
 
     def check(self, at: Pose2, then: Pose2, ahead: Travelled) -> None:
@@ -42,18 +42,18 @@ class Leash:
         at: where it is; then, ahead: where it will be, and what it will have used more, when it can be stopped next.
         """
         if self._now() >= self._until:
-            raise Ended(NavCode.OUT_OF_SECONDS, "the question's seconds are used up")
+            raise DriveEnded(NavCode.OUT_OF_SECONDS, "the question's seconds are used up")
         self._check_way(ahead)
         self._entered = self._entered or is_inside(self.allowance.area, at.x, at.y)
         if self._entered and not is_inside(self.allowance.area, then.x, then.y):
-            raise Ended(NavCode.BLOCKED, f"going on from ({at.x:.2f}, {at.y:.2f}) would leave the question's area")
+            raise DriveEnded(NavCode.BLOCKED, f"going on from ({at.x:.2f}, {at.y:.2f}) would leave the question's area")
 
     def _check_way(self, ahead: Travelled) -> None:
         now, begun = self._travelled(), self._begun
         if now is None or begun is None:
             return
         if now.steps - begun.steps + ahead.steps > self.allowance.steps:
-            raise Ended(NavCode.OUT_OF_STEPS, "the question's steps are used up")
+            raise DriveEnded(NavCode.OUT_OF_STEPS, "the question's steps are used up")
         if now.metres - begun.metres + ahead.metres > self.allowance.metres + _EXACT_M:
-            raise Ended(NavCode.OUT_OF_METRES, "the robot would drive farther than the question's metres allow before "
+            raise DriveEnded(NavCode.OUT_OF_METRES, "the robot would drive farther than the question's metres allow before "
                         "it can be stopped again")
