@@ -23,7 +23,7 @@ from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
 from eqa_nodes.core.agent.spending import Purse, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.driving.leash import DriveEnded, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
@@ -96,7 +96,7 @@ def test_an_episode_that_reaches_no_limit_is_as_without_any(tmp_path: Path) -> N
     (Allowance(seconds=7.0), Travelled(1, 0.0), NavCode.OUT_OF_SECONDS)])
 def test_a_leash_holds(allowance: Allowance, ahead: Travelled, code: NavCode | None) -> None:
     clock, counts = iter((100.0, 108.0)), iter((Travelled(10, 5.0), Travelled(12, 5.5)))
-    leash = Leash(allowance, lambda: next(counts), lambda: next(clock))
+    leash = DriveBudget(allowance, lambda: next(counts), lambda: next(clock))
     if code is None:
         leash.check(HERE, AHEAD, ahead)
         return
@@ -106,7 +106,7 @@ def test_a_leash_holds(allowance: Allowance, ahead: Travelled, code: NavCode | N
 
 
 def test_a_leash_lets_a_robot_into_its_area_and_not_out() -> None:
-    leash = Leash(Allowance(area=SQUARE))
+    leash = DriveBudget(Allowance(area=SQUARE))
     outside, still_outside = Pose2(-1.0, 1.0, 0.0), Pose2(-0.5, 1.0, 0.0)
     leash.check(outside, still_outside, Travelled(1, 0.5))
     leash.check(still_outside, HERE, Travelled(1, 0.5))
@@ -117,7 +117,7 @@ def test_a_leash_lets_a_robot_into_its_area_and_not_out() -> None:
 
 def test_without_odometry_no_limit_in_metres_is_promised() -> None:
     with pytest.raises(DriveEnded, match="no odometry has come"):
-        Leash(Allowance(metres=3.0))
+        DriveBudget(Allowance(metres=3.0))
 
 
 @pytest.mark.parametrize("name", ["metres", "seconds", "money", "steps", "calls", "tokens"])

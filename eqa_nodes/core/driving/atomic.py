@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving import motion
-from eqa_nodes.core.driving.leash import DriveEnded, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
 from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
@@ -83,7 +83,7 @@ class AtomicNavigator:
     def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
         self._canceled.clear()
         return _AtomicDrive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
-                            Leash(allowance, self._travelled))
+                            DriveBudget(allowance, self._travelled))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
         """Return what each action asks first; it ends a drive that was canceled or is late."""
@@ -102,7 +102,7 @@ class _AtomicDrive:
     """One drive: the pose, the rest of the plan, and where the robot was blocked."""
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
-                 pose: Pose2, check: Callable[[], None], leash: Leash) -> None:
+                 pose: Pose2, check: Callable[[], None], leash: DriveBudget) -> None:
         self._act, self._view, self._config, self._check, self._leash = act, view, config, check, leash
         self.pose, self.used = pose, 0
         self._limit = math.inf

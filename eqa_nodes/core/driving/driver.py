@@ -10,7 +10,7 @@ from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.gates import Gates
-from eqa_nodes.core.driving.leash import DriveEnded, Leash
+from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
@@ -71,7 +71,7 @@ class _GoalDrive:
         self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
         self._check()  # before anything is waited for
         self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
-        self._leash, self._least_m = Leash(allowance, driver.robot.travelled), least_m
+        self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled), least_m
         self._pace = _Pace(driver.config.wait.stop_s + driver.config.wait.poll_s)
         self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
         self._tried: list[str] = []

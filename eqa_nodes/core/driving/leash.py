@@ -21,7 +21,7 @@ class DriveEnded(Exception):
         self.result = NavResult(code, message)
 
 
-class Leash:
+class DriveBudget:
     """One drive's allowance, counted from where the drive begins.
 
     travelled: counts of the robot, None where nobody counts; now: the wall clock, seconds.
