@@ -77,14 +77,14 @@ class Reliability(NamedTuple):
     questions: int
 
 
-class Fitted(NamedTuple):
+class FittedCalibration(NamedTuple):
     """A calibration, and how reliable such fits are on houses that they have not seen."""
 
     calibration: Calibration
     reliability: Reliability
 
 
-def calibrate(trials: Sequence[Trial], source: str) -> Fitted:
+def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
     """Fit on trials of runs that did not stop. Raises ConfigError for fewer houses than folds, or no weighed answer."""
     houses = list(dict.fromkeys(t.house for t in trials))
     if len(houses) < FOLDS:
@@ -94,7 +94,7 @@ def calibrate(trials: Sequence[Trial], source: str) -> Fitted:
     scored = [_score(t, fits[fold[t.house]]) for t in trials]
     wrong, episodes = risk_curve(scored, LINES)
     steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no line between matters
-    return Fitted(Calibration(_fit(trials, source).weights, tuple(LINES[i] for i in steps),
+    return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(LINES[i] for i in steps),
                               tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
 
 
