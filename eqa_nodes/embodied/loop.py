@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.embodied.graph import NavigationGraph, Standing
-from eqa_nodes.embodied.predicates import Happened, WorldFacts, holds
+from eqa_nodes.embodied.predicates import EpisodeFacts, WorldFacts, holds
 from eqa_nodes.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.embodied.world import World
 
@@ -108,7 +108,7 @@ class _Episode:
     def __init__(self, task: Task, world: WorldWithFacts) -> None:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
         self._at: Standing = self._graph.start
-        self._so_far = Happened(self._graph.places, self._at.point)
+        self._so_far = EpisodeFacts(self._graph.places, self._at.point)
         self.outcome = TaskOutcome(frames=[world.begin(task.scene, *self._pose())],
                                    poses=[self._graph.pose(self._at)])
         self._judge()

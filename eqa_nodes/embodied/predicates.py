@@ -34,7 +34,7 @@ class WorldFacts(Protocol):
 
 
 @dataclass
-class Happened:
+class EpisodeFacts:
     """What an episode has seen so far. point: where the agent is; answer: the option it gave, "" = none yet."""
 
     places: Mapping[int, tuple[float, float]]
@@ -45,24 +45,24 @@ class Happened:
     answer: str = ""
 
 
-def _near(p: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
+def _near(p: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
     return math.dist(so_far.places[so_far.point], facts.position(p.object)[:2]) <= NEAR_M
 
 
-def _at(p: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
+def _at(p: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
     return math.dist(so_far.places[p.point], facts.position(p.object)[:2]) <= AT_M
 
 
-def _lies(relation: str) -> Callable[[Predicate, WorldFacts, Happened], bool]:
+def _lies(relation: str) -> Callable[[Predicate, WorldFacts, EpisodeFacts], bool]:
     return lambda p, facts, so_far: (facts.support(p.object) == p.support
                                      and facts.attributes(p.object).get("relation") == relation)
 
 
-def _state(*states: str) -> Callable[[Predicate, WorldFacts, Happened], bool]:
+def _state(*states: str) -> Callable[[Predicate, WorldFacts, EpisodeFacts], bool]:
     return lambda p, facts, so_far: facts.attributes(p.object).get("state") in states
 
 
-_CHECKS: dict[str, Callable[[Predicate, WorldFacts, Happened], bool]] = {
+_CHECKS: dict[str, Callable[[Predicate, WorldFacts, EpisodeFacts], bool]] = {
     "choose": lambda p, facts, so_far: so_far.answer == p.right_answer_content,
     "agent_at": lambda p, facts, so_far: so_far.point == p.point,
     "agent_pass": lambda p, facts, so_far: p.point in so_far.passed,
@@ -78,6 +78,6 @@ _CHECKS: dict[str, Callable[[Predicate, WorldFacts, Happened], bool]] = {
 }
 
 
-def holds(predicate: Predicate, facts: WorldFacts, so_far: Happened) -> bool:
+def holds(predicate: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:
     """Return whether a predicate is true now."""
     return _CHECKS[predicate.type](predicate, facts, so_far)

@@ -27,7 +27,7 @@ from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
 from eqa_nodes.embodied.graph import NavigationGraph
 from eqa_nodes.embodied.loop import TaskOutcome, run_task
-from eqa_nodes.embodied.predicates import Happened, holds
+from eqa_nodes.embodied.predicates import EpisodeFacts, holds
 from eqa_nodes.embodied.runner import TaskRunner
 from eqa_nodes.embodied.tasks import (
     DOWN,
@@ -226,7 +226,7 @@ def test_turning_one_way_faces_every_neighbour(places: list[tuple[float, float]]
 def test_every_predicate_has_a_check_and_both_values() -> None:
     facts, places = Plain(), {p.id: (p.x, p.y) for p in POINTS}
     facts.taken = 9
-    there = Happened(places, 1, {0, 1}, {9}, {"pick up the mug"}, "yes")
+    there = EpisodeFacts(places, 1, {0, 1}, {9}, {"pick up the mug"}, "yes")
     base: dict[str, Any] = {"right_answer_content": "yes", "point": 1, "object": 9, "support": 5,
                             "action_text": "pick up the mug"}
     wrong: dict[str, Any] = {**base, "right_answer_content": "no", "point": 3, "support": 6, "action_text": "x"}
@@ -237,7 +237,7 @@ def test_every_predicate_has_a_check_and_both_values() -> None:
         "choose", "agent_at", "agent_pass", "special_action_success", "on"}
     assert told["agent_near"] == told["grab"] == told["grab_once"] == told["looking_at"] == (True, True)
     assert told["switched_on"] == (True, True) and told["switched_off"] == told["open"] == told["in"] == (False, False)
-    away = Happened(places, 3)
+    away = EpisodeFacts(places, 3)
     assert not any(holds(Predicate(kind, **base), facts, away) for kind in ("agent_near", "grab_once", "agent_pass"))
     assert holds(Predicate("at", object=9, point=1), facts, away) is False  # 1 m beside the point
 
