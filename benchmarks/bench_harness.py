@@ -17,7 +17,7 @@ import numpy as np
 from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
-from eqa_nodes.bench.running.runner import EpisodeResult, InLine, RunProgress, run_with
+from eqa_nodes.bench.running.runner import EpisodeResult, SequentialEngine, RunProgress, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
@@ -51,7 +51,7 @@ def _harness(folder: Path) -> list[dict[str, object]]:
         stamps.append(time.perf_counter())
         resident.append(_resident_mb())
 
-    run_with(InLine(_Instant(trace)), _samples(EPISODES), folder / "harness", heard)
+    run_with(SequentialEngine(_Instant(trace)), _samples(EPISODES), folder / "harness", heard)
     each = 1e3 * float(np.median(np.diff(stamps)))
     alone = _median_ms(lambda: save_trace(folder / "alone.zip", trace), 25)
     last, early = max(resident[-WARM:]), max(resident[:WARM])
@@ -86,7 +86,7 @@ def first_episode(folder: str) -> None:
     """Begin a run of the questions in a folder and end with its first episode."""
     samples = read_express(Path(folder) / "express-bench-slim.json")
     with tempfile.TemporaryDirectory() as out, suppress(_Begun):
-        run_with(InLine(_First(_trace())), samples, Path(out), task=EM)  # of which scenes need not be opened
+        run_with(SequentialEngine(_First(_trace())), samples, Path(out), task=EM)  # of which scenes need not be opened
 
 
 def _scoring() -> list[dict[str, object]]:

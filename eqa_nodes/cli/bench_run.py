@@ -21,7 +21,7 @@ from eqa_nodes.bench.running.preflight import (
     scene_problems,
     setting_problems,
 )
-from eqa_nodes.bench.running.runner import Engine, EpisodeRunner, InLine, run_with
+from eqa_nodes.bench.running.runner import Engine, EpisodeRunner, SequentialEngine, run_with
 from eqa_nodes.bench.running.scene_files import ScenePreflight
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import EM, Sample, opened_by
@@ -162,7 +162,7 @@ def _engine(arguments: argparse.Namespace, out: Path, source_of: SourceOf | None
             bar.say(f"starting the chain ({arguments.through})")
             runner = open_runner(arguments, out, bar.searching)
         stack.callback(runner.close)
-        return InLine(runner)
+        return SequentialEngine(runner)
     bar.say(f"{arguments.workers} workers")
     return ENGINES[arguments.engine](partial(open_worker, arguments, out.resolve()), arguments.workers,
                                      arguments.ray_address)

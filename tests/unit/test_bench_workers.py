@@ -18,7 +18,7 @@ from eqa_nodes.bench.running.crew import CrewEngine
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.running.progress import RunProgress
-from eqa_nodes.bench.running.runner import Engine, InLine, run_with
+from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from tests.unit.worker_fixture import NotingRunner, noted, noting, open_dying, open_refusing, pids, questions, times
@@ -47,7 +47,7 @@ def contents(path: Path) -> str:
 
 
 def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:
-    engines: dict[str, Engine] = {"line": InLine(NotingRunner(tmp_path, 0.0, 0)),
+    engines: dict[str, Engine] = {"line": SequentialEngine(NotingRunner(tmp_path, 0.0, 0)),
                                   "one": process_engine(noting(tmp_path), 1),
                                   "three": process_engine(noting(tmp_path, 0.02), 3)}
     for name, engine in engines.items():
@@ -112,7 +112,7 @@ def test_what_cannot_begin_is_said_at_once(tmp_path: Path) -> None:
 
 def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     ids = [f"cup-{n}" for n in range(7)]
-    engines: dict[str, Engine] = {"line": InLine(NotingRunner(tmp_path, 0.0, 0, budget=4)),
+    engines: dict[str, Engine] = {"line": SequentialEngine(NotingRunner(tmp_path, 0.0, 0, budget=4)),
                                   "two": process_engine(noting(tmp_path, 0.05, budget=2), 2)}
     for name, engine in engines.items():
         summary = run_with(engine, questions(ids), tmp_path / name)
@@ -120,7 +120,7 @@ def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) ->
         answered = read_predictions(tmp_path / name).predictions
         assert len(answered) == 4 and not any(p.failed for p in answered.values())
         assert not read_manifest(tmp_path / name).finished
-        summary = run_with(InLine(NotingRunner(tmp_path, 0.0, 0)), questions(ids), tmp_path / name)
+        summary = run_with(SequentialEngine(NotingRunner(tmp_path, 0.0, 0)), questions(ids), tmp_path / name)
         assert (summary.asked, summary.resumed, summary.spent, summary.exit_code) == (3, 4, "", 0)
     assert files_of(tmp_path / "line") == files_of(tmp_path / "two")
 
@@ -132,7 +132,7 @@ def test_workers_are_closed_at_the_end(tmp_path: Path) -> None:
 
 def test_failed_questions_asked_again_leave_one_line_each(tmp_path: Path) -> None:
     for _ in range(2):
-        run_with(InLine(NotingRunner(tmp_path, 0.0, 0)), questions(IDS), tmp_path / "run", retry_failed=True)
+        run_with(SequentialEngine(NotingRunner(tmp_path, 0.0, 0)), questions(IDS), tmp_path / "run", retry_failed=True)
     assert [json.loads(line)["id"] for line in (tmp_path / "run" / PREDICTIONS).read_text().splitlines()] == IDS
 
 

@@ -80,7 +80,7 @@ class Engine(Protocol):
         """
 
 
-class InLine:
+class SequentialEngine:
     """Asks one question after the other in this process."""
 
     def __init__(self, runner: EpisodeRunner) -> None:
@@ -98,7 +98,7 @@ class InLine:
 def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
                   progress: Callable[[RunProgress], None] = lambda progress: None, **options: Any) -> RunSummary:
     """Ask in this process; options and errors are those of `run_with`."""
-    return run_with(InLine(runner), samples, out, progress, **options)
+    return run_with(SequentialEngine(runner), samples, out, progress, **options)
 
 
 def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
