@@ -12,7 +12,7 @@ from rclpy.duration import Duration
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.camera.jumps import ClockWatch, PlaceWatch
-from eqa_nodes.core.camera.ordering import InOrder
+from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
@@ -102,7 +102,7 @@ class ObserverNode(EpisodeNode):
         self._place, self._clock_watch = PlaceWatch(*limits), ClockWatch(node.tf.time_jump_s)
         parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
         both = node.second_camera.present and self.two_cameras
-        self._order = InOrder(2, self._frame, self._rejected) if both else None
+        self._order = FrameOrdering(2, self._frame, self._rejected) if both else None
         self.frames = self._camera(0, node.camera, parts, dict(zip(LABELS["simulator"], LABELS[source], strict=True)))
         self._cameras = [self.frames]
         self.diagnostics.gauge("observations that wait for a part", lambda: sum(f.waiting for f in self._cameras),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.camera.matching import Matcher
-from eqa_nodes.core.camera.ordering import InOrder
+from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.types.views import Frame
 from tests.unit.frame_fixture import frame
 
@@ -67,7 +67,7 @@ class Row:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.refused: list[int] = []
-        self.order = InOrder(2, lambda frame, labels: self.frames.append(frame), lambda at, _: self.refused.append(at))
+        self.order = FrameOrdering(2, lambda frame, labels: self.frames.append(frame), lambda at, _: self.refused.append(at))
 
     def put(self, camera: int, stamp_ms: int) -> None:
         self.order.put(camera, frame(stamp_ms * MS), {})

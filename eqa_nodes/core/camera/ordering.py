@@ -13,7 +13,7 @@ _PATIENCE_NS = 500_000_000  # a camera that is silent for so long is not waited 
 Deliver = Callable[[Frame, Mapping[int, Label]], None]
 
 
-class InOrder:
+class FrameOrdering:
     """Holds frames back until every camera has come as far, or is silent; a frame that comes too late is refused.
 
     Two frames of one stamp are handed on a nanosecond apart: an observation is known by its stamp.
