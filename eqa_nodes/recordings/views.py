@@ -169,7 +169,7 @@ class RecalledViews(_Remembered):
         return self.store.recall(RecallQuery(question.text, self.k))
 
 
-class KeptViews(_Remembered):
+class MemoryViews(_Remembered):
     """The views that memory found worth keeping: all that the history shows, and little of it twice."""
 
     def items(self, question: Question) -> list[Recalled]:
@@ -190,8 +190,8 @@ class ObjectViews(_Remembered):
                 for view, lines in views if view is not None]
 
 
-POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[KeptViews]] = {
-    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": KeptViews, "none": NoViews}
+POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[MemoryViews]] = {
+    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": MemoryViews, "none": NoViews}
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory],
