@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.answerers.object_graph import things_in
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.memory.objects import Known, Objects, ObjectsConfig
+from eqa_nodes.core.memory.objects import ObjectRecord, Objects, ObjectsConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 from tests.unit.frame_fixture import INTRINSICS, frame
@@ -41,7 +41,7 @@ def view(stamp_ns: int, *stands: tuple[float, float], behind: float = 6.0) -> Fr
     return replace(plain, depth_m=depth)
 
 
-def looked(objects: Objects, seen: list[Sighting], taken: Frame | None, stamp_ns: int = 1) -> list[Known]:
+def looked(objects: Objects, seen: list[Sighting], taken: Frame | None, stamp_ns: int = 1) -> list[ObjectRecord]:
     found = objects.join(seen, stamp_ns)[0] if taken is None else objects.look(taken, seen, 1.0)
     new = itertools.count(len(objects.known) + 1)
     found.joined = [(s, known if known.id else replace(known, id=next(new))) for s, known in found.joined]

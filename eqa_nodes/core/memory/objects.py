@@ -44,7 +44,7 @@ class ObjectsConfig:
 
 
 @dataclass
-class Known:
+class ObjectRecord:
     """One object of the map: what the table `objects` holds. low, high: corners of its box, metres, root map."""
 
     id: int
@@ -67,15 +67,15 @@ class Looked:
     merged: ids of objects that turned out to be parts of another one, and the id of that.
     """
 
-    joined: list[tuple[Sighting, Known]] = field(default_factory=list)
-    missed: list[Known] = field(default_factory=list)
+    joined: list[tuple[Sighting, ObjectRecord]] = field(default_factory=list)
+    missed: list[ObjectRecord] = field(default_factory=list)
     merged: dict[int, int] = field(default_factory=dict)
 
 
 class Objects:
     """The objects of one map."""
 
-    def __init__(self, known: Sequence[Known], config: ObjectsConfig, embedder: Embedder | None) -> None:
+    def __init__(self, known: Sequence[ObjectRecord], config: ObjectsConfig, embedder: Embedder | None) -> None:
         self.known = {o.id: o for o in known}
         self.config, self._embedder = config, embedder
         self._vectors: dict[str, np.ndarray] = {}
@@ -112,7 +112,7 @@ class Objects:
             joined[n] = s, known
         return looked, alike
 
-    def _parts(self, known: Known, s: Sighting, others: set[int]) -> list[Known]:
+    def _parts(self, known: ObjectRecord, s: Sighting, others: set[int]) -> list[ObjectRecord]:
         """Return the other objects that a sighting shows to be parts of this one: halves of a sofa that is seen whole.
 
         Two that a view showed side by side are two: chairs in a row. What was known beforehand stays as it is.
@@ -151,7 +151,7 @@ class Objects:
         renamed = ((merged.get(a, a), merged.get(b, b)) for a, b in self._apart)
         self._apart = {(min(a, b), max(a, b)) for a, b in renamed if a != b}
 
-    def _near(self, frame: Frame) -> list[Known]:
+    def _near(self, frame: Frame) -> list[ObjectRecord]:
         """Return the objects whose middle is in range before the camera, oldest first."""
         m = frame.map_from_camera()
         off = self._boxes[:len(self._at)].mean(axis=1) - m[:3, 3]
@@ -159,7 +159,7 @@ class Objects:
         known = list(self.known.values())
         return [known[i] for i in np.flatnonzero(near)]
 
-    def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, Known], set[int]]:
+    def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, ObjectRecord], set[int]]:
         """Return sighting -> object, the best pairs first, each in one pair only; and what could have been paired.
 
         Maps that were aligned later can hold one thing twice: seeing it is no look past the other.
@@ -175,7 +175,7 @@ class Objects:
                 alike = self._alike(known[j], s)
                 if alike >= self.config.alike:
                     scored.append((-(float(share[j]) + alike), i, known[j].id, j))
-        pairs: dict[int, Known] = {}
+        pairs: dict[int, ObjectRecord] = {}
         taken: set[int] = set()
         for _, i, number, j in sorted(scored):
             if i not in pairs and number not in taken:
@@ -183,7 +183,7 @@ class Objects:
                 taken.add(number)
         return pairs, {number for _, _, number, _ in scored}
 
-    def _alike(self, known: Known, s: Sighting) -> float:
+    def _alike(self, known: ObjectRecord, s: Sighting) -> float:
         """Return the cosine of the kinds' names, 0.25 more for the same colour, 0.25 less for another."""
         a, b = canonical(known.kind), canonical(s.label.kind)
         same = 1.0 if a == b else float(self._vector(a) @ self._vector(b)) if self._embedder else 0.0
@@ -197,7 +197,7 @@ class Objects:
             self._vectors[kind] = self._embedder.embed([kind])[0]
         return self._vectors[kind]
 
-    def _joined(self, known: Known, s: Sighting, stamp_ns: int, frame: Frame | None) -> Known:
+    def _joined(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
         """Return the object with the sighting; the box of one that was gone or moved begins anew.
 
         A large thing is seen in parts (a sofa through a doorway): that its middle is elsewhere does not say that it was
@@ -209,22 +209,22 @@ class Objects:
         return replace(known, room=s.label.room or known.room, attributes=dict(s.label.attributes), low=low, high=high,
                        times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
 
-    def _missed(self, known: Known, by: int, stamp_ns: int) -> Known:
+    def _missed(self, known: ObjectRecord, by: int, stamp_ns: int) -> ObjectRecord:
         missed = known.missed + by
         return replace(known, missed=missed, gone_ns=stamp_ns if missed >= self.config.gone_after else 0)
 
 
-def _new(s: Sighting, stamp_ns: int) -> Known:
+def _new(s: Sighting, stamp_ns: int) -> ObjectRecord:
     low, high = box_of(s)
-    return Known(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
+    return ObjectRecord(0, s.label.kind, s.label.room, dict(s.label.attributes), low, high, 1, stamp_ns, stamp_ns)
 
 
-def _whole(known: Known, part: Known) -> Known:
+def _whole(known: ObjectRecord, part: ObjectRecord) -> ObjectRecord:
     return replace(known, low=least(known.low, part.low), high=most(known.high, part.high),
                    times=known.times + part.times, first_ns=min(known.first_ns, part.first_ns))
 
 
-def _left(frame: Frame, known: Known, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
+def _left(frame: Frame, known: ObjectRecord, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
     """Say whether a frame sees through the part of an object's box that its new one does not cover.
 
     Judged by those of the box's 27 points that lie in the image and in range, a fifth of them at least.
@@ -265,7 +265,7 @@ def _shown(frame: Frame, points: np.ndarray) -> _Shown:
     return _Shown(u, v, z, inside, frame.depth_m[rows, columns])
 
 
-def _misses(frame: Frame, objects: Sequence[Known], min_pixels: float, c: ObjectsConfig) -> list[int]:
+def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c: ObjectsConfig) -> list[int]:
     """Return for each object: 2 where its whole place is seen to be empty, 1 where it should be seen, 0 otherwise.
 
     Judged by 27 points of its box, all of which must lie in the image and within range.

@@ -15,7 +15,7 @@ from eqa_nodes.core.memory.boxes import Point
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.objects import Known, Looked
+from eqa_nodes.core.memory.objects import ObjectRecord, Looked
 from eqa_nodes.core.types.remembered import MemoryObject
 from eqa_nodes.core.types.views import FloorPixel, Keyframe, Label, Sighting
 
@@ -87,11 +87,11 @@ def cell_number(cell: Cell) -> int:
     return x << 42 | y << 21 | z
 
 
-def known_objects(db: Database, root: int) -> list[Known]:
+def known_objects(db: Database, root: int) -> list[ObjectRecord]:
     """Return the objects of a root map, oldest first."""
     found = db.execute("SELECT id, kind, room, attributes, box, times, first_ns, last_ns, missed, gone_ns FROM objects "
                        "WHERE root = ? ORDER BY id", (root,))
-    return [Known(number, kind, room, json.loads(attributes), *unpack_box(box), *rest)
+    return [ObjectRecord(number, kind, room, json.loads(attributes), *unpack_box(box), *rest)
             for number, kind, room, attributes, box, *rest in found]
 
 
