@@ -61,7 +61,7 @@ class ObjectRecord:
 
 
 @dataclass
-class Looked:
+class ObjectUpdate:
     """What one look changed: sightings with their objects (an id of 0 is new), and objects that were missed.
 
     merged: ids of objects that turned out to be parts of another one, and the id of that.
@@ -84,7 +84,7 @@ class Objects:
         self._earlier = frozenset(self.known)  # maps that a better alignment may part again can hold one thing twice
         self._apart = set[tuple[int, int]]()
 
-    def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> Looked:
+    def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> ObjectUpdate:
         """Return what this look would change; nothing is changed until `take` gets it.
 
         min_pixels: a thing must have been expected to fill four times as many to count as missed.
@@ -95,7 +95,7 @@ class Objects:
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
         return looked
 
-    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[Looked, set[int]]:
+    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate, set[int]]:
         """Return which objects the sightings of one view are, and the ids of all that they could have been.
 
         frame: that of the view; without it nothing tells whether an object was moved, and its boxes are joined.
@@ -103,7 +103,7 @@ class Objects:
         pairs, alike = self._pairs(seen)
         joined = [(s, self._joined(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
                   for i, s in enumerate(seen)]
-        looked, left = Looked(joined), alike - {known.id for known in pairs.values()}
+        looked, left = ObjectUpdate(joined), alike - {known.id for known in pairs.values()}
         for n, (s, known) in enumerate(joined):
             for part in self._parts(known, s, left):
                 left.discard(part.id)
@@ -126,7 +126,7 @@ class Objects:
                 and covered(o.low, o.high, low, high, self.config.slack_m) >= _MOSTLY
                 and (min(known.id, o.id), max(known.id, o.id)) not in self._apart]
 
-    def take(self, looked: Looked) -> None:
+    def take(self, looked: ObjectUpdate) -> None:
         """Take over what a look changed (new objects have their ids by now)."""
         for o in (*(known for _, known in looked.joined), *looked.missed):
             if o.id not in self._at:

@@ -15,7 +15,7 @@ from eqa_nodes.core.memory.boxes import Point
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
-from eqa_nodes.core.memory.objects import ObjectRecord, Looked
+from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
 from eqa_nodes.core.types.remembered import MemoryObject
 from eqa_nodes.core.types.views import FloorPixel, Keyframe, Label, Sighting
 
@@ -95,7 +95,7 @@ def known_objects(db: Database, root: int) -> list[ObjectRecord]:
             for number, kind, room, attributes, box, *rest in found]
 
 
-def write_look(db: Database, looked: Looked, taken: Keyframe | None, root: int) -> Looked:
+def write_look(db: Database, looked: ObjectUpdate, taken: Keyframe | None, root: int) -> ObjectUpdate:
     """Write what a look changed; return it with the ids of new objects."""
     joined = []
     for s, known in looked.joined:
@@ -123,7 +123,7 @@ def write_look(db: Database, looked: Looked, taken: Keyframe | None, root: int) 
         db.execute("DELETE FROM objects WHERE id = ?", (part,))
     db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
             ((known.missed, known.gone_ns, known.id) for known in looked.missed))
-    return Looked(joined, looked.missed, looked.merged)
+    return ObjectUpdate(joined, looked.missed, looked.merged)
 
 
 def objects(db: Database, where: Maps) -> list[MemoryObject]:

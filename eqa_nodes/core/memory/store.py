@@ -23,7 +23,7 @@ from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget,
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
-from eqa_nodes.core.memory.objects import Looked, Objects, ObjectsConfig
+from eqa_nodes.core.memory.objects import ObjectUpdate, Objects, ObjectsConfig
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.trust import Trust
@@ -318,13 +318,13 @@ class MemoryStore:
                         caption_of(seen, self._config.perception.caption_items), region_of(seen),
                         places_of(frame, self._config.places))
 
-    def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> Looked:
+    def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
         """Return what stands where; nothing is known of that where nothing labels."""
         if frame.labels is None:
-            return Looked()
+            return ObjectUpdate()
         return self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
 
-    def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: Looked) -> None:
+    def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: ObjectUpdate) -> None:
         """Write a look in one transaction; what is in RAM follows when that has ended."""
         row = None
         with self._db.transaction():
