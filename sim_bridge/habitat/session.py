@@ -92,7 +92,7 @@ class Process:
             reply = self._line.receive(seconds)
         except wire.Closed:
             raise self._lost(f"ended with {self._end()} at {op!r}") from None
-        except wire.Late:
+        except wire.WireTimeout:
             raise self._lost(f"did not answer {op!r} in {seconds:g} s and was killed") from None
         except ValueError as error:
             raise self._lost(f"answered {op!r} with what cannot be read ({error})") from error

@@ -34,7 +34,7 @@ class Closed(Exception):
     """The other side is gone."""
 
 
-class Late(Exception):
+class WireTimeout(Exception):
     """Nothing came before the deadline."""
 
 
@@ -111,7 +111,7 @@ class WorkerSocket:
             self._end.settimeout(seconds)
             self._end.sendall(_LENGTH.pack(len(data)) + data)
         except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
-            raise Late("nobody takes what is sent") from error
+            raise WireTimeout("nobody takes what is sent") from error
         except OSError as error:
             raise Closed(str(error)) from error
 
@@ -137,7 +137,7 @@ class WorkerSocket:
             try:
                 part = self._end.recv(min(count, 1 << 20))
             except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
-                raise Late("nothing came in time") from error
+                raise WireTimeout("nothing came in time") from error
             except OSError as error:
                 raise Closed(str(error)) from error
             if not part:

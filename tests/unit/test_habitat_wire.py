@@ -55,12 +55,12 @@ def test_a_long_message_arrives_whole(ends: tuple[wire.WorkerSocket, wire.Worker
 
 def test_nobody_is_waited_for_longer_than_said(ends: tuple[wire.WorkerSocket, wire.WorkerSocket,
                                                            socket.socket]) -> None:
-    with pytest.raises(wire.Late):
+    with pytest.raises(wire.WireTimeout):
         ends[1].receive(0.05)
     ends[2].sendall(b"\0\0\0\5{")  # half a message
-    with pytest.raises(wire.Late):
+    with pytest.raises(wire.WireTimeout):
         ends[1].receive(0.05)
-    with pytest.raises(wire.Late):  # nobody reads, and the socket's memory is full
+    with pytest.raises(wire.WireTimeout):  # nobody reads, and the socket's memory is full
         ends[0].send({"text": "x" * 10_000_000}, 0.05)
 
 
