@@ -13,7 +13,7 @@ from eqa_nodes.core.types.geometry import pose2_of
 from eqa_nodes.core.types.questions import Limits, Question, Situation
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
-from eqa_nodes.ros.newest import Newest
+from eqa_nodes.ros.newest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 
@@ -25,7 +25,7 @@ class ExplorerNode(EqaNode):
 
     def configure(self) -> None:
         self.policy: Policy | None = None  # of the question; none, too, where this node was started again in its middle
-        self.newest = Newest(*self.spec.subscribes)
+        self.newest = LatestMessages(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.hear(key, partial(self.newest.put, key))
         for key in self.spec.publishes:

@@ -14,7 +14,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.newest import Newest
+from eqa_nodes.ros.newest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 
@@ -28,7 +28,7 @@ class NavigatorNode(EqaNode):
 
     def configure(self) -> None:
         self._act = self.remote("act")
-        self._newest = Newest("map")
+        self._newest = LatestMessages("map")
         self._busy = threading.Lock()
         self._last: Any = None  # response of the last action
         self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose,

@@ -9,7 +9,7 @@ from eqa_nodes.core.errors import StaleData
 from eqa_nodes.ros import messages
 
 
-class Newest:
+class LatestMessages:
     """The newest message of each of several stamped topics."""
 
     def __init__(self, *keys: str) -> None:
