@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from eqa_nodes.bench.running.estimate import Outlook, RunEstimator, in_short, in_words
+from eqa_nodes.bench.running.estimate import RunEstimate, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
@@ -60,7 +60,7 @@ class RunBar:
         return f"[bold]{shown(sample.question)}[/bold] {said}  [dim](reference: {shown(sample.answer)})[/dim]"
 
 
-def outlook_text(outlook: Outlook) -> str:
+def outlook_text(outlook: RunEstimate) -> str:
     """Return "4 min left, 310 of about 1.2 k calls, 2.1 M of about 8.4 M tokens, "; "" while nothing is known."""
     left = [] if outlook.remaining_s is None else [f"{in_words(outlook.remaining_s)} left"]
     costs = [f"{in_short(spent)} of about {in_short(total)} {unit}" for spent, total, unit in

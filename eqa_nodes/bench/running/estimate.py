@@ -93,7 +93,7 @@ def estimate_documented(samples: Sequence[Sample], answerer: str, policy: str, t
     return Estimate(len(samples), total._replace(seconds=total.seconds / workers), basis)
 
 
-class Outlook(NamedTuple):
+class RunEstimate(NamedTuple):
     """A run that goes on. spent: so far, total: by its end if the rest is like that; remaining_s None = too early."""
 
     spent: Cost
@@ -119,12 +119,12 @@ class RunEstimator:
         self._asked += 1
         self.before([prediction])
 
-    def outlook(self) -> Outlook:
+    def outlook(self) -> RunEstimate:
         """Return what was spent and what the whole run will have taken."""
         left = self._total - self._counted
         pace = (self._now() - self._begin) / self._asked if self._asked else None
         whole = self._spent.times(self._total / self._counted) if self._counted else Cost()
-        return Outlook(self._spent, whole, None if pace is None else pace * left)
+        return RunEstimate(self._spent, whole, None if pace is None else pace * left)
 
 
 def in_words(seconds: float) -> str:
