@@ -23,7 +23,7 @@ _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
          (2, 1), (1, 2), (-1, 2), (-2, 1), (-2, -1), (-1, -2), (1, -2), (2, -1))
 
 
-class Paths:
+class MeshPaths:
     """Shortest ways between points of a floor."""
 
     def __init__(self, floor: MeshFloor) -> None:

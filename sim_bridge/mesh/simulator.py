@@ -16,7 +16,7 @@ from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
-from sim_bridge.mesh.paths import Paths
+from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.rays import Image
 from sim_bridge.scans import SceneFiles, find_scan
 from sim_bridge.simulator import Episode, Point
@@ -31,7 +31,7 @@ class MeshWorld:
 
     def __init__(self, scene: TriangleScene) -> None:
         self.scene = scene
-        self._ways: dict[tuple[float, ...], tuple[MeshFloor, Paths]] = {}
+        self._ways: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
 
     @cached_property
     def renderer(self) -> MeshRenderer:
@@ -42,15 +42,15 @@ class MeshWorld:
         """Return where robots of this body can be. Raises what MeshFloor raises."""
         return self._of(robot)[0]
 
-    def paths(self, robot: RobotModel) -> Paths:
+    def paths(self, robot: RobotModel) -> MeshPaths:
         """Return the shortest ways of robots of this body. Raises what MeshFloor raises."""
         return self._of(robot)[1]
 
-    def _of(self, robot: RobotModel) -> tuple[MeshFloor, Paths]:
+    def _of(self, robot: RobotModel) -> tuple[MeshFloor, MeshPaths]:
         body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
         if body not in self._ways:
             floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
-            self._ways[body] = floor, Paths(floor)
+            self._ways[body] = floor, MeshPaths(floor)
         return self._ways[body]
 
 
@@ -105,7 +105,7 @@ class MeshSimulator(Walker):
             raise SimulatorError("the simulator has no episode: call reset first")
         return self._world
 
-    def _paths(self) -> Paths:
+    def _paths(self) -> MeshPaths:
         return self._now_in().paths(self._robot)
 
     def _enter(self, episode: Episode) -> tuple[Pose2, float]:

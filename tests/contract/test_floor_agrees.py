@@ -24,7 +24,7 @@ from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.mesh.ground import place_at
 from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.mesh.load import load_mesh
-from sim_bridge.mesh.paths import Paths
+from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.scans import find_scan
 from sim_bridge.walker import At
 from tests.data import shared_data
@@ -79,7 +79,7 @@ def asked(scene: Path, robot: RobotModel, folder: Path) -> Both:
     points = floor.middles(rng.choice(np.nonzero(floor.area)[0], POINTS))
     largest = np.nonzero(floor.area == 1 + np.bincount(floor.area)[1:].argmax())[0]
     pairs = floor.middles(rng.choice(largest, 2 * PAIRS)).reshape(PAIRS, 2, 3)
-    paths = Paths(floor)
+    paths = MeshPaths(floor)
     ways = [paths.shortest((ax, ay, az), (bx, by, bz)) for (ax, ay, az), (bx, by, bz) in pairs.tolist()]
     legs = np.array([leg for way in ways for leg in pairwise(way)])
     body = robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg, CELL_HEIGHT_M

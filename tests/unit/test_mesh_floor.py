@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import NoFloor
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.mesh.paths import Paths
+from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.walker import At, advance
 from tests.unit.floor_fixture import box, floor_of, slab, two_storeys
 
 ROBOT = RobotModel()
 BOXES = ((1.0, 1.0, 2.0, 1.6), (3.0, 2.0, 3.6, 4.0), (0.5, 3.0, 2.0, 3.3))
 FLOOR = floor_of(slab(0, 0, 5, 5, 0), *(box(*b, 0.0, 1.0) for b in BOXES))
-PATHS = Paths(FLOOR)
+PATHS = MeshPaths(FLOOR)
 STOREYS = floor_of(*two_storeys())
 FREE = st.tuples(st.floats(0, 5), st.floats(0, 5), st.just(0.0)).filter(lambda p: FLOOR.free(*p))
 
@@ -95,7 +95,7 @@ def test_a_straight_way_is_as_long_as_it_is_and_a_bent_one_too() -> None:
 
 def test_what_is_off_or_shut_is_unreachable() -> None:
     floor = floor_of(slab(0, 0, 3, 3, 0), slab(5, 0, 8, 3, 0))
-    paths = Paths(floor)
+    paths = MeshPaths(floor)
     assert paths.geodesic((1, 1, 0.0), (6, 1, 0.0)) == math.inf
     assert paths.geodesic((1, 1, 0.0), (1, 1.5, 9.0)) == math.inf
     assert paths.shortest((1, 1, 0.0), (math.nan, 1, 0.0)) == []
@@ -123,7 +123,7 @@ def test_storeys_are_found_and_joined_by_stairs() -> None:
     below, above = (6.0, 1.0, 0.0), (6.0, 1.0, 2.16)
     assert STOREYS.height(*below) == pytest.approx(0.0, abs=1e-6)
     assert STOREYS.height(*above) == pytest.approx(2.16)
-    paths = Paths(STOREYS)
+    paths = MeshPaths(STOREYS)
     way = paths.geodesic(below, above)
     assert way == paths.geodesic(above, below)
     assert 9.0 < way < 14.0  # down the hall, up the stairs from x = 0, and back over the upper floor
@@ -138,7 +138,7 @@ def test_a_robot_drives_up_the_stairs() -> None:
 
 def test_a_robot_that_climbs_less_stays_below() -> None:
     floor = floor_of(*two_storeys(), robot=replace(ROBOT, climb_m=0.1))
-    assert Paths(floor).geodesic((-1.0, 0.6, 0.0), (6.0, 1.0, 2.16)) == math.inf
+    assert MeshPaths(floor).geodesic((-1.0, 0.6, 0.0), (6.0, 1.0, 2.16)) == math.inf
     assert advance(lambda *hop: floor.hop(*hop, True), (-1.0, 0.6, 0.0), 0.0, 6.0).collided
 
 
