@@ -12,7 +12,7 @@ from typing import Any
 
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from eqa_nodes.core.agent.spending import BOTTOMLESS, Purse, left
+from eqa_nodes.core.agent.spending import BOTTOMLESS, CallBudget, left
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.floor import FREE, Allowance
@@ -48,7 +48,7 @@ class Allowances:
         area = told.pop("area", ())
         return FREE._replace(**told, area=tuple(zip(area[::2], area[1::2])))
 
-    def of_request(self, request: Any) -> Purse:
+    def of_request(self, request: Any) -> CallBudget:
         """Return what the answer to a request may cost; BOTTOMLESS where nothing was told of it."""
         return BOTTOMLESS._replace(**self._told.pop(_key(request.question_id, request.question), {}))
 

@@ -20,7 +20,7 @@ from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
-from eqa_nodes.core.agent.spending import Purse, spending
+from eqa_nodes.core.agent.spending import CallBudget, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
@@ -246,13 +246,13 @@ def test_captions_keep_a_call_for_the_answer() -> None:
     backend = ScriptedBackend([Completion("a red room")] * 2 + [json.dumps(
         {"answer": "red", "confidence": 0.9, "images": [1], "abstain": False})])
     items = [Recalled(view(i, HERE, jpeg=_jpeg(64 + i)), 1.0, "") for i in range(1, 6)]
-    with spending(Purse(calls=3)):
+    with spending(CallBudget(calls=3)):
         answer = CaptionAnswerer(backend).answer(Question("What colour is the room?"), items)
     assert answer.text == "red" and len(backend.requests) == 3
 
 
 def test_an_empty_purse_is_told_by_its_name() -> None:
-    for purse, name in ((Purse(calls=0), "calls"), (Purse(tokens=10), "tokens"), (Purse(money=0), "money")):
+    for purse, name in ((CallBudget(calls=0), "calls"), (CallBudget(tokens=10), "tokens"), (CallBudget(money=0), "money")):
         with spending(purse), pytest.raises(LimitReached, match=f"^{name}:"):
             VlmAnswerer(ScriptedBackend(["{}"])).regions(QUESTION)
 
@@ -265,6 +265,6 @@ def test_a_reply_is_no_longer_than_what_is_left() -> None:
             asked.append(max_tokens)
             return super().generate(messages, max_tokens, seed)
 
-    with spending(Purse(tokens=2000)):
+    with spending(CallBudget(tokens=2000)):
         VlmAnswerer(Noting(['{"regions": {}}'])).regions(QUESTION)
     assert len(asked) == 1 and 32 <= asked[0] < 2000

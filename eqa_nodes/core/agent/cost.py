@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from eqa_nodes.core.agent.limits import in_words
-from eqa_nodes.core.agent.spending import Purse
+from eqa_nodes.core.agent.spending import CallBudget
 from eqa_nodes.core.protocols import Answerer, Odometry
 from eqa_nodes.core.types.floor import Allowance, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
@@ -85,10 +85,10 @@ class CostTracker:
         return Allowance(_left(limits.steps, spent.steps), _left(limits.metres, spent.metres),
                          _left(limits.seconds, spent.seconds), limits.area)
 
-    def purse(self, limits: Limits, keep: bool) -> Purse:
+    def purse(self, limits: Limits, keep: bool) -> CallBudget:
         """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
         spent, kept = self.receipt(), self._dearest if keep else Receipt()
-        return Purse(_left(limits.calls, spent.calls + KEPT * keep),
+        return CallBudget(_left(limits.calls, spent.calls + KEPT * keep),
                      _left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
                      _left(limits.money, spent.money + kept.money))
 

@@ -17,7 +17,7 @@ _LEAST_REPLY = 32  # tokens: a shorter reply says nothing
 _CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # what a call reads, before the server has counted it
 
 
-class Purse(NamedTuple):
+class CallBudget(NamedTuple):
     """What may be spent; inf = no limit."""
 
     calls: float = math.inf
@@ -25,7 +25,7 @@ class Purse(NamedTuple):
     money: float = math.inf
 
 
-BOTTOMLESS = Purse()
+BOTTOMLESS = CallBudget()
 
 
 class _Open:
@@ -34,13 +34,13 @@ class _Open:
     running: what the call that is being made has cost so far; a backend may send several requests for one.
     """
 
-    def __init__(self, purse: Purse) -> None:
+    def __init__(self, purse: CallBudget) -> None:
         self.purse, self.spent, self.kept = purse, Usage(), 0
         self.running: Callable[[], Usage] = Usage
 
-    def left(self) -> Purse:
+    def left(self) -> CallBudget:
         spent = self.spent + self.running()
-        return Purse(self.purse.calls - self.kept - spent.calls, self.purse.tokens - spent.tokens_in - spent.tokens_out,
+        return CallBudget(self.purse.calls - self.kept - spent.calls, self.purse.tokens - spent.tokens_in - spent.tokens_out,
                      self.purse.money - spent.money)
 
 
@@ -48,7 +48,7 @@ _OPEN: ContextVar[_Open | None] = ContextVar("_OPEN", default=None)
 
 
 @contextmanager
-def spending(purse: Purse) -> Iterator[None]:
+def spending(purse: CallBudget) -> Iterator[None]:
     """Hold the calls that are made inside, by this thread, to a purse. They raise LimitReached when it is empty."""
     token = _OPEN.set(_Open(purse) if purse != BOTTOMLESS else None)
     try:
@@ -82,7 +82,7 @@ def affordable(asks: Iterable[Callable[[], T]]) -> Iterator[T]:
         yield said
 
 
-def left() -> Purse:
+def left() -> CallBudget:
     """Return what may be spent now."""
     purse = _OPEN.get()
     return BOTTOMLESS if purse is None else purse.left()
@@ -135,7 +135,7 @@ class Limited:
             purse.spent, purse.running = purse.spent + purse.running(), Usage
 
 
-def _reply_within(purse: Purse, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
+def _reply_within(purse: CallBudget, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
     """Return how long a reply may be, tokens. Raises LimitReached where no call may be made.
 
     usage: of the model so far, which tells what a token costs on average.
