@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.core.agent.spending import Limited, CallBudget, spending
+from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, Usage
 from eqa_nodes.models import make_backend
@@ -112,7 +112,7 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
 
 def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Callable[..., Any]) -> None:
     with VlmServer([Reply(b"busy", 503)] * 9) as server, spending(CallBudget(calls=2)):
-        backend = Limited(connect(server.url, max_retries=5))
+        backend = BudgetedBackend(connect(server.url, max_retries=5))
         with pytest.raises(ModelError, match="^server error"):
             backend.generate(ASK)
         with pytest.raises(LimitReached, match="^calls"):
@@ -124,7 +124,7 @@ def test_a_server_without_logprobs_gets_no_second_request_where_one_call_is_left
     refusal = Reply(b'{"error": {"message": "no logprobs"}}', 400)
     with (VlmServer([refusal] * 3) as server, spending(CallBudget(calls=1)),
           pytest.raises(LimitReached, match="^calls")):
-        Limited(connect(server.url)).choose(ASK, ("red", "blue"))
+        BudgetedBackend(connect(server.url)).choose(ASK, ("red", "blue"))
     assert len(server.requests) == 1
 
 

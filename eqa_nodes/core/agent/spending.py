@@ -99,7 +99,7 @@ def repeats(most: int) -> int:
     return int(min(most, calls - 1))
 
 
-class Limited:
+class BudgetedBackend:
     """A backend whose calls are held to the purse around them. Implements Backend."""
 
     def __init__(self, backend: Backend) -> None:

@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import TypeVar
 
-from eqa_nodes.core.agent.spending import Limited
+from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, REGIONS, Reply, read_answer
 from eqa_nodes.core.errors import LimitReached
@@ -27,7 +27,7 @@ class MeteredModel:
     """
 
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
-        self.backend, self._max_tokens = Limited(backend), max_tokens
+        self.backend, self._max_tokens = BudgetedBackend(backend), max_tokens
         self._before = backend.usage
         self._privileged: tuple[str, ...] = ()
 

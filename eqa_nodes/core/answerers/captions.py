@@ -8,7 +8,7 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from eqa_nodes.core.agent.spending import Limited
+from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.answerers.object_graph import Crop
 from eqa_nodes.core.errors import ModelError, StorageError
@@ -62,7 +62,7 @@ class Captioner:
     """Describes pictures. Raises ModelError (BudgetSpent), StorageError."""
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._backend, self._store = Limited(backend), store or CaptionStore()
+        self._backend, self._store = BudgetedBackend(backend), store or CaptionStore()
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of a picture, or of a crop of it, under a prompt of eqa_nodes/prompts.
