@@ -61,7 +61,7 @@ CLIENTS: dict[str, Client] = {
 }
 
 
-class Rights(NamedTuple):
+class NodePermissions(NamedTuple):
     """What one node may do, by names on the wire: relative ones, absolute ones, and ~/ for its own."""
 
     publish: frozenset[str]
@@ -72,7 +72,7 @@ class Rights(NamedTuple):
     call: frozenset[str]
 
 
-def rights_of(name: str, world: str = "") -> Rights:
+def rights_of(name: str, world: str = "") -> NodePermissions:
     """Return what a node of the graph, or the client of an enclave, may do. Raises KeyError for an unknown one.
 
     world: where it runs, "" = in any; a node on a robot asks for nothing of a simulator.
@@ -90,7 +90,7 @@ def rights_of(name: str, world: str = "") -> Rights:
         hears.add("episode")
     cameras = {topic.name for topic in CAMERA_TOPICS.values()} if "camera_info" in hears and not client else set()
     own = {f"~/{service}" for service in (TYPE_DESCRIPTION, *(() if client else NODE_SERVICES))}
-    return Rights(
+    return NodePermissions(
         frozenset({TOPICS[key].name for key in says} | {"/parameter_events"}
                   | (set() if client else {"/rosout", TRANSITION_EVENT})),
         frozenset({TOPICS[key].name for key in hears} | {TOPICS["clock"].name} | cameras),
@@ -100,13 +100,13 @@ def rights_of(name: str, world: str = "") -> Rights:
         frozenset(ACTIONS[key].name for key in calls if key in ACTIONS))
 
 
-def ear_of(name: str) -> Rights | None:
+def ear_of(name: str) -> NodePermissions | None:
     """Return the rights of the second node `NAME_ear` of who has one, else None."""
     apart = NODES[name].apart
     if not apart:
         return None
     nothing: frozenset[str] = frozenset()
-    return Rights(frozenset({"/parameter_events"}), frozenset(TOPICS[key].name for key in (*apart, "clock")),
+    return NodePermissions(frozenset({"/parameter_events"}), frozenset(TOPICS[key].name for key in (*apart, "clock")),
                   frozenset({f"~/{TYPE_DESCRIPTION}"}), nothing, nothing, nothing)
 
 
@@ -137,7 +137,7 @@ def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({})
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _profile(profiles: ElementTree.Element, node: str, namespace: str, rights: Rights,
+def _profile(profiles: ElementTree.Element, node: str, namespace: str, rights: NodePermissions,
              moved: Mapping[str, str]) -> None:
     profile = ElementTree.SubElement(profiles, "profile", ns=namespace, node=node)
     for kind, right in (("topic", "publish"), ("topic", "subscribe"), ("service", "reply"), ("service", "request"),
