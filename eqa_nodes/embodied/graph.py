@@ -14,7 +14,7 @@ TURN_RAD = math.pi / 2  # a turn faces the next neighbour, but goes no farther t
 _SAME = math.radians(1.0)
 
 
-class Standing(NamedTuple):
+class GraphPose(NamedTuple):
     """Where the agent is: the point, its heading in radians, how far it looks up in degrees."""
 
     point: int
@@ -33,7 +33,7 @@ class NavigationGraph:
             for one, other in ((a, b), (b, a)):
                 (x, y), (u, v) = self._places[one], self._places[other]
                 self._bearings[one].append((math.atan2(v - y, u - x), other))
-        self.start = Standing(self.nearest(task.start.x, task.start.y, task.start_height_m), task.start.yaw)
+        self.start = GraphPose(self.nearest(task.start.x, task.start.y, task.start_height_m), task.start.yaw)
 
     @property
     def places(self) -> Mapping[int, tuple[float, float]]:
@@ -48,16 +48,16 @@ class NavigationGraph:
         """Return x, y and the height of the floor of a point, metres."""
         return (*self._places[point], self._heights[point])
 
-    def pose(self, at: Standing) -> Pose2:
+    def pose(self, at: GraphPose) -> Pose2:
         """Return the pose of an agent that stands so."""
         return Pose2(*self._places[at.point], at.yaw)
 
-    def faced(self, at: Standing) -> int | None:
+    def faced(self, at: GraphPose) -> int | None:
         """Return the neighbour straight ahead, None where there is none."""
         ahead = [(abs(wrap(bearing - at.yaw)), point) for bearing, point in self._bearings[at.point]]
         return min(ahead)[1] if ahead and min(ahead)[0] <= _SAME else None
 
-    def moves(self, at: Standing) -> dict[str, Standing]:
+    def moves(self, at: GraphPose) -> dict[str, GraphPose]:
         """Return what each move that is possible now leads to; the order is that of the options."""
         ahead = self.faced(at)
         level = at._replace(look_deg=0.0)
@@ -69,7 +69,7 @@ class NavigationGraph:
                 moves[name] = at._replace(look_deg=at.look_deg + up)
         return moves
 
-    def _turned(self, at: Standing, side: float) -> float:
+    def _turned(self, at: GraphPose, side: float) -> float:
         """Return the heading after a turn to the left (side 1) or to the right (-1)."""
         turns = [wrap(side * (bearing - at.yaw)) % (2 * math.pi) for bearing, _ in self._bearings[at.point]]
         on = [turn for turn in turns if _SAME < turn <= TURN_RAD]

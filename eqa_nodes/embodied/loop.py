@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.embodied.graph import NavigationGraph, Standing
+from eqa_nodes.embodied.graph import NavigationGraph, GraphPose
 from eqa_nodes.embodied.predicates import EpisodeFacts, WorldFacts, holds
 from eqa_nodes.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.embodied.world import World
@@ -107,13 +107,13 @@ class _Episode:
 
     def __init__(self, task: Task, world: WorldWithFacts) -> None:
         self._task, self._world, self._graph = task, world, NavigationGraph(task)
-        self._at: Standing = self._graph.start
+        self._at: GraphPose = self._graph.start
         self._so_far = EpisodeFacts(self._graph.places, self._at.point)
         self.outcome = TaskOutcome(frames=[world.begin(task.scene, *self._pose())],
                                    poses=[self._graph.pose(self._at)])
         self._judge()
 
-    def menu(self, steps_left: int) -> dict[str, Standing | Option]:
+    def menu(self, steps_left: int) -> dict[str, GraphPose | Option]:
         """Return the options of this step by their texts: moves, interactions, answers; a question's last: answers."""
         answers = {option.text: option for option in self._task.options if option.type == ANSWER}
         if steps_left == 1 and answers and self._task.kind.endswith("QA"):
@@ -121,7 +121,7 @@ class _Episode:
         others = {option.text: option for option in self._task.options if option.type != ANSWER}
         return {**self._graph.moves(self._at), **others, **answers}
 
-    def take(self, step: int, menu: Mapping[str, Standing | Option], pick: Pick) -> StepLog:
+    def take(self, step: int, menu: Mapping[str, GraphPose | Option], pick: Pick) -> StepLog:
         """Carry out what was picked."""
         texts, error = tuple(menu), pick.error
         if pick.option is not None and not 0 <= pick.option < len(texts):
@@ -139,8 +139,8 @@ class _Episode:
         self.outcome.frames.append(self._world.see())
         return log
 
-    def _carry_out(self, text: str, option: Standing | Option) -> str:
-        if isinstance(option, Standing):
+    def _carry_out(self, text: str, option: GraphPose | Option) -> str:
+        if isinstance(option, GraphPose):
             return self._move(text, option)
         if option.type == ANSWER:
             self._so_far.answer = self.outcome.answer = option.text
@@ -153,7 +153,7 @@ class _Episode:
             self._so_far.grabbed.add(option.object)
         return SUCCESS
 
-    def _move(self, text: str, to: Standing) -> str:
+    def _move(self, text: str, to: GraphPose) -> str:
         way = self._world.way(*(self._graph.spot(at.point) for at in (self._at, to))) if text == FORWARD else 0.0
         if not math.isfinite(way):
             return f"{FAILED}: something is in the way"

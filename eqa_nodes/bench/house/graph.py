@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.embodied.graph import NavigationGraph, Standing
+from eqa_nodes.embodied.graph import NavigationGraph, GraphPose
 from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.embodied.tasks import GraphPoint, Task
 from eqa_nodes.embodied.world import CAMERA
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     """Option texts, and where the agent stands after them."""
 
     texts: tuple[str, ...]
-    at: Standing
+    at: GraphPose
 
 
 def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> Graph:
@@ -131,11 +131,11 @@ class Planner:
 
     def __init__(self, place: HouseWorld, task: Task) -> None:
         self._place, self.graph = place, NavigationGraph(task)
-        self._seen: dict[Standing, dict[int, float]] = {}
+        self._seen: dict[GraphPose, dict[int, float]] = {}
 
-    def to(self, begin: Standing, goal: Callable[[Standing], bool], most: int) -> Plan | None:
+    def to(self, begin: GraphPose, goal: Callable[[GraphPose], bool], most: int) -> Plan | None:
         """Return the shortest plan from where the agent stands; None where `most` options do not lead there."""
-        before: dict[Standing, tuple[Standing, str] | None] = {_rounded(begin): None}
+        before: dict[GraphPose, tuple[GraphPose, str] | None] = {_rounded(begin): None}
         queue = deque([(_rounded(begin), 0)])
         while queue:
             at, length = queue.popleft()
@@ -148,24 +148,24 @@ class Planner:
                     queue.append((to, length + 1))
         return None
 
-    def near(self, thing: HouseObject) -> Callable[[Standing], bool]:
+    def near(self, thing: HouseObject) -> Callable[[GraphPose], bool]:
         """Return whether the agent is close to a thing and looks at it."""
         return lambda at: self.away(at, thing) <= NEAR_M and self.share(at, thing.id) >= 1.2 * LOOKED_AT
 
-    def reach(self, thing: HouseObject, house: House) -> Callable[[Standing], bool]:
+    def reach(self, thing: HouseObject, house: House) -> Callable[[GraphPose], bool]:
         """Return whether the agent could handle a thing."""
         return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
                            and self.share(at, thing.id) >= _HANDLED_SHARE)
 
-    def shows(self, targets: tuple[int, ...], need: int) -> Callable[[Standing], bool]:
+    def shows(self, targets: tuple[int, ...], need: int) -> Callable[[GraphPose], bool]:
         """Return whether at least `need` of the things show themselves well."""
         return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
 
-    def away(self, at: Standing, thing: HouseObject) -> float:
+    def away(self, at: GraphPose, thing: HouseObject) -> float:
         """Return the distance from the agent to the middle of a thing in the plan, metres."""
         return math.dist(self.graph.places[at.point], thing.position[:2])
 
-    def share(self, at: Standing, thing: int) -> float:
+    def share(self, at: GraphPose, thing: int) -> float:
         """Return the share of the image that shows a thing."""
         if not self._ahead(at, self._place.house.thing(thing)):
             return 0.0  # looking is the slow part
@@ -174,7 +174,7 @@ class Planner:
         return self._seen[at].get(thing, 0.0)
 
 
-    def _ahead(self, at: Standing, thing: HouseObject) -> bool:
+    def _ahead(self, at: GraphPose, thing: HouseObject) -> bool:
         """Return whether any part of the thing could lie between the left and the right side of the image."""
         (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
         away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2
@@ -184,12 +184,12 @@ class Planner:
         return beside <= math.radians(GLANCE.hfov_deg) / 2 and away - half <= GLANCE.max_range_m
 
 
-def _rounded(at: Standing) -> Standing:
+def _rounded(at: GraphPose) -> GraphPose:
     """Return the standing by which it is known again: turning there and back adds rounding."""
     return at._replace(yaw=round(math.remainder(at.yaw, 2 * math.pi), 6))
 
 
-def _texts(before: dict[Standing, tuple[Standing, str] | None], at: Standing) -> Iterator[str]:
+def _texts(before: dict[GraphPose, tuple[GraphPose, str] | None], at: GraphPose) -> Iterator[str]:
     while (step := before[at]) is not None:
         at, text = step
         yield text
