@@ -104,7 +104,7 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
     return Answer(abstained=True, receipt=Receipt(privileged=answerer.spent().privileged), message=why)
 
 
-class Unobjecting:
+class AcceptsAnyQuestion:
     """What answerers share that take every question."""
 
     def objection(self, question: Question) -> str:
@@ -112,7 +112,7 @@ class Unobjecting:
         return ""
 
 
-class Unjudging(Unobjecting):
+class Unjudging(AcceptsAnyQuestion):
     """What answerers share that judge no view on the way: every view is as good as none, every room as any other."""
 
     def regions(self, question: Question) -> list[RankedRegion]:

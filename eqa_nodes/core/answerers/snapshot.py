@@ -8,7 +8,7 @@ from functools import partial
 
 from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
-from eqa_nodes.core.answerers.common import Unobjecting
+from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.object_graph import Snapshot, snapshots, things_in
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
@@ -32,7 +32,7 @@ class SnapshotsConfig:
     embedder: str = "auto"
 
 
-class SnapshotAnswerer(Unobjecting):
+class SnapshotAnswerer(AcceptsAnyQuestion):
     """Answers from memory snapshots (Yang et al. 2025, 3D-Mem), or abstains.
 
     The paper shows snapshots and frontiers in one call, and the model picks either; here a policy drives (`snapshot`

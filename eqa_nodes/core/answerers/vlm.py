@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from eqa_nodes.core.answerers.asker import MeteredModel
-from eqa_nodes.core.answerers.common import Unobjecting
+from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend
@@ -31,7 +31,7 @@ class VlmConfig:
     max_tokens: int = 2048
 
 
-class VlmAnswerer(Unobjecting):
+class VlmAnswerer(AcceptsAnyQuestion):
     """The Answerer over a model backend. Raises ModelError (BudgetSpent), BadQuestion.
 
     The papers take the local semantic value of a place from the choice probabilities of its letter, and the global one
