@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 
 
-class BlindAnswerer(Unjudging):
+class BlindAnswerer(JudgesNoView):
     """Answers every question as its inner answerer guesses without any view."""
 
     def __init__(self, inner: Answerer) -> None:

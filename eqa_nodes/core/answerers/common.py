@@ -112,7 +112,7 @@ class AcceptsAnyQuestion:
         return ""
 
 
-class Unjudging(AcceptsAnyQuestion):
+class JudgesNoView(AcceptsAnyQuestion):
     """What answerers share that judge no view on the way: every view is as good as none, every room as any other."""
 
     def regions(self, question: Question) -> list[RankedRegion]:

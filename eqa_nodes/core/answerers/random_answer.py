@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eqa_nodes.core.answerers.common import Unjudging, check_question
+from eqa_nodes.core.answerers.common import JudgesNoView, check_question
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 
@@ -26,7 +26,7 @@ _PRIORS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
         (r"", "a table | a chair | a lamp | a plant | a picture | a book")))
 
 
-class RandomAnswerer(Unjudging):
+class RandomAnswerer(JudgesNoView):
     """Draws an option, or a usual answer to a question of that kind; the same question and seed draw the same.
 
     Each option is as likely as any other, and so is each usual answer. Raises BadQuestion.

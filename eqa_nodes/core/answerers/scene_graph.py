@@ -9,7 +9,7 @@ from functools import partial
 from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
-from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.object_graph import MAX_THINGS, GraphObject, likest, relations, things_in, told
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
@@ -39,7 +39,7 @@ VOXEL = GraphConfig()  # OpenEQA's sparse voxel map: the best crop of each insta
 GRAPH = GraphConfig(relations=True, crops=3)  # ConceptGraphs-like: several crops of each node, and edges
 
 
-class SceneGraphAnswerer(Unjudging):
+class SceneGraphAnswerer(JudgesNoView):
     """The things in view become lines of text, and the words answer: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
 
     Knows of a thing its name, its box and pictures, and nothing else of what labels say: no room, colour or state. Its

@@ -9,7 +9,7 @@ from functools import partial
 from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
-from eqa_nodes.core.answerers.common import Unjudging
+from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
@@ -23,7 +23,7 @@ def as_list(tag: str, lines: Sequence[str]) -> str:
     return "\n".join((f"<{tag}>", *map(json.dumps, lines), f"</{tag}>"))
 
 
-class CaptionAnswerer(Unjudging):
+class CaptionAnswerer(JudgesNoView):
     """Each view is described once by the model (and kept); one call without pictures then answers from the words.
 
     A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper's captioner and language model are two models;
