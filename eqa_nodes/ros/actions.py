@@ -24,7 +24,7 @@ def service_qos() -> QoSProfile:
     return QoSProfile(depth=DEPTH, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE)
 
 
-class SureClient(ActionClient):
+class ReliableActionClient(ActionClient):
     """An action client that takes no reply while it sends: none comes before its request is noted."""
 
     def __init__(self, node: Any, action_type: Any, name: str, callback_group: Any) -> None:

@@ -16,7 +16,7 @@ from unique_identifier_msgs.msg import UUID
 
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.actions import SureClient, service_qos
+from eqa_nodes.ros.actions import ReliableActionClient, service_qos
 from eqa_nodes.ros.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.messages import ns_of
@@ -77,7 +77,7 @@ class Remotes:
     def action(self, key: str) -> RemoteAction:
         """Return a client of an action of the graph."""
         port = ACTIONS[key]
-        client = SureClient(self._node, interface(port.type), port.name, self._group)
+        client = ReliableActionClient(self._node, interface(port.type), port.name, self._group)
         return RemoteAction(key, client, self.births)
 
 

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Duration
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.ros.actions import SureClient
+from eqa_nodes.ros.actions import ReliableActionClient
 from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
@@ -28,7 +28,7 @@ class WireCommander(TaskCommander):
         super().__init__(node, node.config.managed)
         self._answer_s = node.config.driving.wait.answer_s
         self._to_pose, self._spin = (
-            SureClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, node.call_group)
+            ReliableActionClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, node.call_group)
             for key in ("navigate_to_pose", "spin"))
 
     def go_to(self, goal: Pose2) -> None:
