@@ -51,7 +51,7 @@ class ReliableActionClient(ActionClient):
             return super()._get_result_async(goal_handle)
 
 
-class SureServer(ActionServer):
+class ConcurrentActionServer(ActionServer):
     """An action server with room for many goals at once."""
 
     def __init__(self, node: Any, action_type: Any, name: str, execute: Callable[[Any], Any], **options: Any) -> None:

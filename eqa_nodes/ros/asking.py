@@ -18,7 +18,7 @@ from eqa_nodes.core.agent.queue import Queue, QueuedQuestion, internal
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.actions import SureServer
+from eqa_nodes.ros.actions import ConcurrentActionServer
 from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
@@ -115,7 +115,7 @@ class AskServer:
         self._early: set[bytes] = set()  # goals that were called off before rclpy has handed them over
         self._noting = threading.Lock()
         port = ACTIONS["ask"]
-        self._server = SureServer(
+        self._server = ConcurrentActionServer(
             node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
             handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group,
             result_timeout=RESULT_S)

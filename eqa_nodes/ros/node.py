@@ -23,7 +23,7 @@ from std_msgs.msg import Header
 from eqa_nodes.core.camera.jumps import FutureWatch
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.actions import SureServer, service_qos
+from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.ear import ListenerNode
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
@@ -173,7 +173,7 @@ class EqaNode(ManagedNode):
             return CancelResponse.ACCEPT
 
         port = ACTIONS[key]
-        SureServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
+        ConcurrentActionServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
                    goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
                    handle_accepted_callback=accepted, cancel_callback=canceled)
 
