@@ -16,7 +16,7 @@ from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.limits import check_limits, exceeded, in_words, with_limit
 from eqa_nodes.core.agent.spending import spending
-from eqa_nodes.core.agent.stopping import Stop, Weighed, support_of
+from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer, support_of
 from eqa_nodes.core.answerers.common import answer_of, check_question, refusal
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, LimitReached, NavigationError
 from eqa_nodes.core.protocols import Answerer, Explorer, Memory, Navigator, Odometry
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
     confidence: float = 0.0
     decision: Decision | None = None
     reason: str = ""
-    weighed: Weighed | None = None
+    weighed: WeighedAnswer | None = None
     place: int = 0
 
 
@@ -337,7 +337,7 @@ class Search:
         assessed = self.judged.in_order()
         sure = self.stop.sure(answer, assessed)
         if not answer.abstained:
-            self._report("answering", weighed=Weighed(answer.text, support_of(answer, assessed), sure))
+            self._report("answering", weighed=WeighedAnswer(answer.text, support_of(answer, assessed), sure))
         self.answered = replace(answer, confidence=sure)
         return self.answered
 
@@ -376,7 +376,7 @@ class Search:
         self.limit = self.limit or self.account.reached(self.question.limits)
         return bool(self.limit)
 
-    def _report(self, phase: str, decision: Decision | None = None, weighed: Weighed | None = None) -> None:
+    def _report(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
         if self._waits is not False:
             return  # it is in the queue, whose word that is
         self._listener(Progress(phase, *self.account.update(), self.judged.best, decision,

@@ -22,7 +22,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.running.workers import one_thread_each
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import Parameters, merged
-from eqa_nodes.core.agent.stopping import Support, Weighed
+from eqa_nodes.core.agent.stopping import Support, WeighedAnswer
 from eqa_nodes.core.errors import ConfigError, EqaError, unknown
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.floor import GridMap
@@ -168,7 +168,7 @@ def _explored_m2(grid: GridMap | None) -> float:
     return round(int(np.count_nonzero(grid.explored & (grid.cells == 0))) * grid.resolution_m ** 2, 2)
 
 
-def _judged(sample: Sample, weighed: Weighed) -> GradedAnswer:
+def _judged(sample: Sample, weighed: WeighedAnswer) -> GradedAnswer:
     return GradedAnswer(weighed.text, weighed.support, mark_of(sample, weighed.text) >= RIGHT)
 
 

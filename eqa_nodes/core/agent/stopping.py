@@ -73,7 +73,7 @@ def _told(text: str) -> list[frozenset[str]]:
             for part in text.rpartition(": ")[2].split(";")]
 
 
-class Weighed(NamedTuple):
+class WeighedAnswer(NamedTuple):
     """An answer that was considered, with what supports it (its confidence: the answerer's own)."""
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eqa_nodes.core.agent.stopping import Weighed
+from eqa_nodes.core.agent.stopping import WeighedAnswer
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
@@ -37,7 +37,7 @@ class EpisodeTrace:
     poses: list[tuple[int, Pose2]] = field(default_factory=list)
     decisions: list[TraceDecision] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
-    weighed: list[tuple[int, Weighed]] = field(default_factory=list)
+    weighed: list[tuple[int, WeighedAnswer]] = field(default_factory=list)
     grid: GridMap | None = None
     answer: Answer | None = None
     refused: dict[str, int] = field(default_factory=dict)
