@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eqa_nodes.bench.report.drawing import palette_png
-from eqa_nodes.bench.report.drawing_why import SHOWN, Why, why_of
+from eqa_nodes.bench.report.drawing_why import SHOWN, DecisionSection, why_of
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
@@ -43,7 +43,7 @@ def many(count: int, **fields: object) -> EpisodeTrace:
     return replace(trace("Where?", ANSWER), decisions=[d._replace(**fields) for d in decisions])  # type: ignore[arg-type]
 
 
-def drawn(why: Why, number: int) -> ElementTree.Element:
+def drawn(why: DecisionSection, number: int) -> ElementTree.Element:
     """Return a picture as parsed XML."""
     return ElementTree.fromstring(next(c.svg for c in why.pictured if c.number == number))
 

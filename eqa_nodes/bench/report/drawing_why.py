@@ -59,7 +59,7 @@ class LegendEntry(NamedTuple):
     colour: str
 
 
-class Why(NamedTuple):
+class DecisionSection(NamedTuple):
     """All decisions of an episode. ground: a hidden drawing that the pictures share; kinds: of candidates seen."""
 
     ground: Markup
@@ -70,7 +70,7 @@ class Why(NamedTuple):
     values: bool
 
 
-def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> Why:
+def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSection:
     """Return the decisions of an episode with their pictures; `name` is unique on the page."""
     box = extent(trace.grid, [pose for _, pose in trace.poses], target)
     shown = set(_spread(len(trace.decisions))) if box is not None else set()
@@ -83,7 +83,7 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> Why:
         choices.append(DecisionRow(index + 1, decision.reason, steps, metres, svg))
     kinds = sorted({c.label for d in trace.decisions for c in d.candidates})
     labels = {m.label for d in trace.decisions for m in d.marks}
-    return Why(pictures.ground() if pictures is not None and shown else Markup(""),
+    return DecisionSection(pictures.ground() if pictures is not None and shown else Markup(""),
                tuple(c for c in choices if c.svg), tuple(c for c in choices if not c.svg),
                tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
 

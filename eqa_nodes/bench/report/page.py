@@ -18,7 +18,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
-from eqa_nodes.bench.report.drawing_why import Why, why_of
+from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, failures_of, line_of, mark_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
@@ -73,7 +73,7 @@ class Card:
     map: Markup
     evidence: CardImage | None
     strip: tuple[CardImage, ...]
-    why: Why | None
+    why: DecisionSection | None
     trouble: str
 
     @property
