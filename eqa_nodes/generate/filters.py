@@ -19,7 +19,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.journal import Paid
-from eqa_nodes.generate.values import Benchmark, Check, QuestionAnswer, Way
+from eqa_nodes.generate.values import Benchmark, Check, QuestionAnswer, ScenePath
 
 RIGHT = 4.0
 
@@ -61,7 +61,7 @@ class Filters:
         self._embedder, self._paid, self._seed = embedder, paid, seed
         self._judge = OfflineJudge()
 
-    def check(self, key: str, way: Way, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
+    def check(self, key: str, way: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
         """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
         checks: list[Check] = []
         viewpoints: tuple[int, ...] = ()
@@ -72,7 +72,7 @@ class Filters:
                 break
         return FilterResult(tuple(checks), viewpoints)
 
-    def _all(self, key: str, way: Way, pair: QuestionAnswer,
+    def _all(self, key: str, way: ScenePath, pair: QuestionAnswer,
              others: Sequence[QuestionAnswer]) -> Iterator[tuple[Check, tuple[int, ...]]]:
         """Make one check after the other, each when it is asked for."""
         yield self._new(pair, others), ()
@@ -96,7 +96,7 @@ class Filters:
                 return Check("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
         return Check("new", True, f"unlike {len(others)} others of this scene")
 
-    def _not_guessed(self, key: str, way: Way, pair: QuestionAnswer) -> Check:
+    def _not_guessed(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
         """Ask without any view: who needs not look learns nothing by exploring."""
         whole = f"{way.instruction} {pair.question}".strip()
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
@@ -104,7 +104,7 @@ class Filters:
         right = self._right(pair, guess)
         return Check("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
 
-    def _reproduced(self, key: str, way: Way, pair: QuestionAnswer) -> Check:
+    def _reproduced(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
         """Ask with all views of the place: another reader must come to the same answer."""
         answers = [self._ask(f"{key}/answer/{i}", pair, way.views, i) for i in range(self._config.times)]
         right = sum(self._right(pair, answer) for answer in answers)
@@ -113,14 +113,14 @@ class Filters:
         note = f"{right} of {len(answers)} times right: {said}"
         return Check("reproduced" if enough else "not reproduced", enough, note)
 
-    def _viewpoints(self, key: str, way: Way, pair: QuestionAnswer) -> tuple[Check, tuple[int, ...]]:
+    def _viewpoints(self, key: str, way: ScenePath, pair: QuestionAnswer) -> tuple[Check, tuple[int, ...]]:
         """Ask with each view alone; where none is enough all are needed together."""
         alone = tuple(i for i, view in enumerate(way.views)
                       if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
         note = f"{len(alone)} of {len(way.views)} views show it alone" if alone else "only the views together show it"
         return Check("viewpoints", True, note), alone or tuple(range(len(way.views)))
 
-    def _unique(self, key: str, way: Way, pair: QuestionAnswer) -> Check:
+    def _unique(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
         """Ask in other parts of the scene: a sure other answer there means that the question can be meant so too.
 
         As EXPRESS-Bench (3.2) has it, what lies farther from the start than the goal does not count.

@@ -14,10 +14,10 @@ from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.generate.values import Benchmark, QuestionAttempt, Way
+from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 from sim_bridge.registry import file_name_of
 
-WayOf = Callable[[int], Way]  # a way by its number
+WayOf = Callable[[int], ScenePath]  # a way by its number
 _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Action.TURN_RIGHT: "turn_right"}
 
 
@@ -41,7 +41,7 @@ def _write_express(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf
     write_json(file, [express_record(record, way_of(record.way)) for record in records])
 
 
-def express_record(record: QuestionAttempt, way: Way) -> dict[str, Any]:
+def express_record(record: QuestionAttempt, way: ScenePath) -> dict[str, Any]:
     """Return a question as EXPRESS-Bench's file has it: Habitat axes, metres, rotations w, x, y, z.
 
     Step i holds an action and the position and rotation after it.
@@ -71,7 +71,7 @@ def _write_explora(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf
     write_explora(file, [explora_sample(record, way_of(record.way)) for record in records])
 
 
-def explora_sample(record: QuestionAttempt, way: Way) -> Sample:
+def explora_sample(record: QuestionAttempt, way: ScenePath) -> Sample:
     """Return a question as the writer of ExploraQA's format takes it; map frame."""
     assert record.pair is not None
     views = [way.views[i] for i in record.viewpoints]

@@ -11,12 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import Benchmark, QuestionAttempt, Way
+from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 
 PAGE = "verify.html"
 
 
-def write_page(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], way_of: Callable[[int], Way]) -> Path:
+def write_page(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], way_of: Callable[[int], ScenePath]) -> Path:
     """Write the page about the accepted records and return its path."""
     environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
                               autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
@@ -33,7 +33,7 @@ def fingerprint(records: Sequence[QuestionAttempt]) -> str:
     return hashlib.sha256(dumps([(r.id, r.pair) for r in records]).encode()).hexdigest()[:16]
 
 
-def _pictures(record: QuestionAttempt, way_of: Callable[[int], Way]) -> list[dict[str, object]]:
+def _pictures(record: QuestionAttempt, way_of: Callable[[int], ScenePath]) -> list[dict[str, object]]:
     return [{"src": _uri(view), "shows": i in record.viewpoints} for i, view in enumerate(way_of(record.way).views)]
 
 

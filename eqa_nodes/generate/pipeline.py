@@ -30,7 +30,7 @@ from eqa_nodes.generate.values import (
     QuestionAnswer,
     QuestionAttempt,
     Round,
-    Way,
+    ScenePath,
 )
 from eqa_nodes.generate.ways import make_way
 
@@ -103,9 +103,9 @@ def read_records(out: Path) -> list[QuestionAttempt]:
         return list({record.id: record for record in lines.entries}.values())
 
 
-def read_way(out: Path, number: int) -> Way:
+def read_way(out: Path, number: int) -> ScenePath:
     """Return a way that was made. Raises StorageError."""
-    return decode(Way, read_json(_way_file(out, number)))
+    return decode(ScenePath, read_json(_way_file(out, number)))
 
 
 def _way_file(out: Path, number: int) -> Path:
@@ -121,7 +121,7 @@ class _Line:
         self.paid, self._progress = paid, progress
         self.records = {record.id: record for record in lines.entries}
         self._filters = Filters(kind, cast.solver, job.filters, make_embedder("auto"), paid, job.seed)
-        self._ways: dict[int, Way | str] = {}
+        self._ways: dict[int, ScenePath | str] = {}
         self._attempt = 0
 
     def run(self) -> str:
@@ -169,7 +169,7 @@ class _Line:
             self._ended(ACCEPTED, pair, rounds)
         return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
 
-    def _refined(self, way: Way) -> tuple[Round, ...]:
+    def _refined(self, way: ScenePath) -> tuple[Round, ...]:
         """Let the generator propose and the evaluator judge until it is content; return the whole history."""
         history: list[Round] = []
         for _ in range(self._job.rounds):
@@ -182,7 +182,7 @@ class _Line:
                 break
         return tuple(history)
 
-    def _proposed(self, way: Way, history: Sequence[Round]) -> QuestionAnswer | None:
+    def _proposed(self, way: ScenePath, history: Sequence[Round]) -> QuestionAnswer | None:
         number, category = len(history), self._category()
         self._say(f"{category}: proposal {number + 1}")
         known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
@@ -190,19 +190,19 @@ class _Line:
                               lambda: self._cast.generator.propose(
             way, category, history, known, self._job.seed))
 
-    def _evaluated(self, way: Way, pair: QuestionAnswer, number: int) -> Evaluation:
+    def _evaluated(self, way: ScenePath, pair: QuestionAnswer, number: int) -> Evaluation:
         category = self._category()
         self._say(f"{category}: evaluation {number + 1}")
         return self.paid.once(f"{self._attempt}/evaluate/{number}", Evaluation, lambda: self._cast.evaluator.evaluate(
             way, category, pair, self._job.seed))
 
-    def _way(self, number: int) -> Way | str:
+    def _way(self, number: int) -> ScenePath | str:
         """Return a way, made or read, or why there is none."""
         if number not in self._ways:
             self._ways = {number: self._made_way(number)}  # one at a time: they hold images
         return self._ways[number]
 
-    def _made_way(self, number: int) -> Way | str:
+    def _made_way(self, number: int) -> ScenePath | str:
         if _way_file(self._out, number).exists():
             return read_way(self._out, number)
         self._say(f"way {number}")

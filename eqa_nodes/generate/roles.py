@@ -17,7 +17,7 @@ from eqa_nodes.core.model import Backend, Message, ask_json, fraction
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import CRITERIA, Benchmark, Evaluation, QuestionAnswer, Round, Way
+from eqa_nodes.generate.values import CRITERIA, Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 
 _MAX_ANSWER_CHARS = 300
 _KNOWN = 30  # earlier questions of the scene that a generator is told of
@@ -26,10 +26,10 @@ _KNOWN = 30  # earlier questions of the scene that a generator is told of
 class Generator(Protocol):
     """Writes instructions and questions. Raises ModelError (BudgetSpent)."""
 
-    def instruct(self, way: Way, seed: int) -> str:
+    def instruct(self, way: ScenePath, seed: int) -> str:
         """Tell the way in words."""
 
-    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Return a question about the way's views, better than those of the history; None where there is none.
 
@@ -40,7 +40,7 @@ class Generator(Protocol):
 class Evaluator(Protocol):
     """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score a pair by CRITERIA."""
 
 
@@ -50,12 +50,12 @@ class ModelGenerator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def instruct(self, way: Way, seed: int) -> str:
+    def instruct(self, way: ScenePath, seed: int) -> str:
         """Show views of the way and of its end."""
         messages = _messages(_text("instruct"), _data("way", moves(way)), [*way.passed, *way.views])
         return ask_json(self._backend, messages, _read_instruction, self._max_tokens, seed)
 
-    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Show the way's views, the instruction if there is one, earlier tries and known questions."""
         tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
@@ -71,7 +71,7 @@ class ModelEvaluator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Show the way's views with the pair."""
         data = _data("instruction", way.instruction) + _data("pair", {"question": pair.question,
                                                                       "answer": pair.answer})
@@ -79,7 +79,7 @@ class ModelEvaluator:
         return ask_json(self._backend, messages, read_verdict, self._max_tokens, seed)
 
 
-def moves(way: Way) -> str:
+def moves(way: ScenePath) -> str:
     """Return what was driven: "forward 2.50 m, left 60 degrees, ..."; turns to and fro are summed."""
     parts: list[str] = []
     steps = list(zip(way.actions, way.poses, way.poses[1:], strict=False))

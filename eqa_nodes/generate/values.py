@@ -70,7 +70,7 @@ class DistractorView(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Way:
+class ScenePath:
     """A way through a scene and what is seen at its end. poses: (len(actions) + 1) floor poses, map frame.
 
     way_m: the shortest way between its ends, metres; z: height of its floor, metres. views: at its end, the last pose's

@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
-from eqa_nodes.generate.values import Benchmark, DistractorView, Way
+from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
 from eqa_nodes.recordings.tours import plan_tour, spread_points
 from eqa_nodes.recordings.views import ViewSelection, keyframe_of
 from sim_bridge.registry import open_simulator
@@ -31,7 +31,7 @@ _OPEN_M = 4.0  # more than that is no better
 _APART_M = 0.8  # between viewpoints
 
 
-def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> Way:
+def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
     """Plan a way and look. labels: take in what the simulator labels (privileged).
 
     Raises UnknownScene, or SimulatorError where no such way fits into the scene.
@@ -42,7 +42,7 @@ def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int
         ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
         along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
         others = scout.elsewhere(tour.poses[-1], elsewhere)
-        return Way(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
+        return ScenePath(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
                    tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
                    tuple(DistractorView(scout.view(pose), round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
 

@@ -18,7 +18,7 @@ from eqa_nodes.generate.formats import READERS
 from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_records, read_way
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
-from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, Way
+from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
 from tests.unit.generate_fixture import NOTHING, SCENE, Model, cast, job, small
 
 BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
@@ -253,5 +253,5 @@ def test_what_was_driven_is_told_in_turns_and_metres() -> None:
     poses = (Pose2(0, 0, 0), Pose2(0, 0, 0.5), Pose2(0, 0, 0), Pose2(1, 0, 0), Pose2(2, 0, 0),
              Pose2(2, 0, -math.pi / 2))
     left, right, move = Action.TURN_LEFT, Action.TURN_RIGHT, Action.MOVE_FORWARD
-    way = Way(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
+    way = ScenePath(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
     assert moves(way) == "forward 2.00 m, right 90 degrees"

@@ -13,7 +13,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.pipeline import read_records, read_way
 from eqa_nodes.generate.results import read_manifest
-from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, Way, benchmark
+from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, ScenePath, benchmark
 from sim_bridge.house.questions import candidates
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.simulator import world
@@ -31,7 +31,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def way(out: Path) -> Way:
+def way(out: Path) -> ScenePath:
     return read_way(out, 0)
 
 
@@ -68,7 +68,7 @@ def test_people_have_the_last_word(out: Path, capsys: pytest.CaptureFixture[str]
     assert len(json.loads((out / "express-bench.json").read_text())) == 1
 
 
-def test_the_evaluator_knows_what_is_untrue_or_out_of_view(way: Way) -> None:
+def test_the_evaluator_knows_what_is_untrue_or_out_of_view(way: ScenePath) -> None:
     roles = HouseRoles(benchmark("express"))
     assert not roles.evaluate(way, "state", QuestionAnswer("Is the moon full?", "yes"), 0).accepts(0.1)
     blind = replace(way, views=tuple(_without_things(view) for view in way.views))
@@ -78,7 +78,7 @@ def test_the_evaluator_knows_what_is_untrue_or_out_of_view(way: Way) -> None:
     assert all(roles.propose(blind, category, [], [], 0) is None for category in benchmark("express").categories)
 
 
-def test_proposals_are_of_their_kind_and_never_come_twice(way: Way) -> None:
+def test_proposals_are_of_their_kind_and_never_come_twice(way: ScenePath) -> None:
     kind = benchmark("exploraqa")
     roles, seen = HouseRoles(kind), {s.label.instance for s in way.views[0].sightings if s.pixels > 2 * SEEN_PIXELS}
     assert seen

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Round, Way
+from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
@@ -39,7 +39,7 @@ class HouseRoles:
         focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
         self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
 
-    def instruct(self, way: Way, seed: int) -> str:
+    def instruct(self, way: ScenePath, seed: int) -> str:
         """Name the rooms on the way, and the largest thing at its end."""
         truth, phrases = _truth(way.scene), list[str]()
         for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
@@ -51,7 +51,7 @@ class HouseRoles:
         seen = way.views[0].sightings
         return begin + through + into + (f" Stop in front of the {seen[0].label.kind}." if seen else " Stop there.")
 
-    def propose(self, way: Way, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Return the next question of the category of which some target is in view."""
         tried = {*known, *(r.pair.question for r in history)}
@@ -62,7 +62,7 @@ class HouseRoles:
                 return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
-    def evaluate(self, way: Way, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score by what is in view; what the scene graph settles is clear and unique."""
         asked = _truth(way.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:
@@ -88,7 +88,7 @@ class HouseRoles:
             most[instance] = max(most.get(instance, 0.0), pixels)
         return most
 
-    def _shown(self, way: Way, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
+    def _shown(self, way: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
         """Return how well one view shows enough of the targets, 0..1, and what it lacks."""
         pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
