@@ -17,7 +17,7 @@ import numpy as np
 from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
-from eqa_nodes.bench.running.runner import EpisodeResult, SequentialEngine, RunProgress, run_with
+from eqa_nodes.bench.running.runner import EpisodeResult, RunProgress, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.answerers.vlm import VlmAnswerer

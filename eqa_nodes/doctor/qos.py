@@ -18,23 +18,23 @@ class Endpoint(NamedTuple):
     offer: OfferedQos
 
 
-class ReferencePath(NamedTuple):
+class TopicEndpoints(NamedTuple):
     """All publishers and subscriptions of a topic, of one message type."""
 
     publishers: Sequence[Endpoint]
     subscriptions: Sequence[Endpoint]
 
 
-def judge_qos(topics: Mapping[str, ReferencePath], graph: Collection[str]) -> Iterator[Finding]:
+def judge_qos(topics: Mapping[str, TopicEndpoints], graph: Collection[str]) -> Iterator[Finding]:
     """Name each subscriber that does not hear a publisher. graph: topics of the robot that the graph hears."""
     found = [finding for topic, ends in sorted(topics.items()) for finding in _deaf(topic, ends, topic in graph)]
     found += [Finding("qos", "warning", f"{_STATIC}: {one.node} offers {one.offer}: who starts later never hears it",
                       "publish static transforms as tf2's StaticTransformBroadcaster does: transient local")
-              for one in topics.get(_STATIC, ReferencePath((), ())).publishers if not one.offer.latched]
+              for one in topics.get(_STATIC, TopicEndpoints((), ())).publishers if not one.offer.latched]
     yield from found or [Finding("qos", "ok", f"on {len(topics)} topics every subscription hears every publisher")]
 
 
-def _deaf(topic: str, ends: ReferencePath, graph: bool) -> Iterator[Finding]:
+def _deaf(topic: str, ends: TopicEndpoints, graph: bool) -> Iterator[Finding]:
     asked: dict[str, list[OfferedQos]] = {}
     for end in ends.subscriptions:
         asked.setdefault(end.node, []).append(end.offer)

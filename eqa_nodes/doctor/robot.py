@@ -20,7 +20,7 @@ from eqa_nodes.doctor.heard import ReceivedMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
-from eqa_nodes.doctor.qos import Endpoint, ReferencePath, judge_qos
+from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
 from eqa_nodes.doctor.taken import as_taken, judge_transport, packed
 from eqa_nodes.recordings.check import WHOLE, judged
 from eqa_nodes.recordings.history import BagOptions
@@ -30,7 +30,7 @@ from eqa_nodes.recordings.reader import Bag
 from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
 from eqa_nodes.ros.hearing import offer_of
-from eqa_nodes.ros.tap import TRANSFORMS, TappedTopic, Tap
+from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
@@ -103,14 +103,14 @@ def robot_findings(how: Listening) -> list[Finding]:
             disk(Path.cwd(), ear.heard.size / how.seconds)]
 
 
-def _ends(node: Node) -> dict[str, ReferencePath]:
+def _ends(node: Node) -> dict[str, TopicEndpoints]:
     """Return who publishes and who subscribes to each topic; this node and ROS's own topics are left out."""
     def others(infos: Sequence[Any]) -> list[Endpoint]:
         return [Endpoint(absolute(info.node_name, info.node_namespace), offer_of(info.qos_profile))
                 for info in infos if info.node_name != node.get_name()]
 
-    return {name: ReferencePath(others(node.get_publishers_info_by_topic(name)),
-                       others(node.get_subscriptions_info_by_topic(name)))
+    return {name: TopicEndpoints(others(node.get_publishers_info_by_topic(name)),
+                                 others(node.get_subscriptions_info_by_topic(name)))
             for name, types in node.get_topic_names_and_types() if name not in _OF_ROS and len(types) == 1}
 
 

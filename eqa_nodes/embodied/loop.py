@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.embodied.graph import NavigationGraph, GraphPose
+from eqa_nodes.embodied.graph import GraphPose, NavigationGraph
 from eqa_nodes.embodied.predicates import EpisodeFacts, WorldFacts, holds
 from eqa_nodes.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.embodied.world import World

@@ -16,7 +16,8 @@ from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 PAGE = "verify.html"
 
 
-def write_page(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], way_of: Callable[[int], ScenePath]) -> Path:
+def write_page(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt],
+               way_of: Callable[[int], ScenePath]) -> Path:
     """Write the page about the accepted records and return its path."""
     environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
                               autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)

@@ -43,8 +43,9 @@ def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int
         along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
         others = scout.elsewhere(tour.poses[-1], elsewhere)
         return ScenePath(number, scene, tour.actions, tour.poses, round(tour.way_m, 6), scout.z,
-                   tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
-                   tuple(DistractorView(scout.view(pose), round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
+                         tuple(map(scout.view, ends)), tuple(map(scout.view, along)),
+                         tuple(DistractorView(scout.view(pose),
+                                              round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
 
 
 class _Scout:

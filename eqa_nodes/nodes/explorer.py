@@ -45,7 +45,7 @@ class ExplorerNode(EqaNode):
             pose2_of(messages.pose_of(request.robot.pose)), grid, messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions])
-        decision = choose(self.policy, situation, messages.joins_of(seen["stairs"]), request.confirm)
+        decision = choose(self.policy, situation, messages.staircases_of(seen["stairs"]), request.confirm)
         self._show(situation, decision)
         response.has_goal = decision.goal is not None
         if decision.goal is not None:

@@ -47,7 +47,7 @@ class MapperNode(ObserverNode):
         grid = self.mapper.grid()
         self.send("map", convert.grid_msg(grid.cells, grid))
         self.send("explored", convert.explored_msg(grid))
-        self.send("stairs", convert.joins_msg(self.mapper.joins, grid.stamp_ns))
+        self.send("stairs", convert.staircases_msg(self.mapper.staircases, grid.stamp_ns))
         self.send("frontiers", convert.frontiers_msg(self.mapper.frontiers(), grid.stamp_ns))
 
 

@@ -184,9 +184,9 @@ def frontiers_msg(frontiers: Iterable[floor.Frontier], stamp_ns: int) -> eqa.Fro
     return eqa.FrontierArray(header=header(stamp_ns), frontiers=[frontier_msg(f) for f in frontiers])
 
 
-def joins_msg(joins: Iterable[floor.Staircase], stamp_ns: int) -> PoseArray:
+def staircases_msg(staircases: Iterable[floor.Staircase], stamp_ns: int) -> PoseArray:
     """Stairs -> PoseArray, two poses each: the lower end, the upper end."""
-    ends = [Pose(position=Point(x=x, y=y, z=z)) for join in joins for x, y, z in join]
+    ends = [Pose(position=Point(x=x, y=y, z=z)) for staircase in staircases for x, y, z in staircase]
     return PoseArray(header=header(stamp_ns), poses=ends)
 
 

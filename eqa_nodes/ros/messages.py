@@ -139,7 +139,7 @@ def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
                    float(occupancy.info.origin.position.z))
 
 
-def joins_of(message: Any) -> tuple[Staircase, ...]:
+def staircases_of(message: Any) -> tuple[Staircase, ...]:
     """Return the stairs of a geometry_msgs/PoseArray: two poses each, the lower end first."""
     ends = [(float(p.position.x), float(p.position.y), float(p.position.z)) for p in message.poses]
     return tuple(Staircase(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True))

@@ -174,8 +174,8 @@ class EqaNode(ManagedNode):
 
         port = ACTIONS[key]
         ConcurrentActionServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
-                   goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
-                   handle_accepted_callback=accepted, cancel_callback=canceled)
+                               goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
+                               handle_accepted_callback=accepted, cancel_callback=canceled)
 
     def remote(self, key: str) -> Any:
         """Return a client of a service or an action in this node's row."""

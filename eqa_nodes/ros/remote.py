@@ -89,7 +89,7 @@ class _Remote:
 
     def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,
               again: Callable[[], Any] | None = None, times: float = AGAIN) -> Any:
-        """Return a future's result. Raises NodeLost at the deadline, Reborn when the server was started again.
+        """Return a future's result. Raises NodeLost at the deadline, NodeRestarted when the server was started again.
 
         again: asks once more, so many times, where request or answer may be lost; the first answer counts.
         """

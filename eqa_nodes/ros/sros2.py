@@ -107,7 +107,7 @@ def ear_of(name: str) -> NodePermissions | None:
         return None
     nothing: frozenset[str] = frozenset()
     return NodePermissions(frozenset({"/parameter_events"}), frozenset(TOPICS[key].name for key in (*apart, "clock")),
-                  frozenset({f"~/{TYPE_DESCRIPTION}"}), nothing, nothing, nothing)
+                           frozenset({f"~/{TYPE_DESCRIPTION}"}), nothing, nothing, nothing)
 
 
 def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({}), world: str = "") -> str:

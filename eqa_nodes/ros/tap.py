@@ -121,7 +121,8 @@ class Tap:
         offers = [offer_of(info.qos_profile) for info in infos]
         depth = max(info.qos_profile.depth for info in infos)
         return TappedTopic(types[0], Qos("reliable" if all(offer.reliable for offer in offers) else "best_effort",
-                                   "transient_local" if all(offer.latched for offer in offers) else "volatile", depth))
+                                         "transient_local" if all(offer.latched for offer in offers) else "volatile",
+                                         depth))
 
     def _absent(self, missing: Sequence[str], wait_s: float) -> str:
         there = sorted(self.published())

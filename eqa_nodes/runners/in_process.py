@@ -28,8 +28,8 @@ from eqa_nodes.core.types.floor import (
     Decision,
     Frontier,
     GridMap,
-    Staircase,
     NavResult,
+    Staircase,
     Travelled,
 )
 from eqa_nodes.core.types.geometry import Pose2
@@ -79,9 +79,9 @@ class Body:
         """Return the frontiers of the last observation."""
         return self._mapper.frontiers()
 
-    def joins(self) -> tuple[Staircase, ...]:
+    def staircases(self) -> tuple[Staircase, ...]:
         """Return the stairs that were taken in this episode."""
-        return self._mapper.joins
+        return self._mapper.staircases
 
     def now(self) -> float:
         """Return the stamp of the last observation in seconds."""
@@ -170,7 +170,7 @@ class LocalExplorer:
         stamp, pose = self._body.last()
         grid, frontiers = self._body.view(), self._body.frontiers()
         situation = Situation(question, pose, grid, frontiers, assessments, regions)
-        decision = choose(self._policy, situation, self._body.joins(), confirm)
+        decision = choose(self._policy, situation, self._body.staircases(), confirm)
         goal = decision.goal.as_sent() if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:

@@ -99,7 +99,7 @@ def show(views: SharedImages, seen: dict[str, np.ndarray], ids: np.ndarray) -> N
 
 
 class WorkerSocket:
-    """One end of the socket. Raises Closed and Late."""
+    """One end of the socket. Raises Closed and WireTimeout."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end

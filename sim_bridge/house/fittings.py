@@ -9,7 +9,7 @@ from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.openings import Holes, Swing
 from sim_bridge.house.plan import WALL_M
 from sim_bridge.house.scene import HouseObject, Opening
-from sim_bridge.house.space import YAW, UnplacedObject, Block, Placement, footprint
+from sim_bridge.house.space import YAW, Block, Placement, UnplacedObject, footprint
 
 DOOR_SPACE_M, CLOSED_SPACE_M, WINDOW_SPACE_M = 0.75, 0.5, 0.3
 CURTAINED = ("living room", "bedroom", "dining room", "study")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sim_bridge.house.kinds import Surface
 from sim_bridge.house.scene import HouseObject, Part
-from sim_bridge.house.space import YAW, UnplacedObject, Placement, RoomSpace, ahead, footprint
+from sim_bridge.house.space import YAW, Placement, RoomSpace, UnplacedObject, ahead, footprint
 
 
 class RoomFurnisher(RoomSpace):
@@ -140,7 +140,8 @@ class RoomFurnisher(RoomSpace):
                 break
             x, y = ahead(self._spot(table), forward, left)
             look = blank.look._replace(dice=self.dice)
-            chair = self.settle(UnplacedObject(blank.kind, look), Placement(x, y, 0.0, table.yaw + turn), exempt=(table.id,))
+            chair = self.settle(UnplacedObject(blank.kind, look), Placement(x, y, 0.0, table.yaw + turn),
+                                exempt=(table.id,))
             if chair is not None:
                 out.append(chair)
         return out

@@ -123,7 +123,9 @@ class RoomSpace:
         if not colour:
             colour = style if style in kind.colours and dice.chance(0.6) else dice.pick(kind.colours)
         swing = kind.swing if state == "open" else 0.0
-        return UnplacedObject(kind, Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice, swing))
+        return UnplacedObject(kind,
+                              Look(round(sizes[0] + swing, 3), sizes[1], sizes[2], colour, material, state, dice,
+                                   swing))
 
     def put(self, blank: UnplacedObject, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
         """Build the thing at the spot, without a check."""

@@ -93,8 +93,8 @@ def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution:
 
 
 @given(st.lists(st.builds(floor.Staircase, *[st.tuples(number, number, number)] * 2), max_size=3))
-def test_stairs(joins: list[floor.Staircase]) -> None:
-    assert messages.joins_of(over_the_wire(convert.joins_msg(joins, 7))) == tuple(joins)
+def test_stairs(staircases: list[floor.Staircase]) -> None:
+    assert messages.staircases_of(over_the_wire(convert.staircases_msg(staircases, 7))) == tuple(staircases)
 
 
 def test_images() -> None:

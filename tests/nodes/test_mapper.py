@@ -117,7 +117,7 @@ def test_floors_are_published_apart_and_on_the_stairs_the_stamp_goes_on(camera: 
     assert [grids[k * SECOND].z for k in range(1, 6)] == [0.0, 0.0, 0.0, 0.0, 2.8]
     assert np.array_equal(grids[SECOND].cells, grids[4 * SECOND].cells)
     assert camera.mapper.counts["observations between two floors, which are in no map"] == 3
-    assert messages.joins_of(camera.stairs[-1]) == (Staircase((0.25, 0.0, 0.0), (0.75, 0.0, 2.8)),)
+    assert messages.staircases_of(camera.stairs[-1]) == (Staircase((0.25, 0.0, 0.0), (0.75, 0.0, 2.8)),)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0, -3.0, 1e9])

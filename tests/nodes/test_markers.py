@@ -131,11 +131,11 @@ class Listener:
 
 
 def show_map(publishers: dict[str, Any], stamp_ns: int, frontiers: tuple[Frontier, ...] = FRONTIERS,
-             joins: tuple[Staircase, ...] = ()) -> None:
+             staircases: tuple[Staircase, ...] = ()) -> None:
     grid = situation(stamp_ns).grid
     for key, message in {"map": convert.grid_msg(grid.cells, grid), "explored": convert.explored_msg(grid),
                          "frontiers": convert.frontiers_msg(frontiers, stamp_ns),
-                         "stairs": convert.joins_msg(joins, stamp_ns)}.items():
+                         "stairs": convert.staircases_msg(staircases, stamp_ns)}.items():
         publishers[key].publish(message)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.doctor.qos import Endpoint, ReferencePath, judge_qos
+from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
 from eqa_nodes.ros.graph import OfferedQos
 
 FULL, PLAIN, LATCHED, LEAST = OfferedQos(True, True), OfferedQos(True, False), OfferedQos(False, True), OfferedQos()
 
 
-def ends(offered: OfferedQos, *asked: OfferedQos) -> ReferencePath:
-    return ReferencePath([Endpoint("/driver", offered)], [Endpoint("/listener", offer) for offer in asked])
+def ends(offered: OfferedQos, *asked: OfferedQos) -> TopicEndpoints:
+    return TopicEndpoints([Endpoint("/driver", offered)], [Endpoint("/listener", offer) for offer in asked])
 
 
 @pytest.mark.parametrize(("offered", "asked", "less"), [

@@ -23,7 +23,7 @@ from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
 from eqa_nodes.core.agent.spending import CallBudget, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
+from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
@@ -252,7 +252,8 @@ def test_captions_keep_a_call_for_the_answer() -> None:
 
 
 def test_an_empty_purse_is_told_by_its_name() -> None:
-    for purse, name in ((CallBudget(calls=0), "calls"), (CallBudget(tokens=10), "tokens"), (CallBudget(money=0), "money")):
+    for purse, name in ((CallBudget(calls=0), "calls"), (CallBudget(tokens=10), "tokens"),
+                        (CallBudget(money=0), "money")):
         with spending(purse), pytest.raises(LimitReached, match=f"^{name}:"):
             VlmAnswerer(ScriptedBackend(["{}"])).regions(QUESTION)
 

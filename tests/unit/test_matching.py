@@ -67,7 +67,8 @@ class Row:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.refused: list[int] = []
-        self.order = FrameOrdering(2, lambda frame, labels: self.frames.append(frame), lambda at, _: self.refused.append(at))
+        self.order = FrameOrdering(2, lambda frame, labels: self.frames.append(frame), lambda at,
+                                   _: self.refused.append(at))
 
     def put(self, camera: int, stamp_ms: int) -> None:
         self.order.put(camera, frame(stamp_ms * MS), {})

@@ -1,4 +1,4 @@
-"""Floors apart: maps by the height of the base, joins where the robot went from one to another, and honest endings."""
+"""Floors apart: maps by the height of the base, staircases that join them, and honest endings."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_on_one_floor_the_map_is_the_mappers_bit_by_bit() -> None:
         assert same_map(one.grid(), many.grid())
     assert one.frontiers() == many.frontiers() and np.array_equal(one.points(), many.points())
     assert (one.explored_share(), one.bad_pixels) == (many.explored_share(), many.bad_pixels)
-    assert (many.between, many.joins) == (0, ())
+    assert (many.between, many.staircases) == (0, ())
 
 
 @pytest.mark.parametrize("ground", [0.0, -3.0, 12.5])
 def test_a_floor_is_kept_within_its_band(ground: float) -> None:
     storeys = driven([ground, ground + 0.55, ground - 0.55, ground])
     assert storeys.grid().z == ground
-    assert (storeys.between, storeys.joins, storeys.grid().stamp_ns) == (0, (), 3)
+    assert (storeys.between, storeys.staircases, storeys.grid().stamp_ns) == (0, (), 3)
 
 
 def test_frames_on_the_stairs_are_in_no_map_but_the_stamp_goes_on() -> None:
@@ -97,7 +97,7 @@ def test_level_ground_far_from_every_floor_is_a_new_one() -> None:
     assert driven(flight).grid().z == 0.0  # level for a quarter of a metre only
     above = driven([*flight, 2.8])
     assert (above.grid().z, above.grid().stamp_ns) == (2.8, 10)
-    assert above.joins == (Staircase((0.25, 0.0, 0.0), (2.0, 0.0, 2.8)),)
+    assert above.staircases == (Staircase((0.25, 0.0, 0.0), (2.0, 0.0, 2.8)),)
 
 
 def test_a_landing_is_no_floor_and_turning_on_the_spot_is_no_way() -> None:
@@ -114,8 +114,8 @@ def test_back_on_a_known_floor_its_map_goes_on() -> None:
     grid = storeys.grid()
     assert (grid.z, grid.stamp_ns) == (0.0, 10)
     assert np.count_nonzero(grid.cells == 0) >= np.count_nonzero(lower.cells == 0)
-    assert len(storeys.joins) == 1  # the same stairs
-    assert len(driven([*up, 2.1, 1.4, 0.7, 0.0]).joins) == 2  # other stairs, farther on
+    assert len(storeys.staircases) == 1  # the same stairs
+    assert len(driven([*up, 2.1, 1.4, 0.7, 0.0]).staircases) == 2  # other stairs, farther on
 
 
 def test_stamps_are_in_order_over_all_floors_and_bad_frames_change_nothing() -> None:
@@ -146,7 +146,7 @@ def test_a_reset_forgets_all_floors() -> None:
     storeys.reset()
     with pytest.raises(StaleData):
         storeys.grid()
-    assert (storeys.joins, storeys.between, storeys.bad_pixels) == ((), 0, 0)
+    assert (storeys.staircases, storeys.between, storeys.bad_pixels) == ((), 0, 0)
     storeys.integrate(seen_at(0, 0.0, 2.8))
     assert storeys.grid().z == 2.8
 
@@ -177,17 +177,17 @@ def test_a_policy_hears_of_its_own_floor_only_and_an_end_names_the_stairs() -> N
     grid = driven([2.8]).grid()
     views = [ViewAssessment(i, i, 0.0, 0.0, z=z) for i, z in enumerate((0.0, 2.8, 2.3, 5.6))]
     situation = Situation(Question("where?"), Pose2(0.0, 0.0, 0.0), grid, (), views)
-    joins = (Staircase((1.0, 2.0, 0.0), (3.0, 4.0, 2.8)), Staircase((5.0, 6.0, 2.8), (7.0, 8.0, 5.6)),
-             Staircase((9.0, 9.0, -2.8), (9.0, 9.0, 0.0)))
+    staircases = (Staircase((1.0, 2.0, 0.0), (3.0, 4.0, 2.8)), Staircase((5.0, 6.0, 2.8), (7.0, 8.0, 5.6)),
+                  Staircase((9.0, 9.0, -2.8), (9.0, 9.0, 0.0)))
     policy = Listener()
-    told = choose(policy, situation, joins, confirm=False)
+    told = choose(policy, situation, staircases, confirm=False)
     assert [a.keyframe_id for a in policy.asked[0].assessments] == [1, 2]
     assert told.reason.startswith("none left; ") and "does not take stairs" in told.reason
     assert "(3.0, 4.0) to the floor 2.8 m below, (5.0, 6.0) to the floor 2.8 m above" in told.reason
     assert "9.0" not in told.reason and told.candidates
     assert choose(policy, situation, (), confirm=False).reason == "none left"
-    assert choose(policy, situation, joins, confirm=True).reason == "none left"
-    assert choose(Listener(Pose2(1.0, 0.0, 0.0)), situation, joins, confirm=False).reason == "none left"
+    assert choose(policy, situation, staircases, confirm=True).reason == "none left"
+    assert choose(Listener(Pose2(1.0, 0.0, 0.0)), situation, staircases, confirm=False).reason == "none left"
 
 
 class Visit:
@@ -235,7 +235,7 @@ def test_up_the_stairs_and_down_again_the_two_maps_stay_apart(tmp_path: Path) ->
     assert not (wall_cells(upper, *south) == 100).any()  # hidden from the landing
     north = Pose2(3.8, 5.5, 0.0), Pose2(5.2, 5.6, 0.0)
     assert (wall_cells(upper, *north) == 100).all() and not (wall_cells(again, *north) == 100).any()
-    assert len(visit.body.joins()) == 1
+    assert len(visit.body.staircases()) == 1
     visit.memory.close()
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.embodied.graph import NavigationGraph, GraphPose
+from eqa_nodes.embodied.graph import GraphPose, NavigationGraph
 from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
 from eqa_nodes.embodied.tasks import GraphPoint, Task
 from eqa_nodes.embodied.world import CAMERA

@@ -95,7 +95,7 @@ def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
     wrong, episodes = risk_curve(scored, LINES)
     steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no line between matters
     return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(LINES[i] for i in steps),
-                              tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
+                                         tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
 
 
 def score(trials: Sequence[Trial], calibration: Calibration) -> list[Scored]:

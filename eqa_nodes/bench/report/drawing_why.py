@@ -84,8 +84,8 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSect
     kinds = sorted({c.label for d in trace.decisions for c in d.candidates})
     labels = {m.label for d in trace.decisions for m in d.marks}
     return DecisionSection(pictures.ground() if pictures is not None and shown else Markup(""),
-               tuple(c for c in choices if c.svg), tuple(c for c in choices if not c.svg),
-               tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
+                           tuple(c for c in choices if c.svg), tuple(c for c in choices if not c.svg),
+                           tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
 
 
 def _spread(count: int) -> list[int]:

@@ -71,7 +71,7 @@ class Asking(NamedTuple):
 
 
 class Engine(Protocol):
-    """Who asks: this process (InLine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
+    """Who asks: this process (SequentialEngine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
 
     def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
         """Ask every task once and yield its prediction as soon as it is there, in any order.

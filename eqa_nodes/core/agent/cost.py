@@ -89,8 +89,8 @@ class CostTracker:
         """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
         spent, kept = self.receipt(), self._dearest if keep else Receipt()
         return CallBudget(_left(limits.calls, spent.calls + KEPT * keep),
-                     _left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
-                     _left(limits.money, spent.money + kept.money))
+                          _left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
+                          _left(limits.money, spent.money + kept.money))
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -40,8 +40,8 @@ class _Open:
 
     def left(self) -> CallBudget:
         spent = self.spent + self.running()
-        return CallBudget(self.purse.calls - self.kept - spent.calls, self.purse.tokens - spent.tokens_in - spent.tokens_out,
-                     self.purse.money - spent.money)
+        return CallBudget(self.purse.calls - self.kept - spent.calls,
+                          self.purse.tokens - spent.tokens_in - spent.tokens_out, self.purse.money - spent.money)
 
 
 _OPEN: ContextVar[_Open | None] = ContextVar("_OPEN", default=None)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving import motion
-from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
+from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
@@ -147,7 +147,8 @@ class _AtomicDrive:
         near = ShortestPaths(cost, start, grid.resolution_m).metres
         cell = snap(grid, near, goal.x, goal.y, c.snap_m)
         if cell is None:
-            raise DriveEnded(NavCode.UNREACHABLE, f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
+            raise DriveEnded(NavCode.UNREACHABLE,
+                             f"no reachable floor within {c.snap_m:g} m of {_at(goal)} on this map")
         place = Waypoint(goal.x, goal.y) if cell == cell_at(grid, goal.x, goal.y) else centre_of(grid, *cell)
         field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin,
                                  grid.resolution_m)
@@ -162,7 +163,8 @@ class _AtomicDrive:
         """Carry the plan out, until its end or until it meets something that it did not expect."""
         for i, number in enumerate(actions.tolist()):
             if self.used >= self._limit:
-                raise DriveEnded(NavCode.BLOCKED, f"at {_at(self.pose)} after {self.used} actions: something is in the way")
+                raise DriveEnded(NavCode.BLOCKED,
+                                 f"at {_at(self.pose)} after {self.used} actions: something is in the way")
             before = self.pose
             outcome = self.do(_ACTIONS[number])
             if outcome.collided:

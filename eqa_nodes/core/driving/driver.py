@@ -10,7 +10,7 @@ from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.gates import Gates
-from eqa_nodes.core.driving.leash import DriveEnded, DriveBudget
+from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
@@ -150,8 +150,10 @@ class _GoalDrive:
             self._check()
             if time.monotonic() >= end:
                 tried = f"{self._all_tried()}; then " if self._tried else ""
-                raise DriveEnded(NavCode.FAILED, f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
-                            "Nav2 (ros2 launch nav2_bringup navigation_launch.py), or wait for its lifecycle manager")
+                raise DriveEnded(NavCode.FAILED,
+                                 f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
+                                 "Nav2 (ros2 launch nav2_bringup navigation_launch.py), or wait for its lifecycle "
+                                 "manager")
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
         """Begin a task and wait for its end, looking at the limits all the time."""
@@ -172,14 +174,14 @@ class _GoalDrive:
                 raise self._stopped(DriveEnded(NavCode.FAILED, str(error))) from error
 
     def _check(self) -> None:
-        """Raise Ended when somebody or something forbids driving."""
+        """Raise DriveEnded when somebody or something forbids driving."""
         if self._interrupt.reason:
             raise DriveEnded(NavCode.CANCELED, self._interrupt.reason)
         if refusal := self._gates.refusal(time.monotonic()):
             raise DriveEnded(NavCode.FAILED, refusal)
 
     def _watch(self) -> None:
-        """Raise Ended when the robot comes to a zone, or its question allows no more. Raises StaleData when it is
+        """Raise DriveEnded when the robot comes to a zone, or its question allows no more. Raises StaleData when it is
         lost."""
         at = self._robot.pose()
         if breach := self._fence.breached(at):
@@ -193,8 +195,9 @@ class _GoalDrive:
     def _heard(self) -> None:
         limit, silent = self._config.wait.silent_s, self._commander.silent_s()
         if limit and silent > limit:
-            raise DriveEnded(NavCode.TIMEOUT, f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
-                        "at bt_navigator's log")
+            raise DriveEnded(NavCode.TIMEOUT,
+                             f"Nav2 accepted the goal and has said nothing of it for {silent:.0f} s: look "
+                             "at bt_navigator's log")
 
     def _stopped(self, ended: DriveEnded) -> DriveEnded:
         """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own."""
@@ -203,8 +206,9 @@ class _GoalDrive:
         for _ in range(math.ceil(wait.cancel_s / wait.poll_s)):
             if self._commander.poll(wait.poll_s) is not None:
                 return ended
-        return DriveEnded(NavCode.FAILED, f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
-                     "stopped: the robot may still drive, use its emergency stop")
+        return DriveEnded(NavCode.FAILED,
+                          f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
+                          "stopped: the robot may still drive, use its emergency stop")
 
     def _all_tried(self) -> str:
         return "; ".join(self._tried)

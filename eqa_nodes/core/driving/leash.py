@@ -33,11 +33,12 @@ class DriveBudget:
         self._begun, self._until = travelled(), now() + allowance.seconds
         self._entered = False
         if self._begun is None and math.isfinite(allowance.metres):
-            raise DriveEnded(NavCode.FAILED, f"no odometry has come, and the drive is limited to {allowance.metres:.2f} m: "
-                        "does the robot publish odom?")
+            raise DriveEnded(NavCode.FAILED,
+                             f"no odometry has come, and the drive is limited to {allowance.metres:.2f} m: "
+                             "does the robot publish odom?")
 
     def check(self, at: Pose2, then: Pose2, ahead: Travelled) -> None:
-        """Raise Ended unless the robot may go on.
+        """Raise DriveEnded unless the robot may go on.
 
         at: where it is; then, ahead: where it will be, and what it will have used more, when it can be stopped next.
         """
@@ -55,5 +56,6 @@ class DriveBudget:
         if now.steps - begun.steps + ahead.steps > self.allowance.steps:
             raise DriveEnded(NavCode.OUT_OF_STEPS, "the question's steps are used up")
         if now.metres - begun.metres + ahead.metres > self.allowance.metres + _EXACT_M:
-            raise DriveEnded(NavCode.OUT_OF_METRES, "the robot would drive farther than the question's metres allow before "
-                        "it can be stopped again")
+            raise DriveEnded(NavCode.OUT_OF_METRES,
+                             "the robot would drive farther than the question's metres allow before "
+                             "it can be stopped again")

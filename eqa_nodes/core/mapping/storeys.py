@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import Frame
 
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
 _LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
-_SAME_STAIRS_M = 1.5  # joins of two floors whose ends lie so near to each other are one
+_SAME_STAIRS_M = 1.5  # staircases of two floors whose ends lie so near to each other are one
 _THIS_FLOOR_M = 1.0  # a view was taken on this floor when the base was so near to its height
 
 
@@ -38,7 +38,7 @@ class Storeys:
     The robot is on a floor while its base is within storey_band_m of that floor's height; level ground more than
     storey_gap_m from every known floor is a new one. On the way between floors frames go into no map and are counted in
     `between`; the map is then that of the floor last left, of the newest stamp. So is ground at a height between band
-    and gap (a split level): it is not mapped. joins: the stairs that were taken; rejected: frames refused.
+    and gap (a split level): it is not mapped. staircases: the stairs that were taken; rejected: frames refused.
     """
 
     def __init__(self, config: MapperConfig | None = None) -> None:
@@ -48,7 +48,7 @@ class Storeys:
     def reset(self) -> None:
         """Forget everything."""
         self.rejected = self.between = 0
-        self.joins: tuple[Staircase, ...] = ()
+        self.staircases: tuple[Staircase, ...] = ()
         self._here = Mapper(self.config)
         self._floors = [self._here]
         self._began = False
@@ -134,11 +134,11 @@ class Storeys:
         ends = (self._left, (*self._ground.since[:2], floor.floor_z))
         low, high = sorted(ends, key=lambda end: end[2])
         if not any(math.dist(low, j.low) < _SAME_STAIRS_M and math.dist(high, j.high) < _SAME_STAIRS_M
-                   for j in self.joins):
-            self.joins += (Staircase(low, high),)
+                   for j in self.staircases):
+            self.staircases += (Staircase(low, high),)
 
 
-def choose(policy: Policy, situation: Situation, joins: Sequence[Staircase], confirm: bool) -> Decision:
+def choose(policy: Policy, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
     """Ask a policy about one floor, within the question's area: views of other floors are left out, their places are
     not on this map.
 
@@ -146,12 +146,12 @@ def choose(policy: Policy, situation: Situation, joins: Sequence[Staircase], con
     """
     z = situation.grid.z
     here = fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
-    return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, joins)
+    return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, staircases)
 
 
-def _told_of_stairs(decision: Decision, grid: GridMap, joins: Sequence[Staircase]) -> Decision:
+def _told_of_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:
     """Say in a decision without a goal which other floors there are: this robot does not drive there by itself."""
-    ends = [(here, there) for j in joins for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
+    ends = [(here, there) for j in staircases for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
     if decision.goal is not None or not ends:
         return decision
     stairs = ", ".join(f"({x:.1f}, {y:.1f}) to the floor {abs(to[2] - grid.z):.1f} m "

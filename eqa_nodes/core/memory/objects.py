@@ -95,7 +95,8 @@ class Objects:
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
         return looked
 
-    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate, set[int]]:
+    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate,
+                                                                                                 set[int]]:
         """Return which objects the sightings of one view are, and the ids of all that they could have been.
 
         frame: that of the view; without it nothing tells whether an object was moved, and its boxes are joined.

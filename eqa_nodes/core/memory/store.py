@@ -23,7 +23,7 @@ from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget,
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.maps import Maps, moved
-from eqa_nodes.core.memory.objects import ObjectUpdate, Objects, ObjectsConfig
+from eqa_nodes.core.memory.objects import Objects, ObjectsConfig, ObjectUpdate
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.trust import Trust
