@@ -1,14 +1,60 @@
-"""For all tests: a busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it.
+"""What all tests share: fixtures of several folders, and settings.
 
-A shell ignores interrupts in what it starts in the background, and so would every process that a test interrupts.
+A busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it. A shell ignores
+interrupts in what it starts in the background, and so would every process that a test interrupts.
 """
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.models import make_backend
+from tests.fixtures.foreign_bags import Scene, StandardCdr
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("eqa")
+
+
+@pytest.fixture(scope="module")
+def cdr() -> StandardCdr:
+    """Return a serializer of standard messages."""
+    return StandardCdr()
+
+
+@pytest.fixture
+def scene(cdr: StandardCdr) -> Scene:
+    """Return what another robot recorded."""
+    return Scene(cdr)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    """Yield an empty memory in its first session, in the map "home"."""
+    store = MemoryStore(tmp_path / "memory.db")
+    store.reset("first", map_name="home")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Return a function that makes backends of a model server's URL, which are closed at the end."""
+    made = []
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def make(url: str, **options: Any) -> Any:
+        defaults = {"base_url": url, "model": "m", "timeout_s": 20.0, "deadline_s": 20.0, "max_retries": 0}
+        made.append(make_backend("openai", "secret-key", **{**defaults, **options}))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()

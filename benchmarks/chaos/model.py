@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from benchmarks.chaos.cases import SAYS
-from tests.vlm_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import Reply, VlmServer, completion
 
 HANG_S, SLOW_S = 30.0, 0.7  # longer, and shorter than the drill's model.timeout_s
 _BAD = {"hang": Reply(b"", delay_s=HANG_S), "http 500": Reply(b"out of memory", 500, "text/plain"),

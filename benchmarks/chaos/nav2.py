@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.chaos.schedule import ABORTS
-from tests.nav2 import Failed, StandIn
+from eqa_nodes.testing.nav2 import Failed, StandIn
 
 
 class Aborting(StandIn):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.launch.needs import need_launch
+from tests.fixtures.needs import need_launch
 
 need_launch()
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.ros.runner import RESTARTS
-from tests.launch.launched import Launched, launched
-from tests.waiting import gone, until
+from eqa_nodes.testing.waiting import gone, until
+from tests.fixtures.launched import Launched, launched
 
 pytestmark = pytest.mark.timeout(400)
 SMALL = {"image": "64x48", "policy": "random"}

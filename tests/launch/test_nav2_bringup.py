@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.launch.needs import need_launch
+from tests.fixtures.needs import need_launch
 
 need_launch()
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.launch.launched import launched
+from tests.fixtures.launched import launched
 
 BRINGUP = '''
 from launch import LaunchDescription

@@ -5,7 +5,7 @@ Runs as `launch_test tests/launch/test_replay_launch.py` as well.
 
 from __future__ import annotations
 
-from tests.launch.needs import need_launch
+from tests.fixtures.needs import need_launch
 
 need_launch()
 
@@ -30,9 +30,10 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import nodes_of
-from tests.unit.history_fixture import walk
+from tests.fixtures.histories import walk
+from tests.fixtures.paths import ROOT
 
-LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "replay.launch.py"
+LAUNCH_FILE = ROOT / "launch" / "replay.launch.py"
 
 
 @pytest.mark.launch_test

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.launch.needs import need_launch
+from tests.fixtures.needs import need_launch
 
 need_launch()
 
@@ -25,7 +25,7 @@ from eqa_nodes.ros.client import RESET_S, GraphClient
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
-from tests.launch.launched import WAIT_S, Launched, launched
+from tests.fixtures.launched import WAIT_S, Launched, launched
 
 NAMES = {"color": "/front/color", "depth": "/front/depth", "camera_info": "/front/info", "odom": "/wheel/odom"}
 SETTINGS = {"drive": "velocities", "use_sim_time": "true", "robot.camera.width": "64", "robot.camera.height": "48"}

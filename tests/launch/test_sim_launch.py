@@ -1,12 +1,12 @@
 """launch/sim.launch.py, run by launch_ros: parameters arrive, questions are answered, what dies comes back, all ends.
 
-Runs as `launch_test tests/launch/test_sim_launch.py` as well. Where there is no launch, tests/unit/test_launch_files.py
-reads the launch files.
+Runs as `launch_test tests/launch/test_sim_launch.py` as well. Where there is no launch,
+tests/unit/launching/test_launch_files.py reads the launch files.
 """
 
 from __future__ import annotations
 
-from tests.launch.needs import need_launch
+from tests.fixtures.needs import need_launch
 
 need_launch()
 
@@ -37,8 +37,9 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.runners.in_process import InProcessRunner
+from tests.fixtures.paths import ROOT
 
-LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "sim.launch.py"
+LAUNCH_FILE = ROOT / "launch" / "sim.launch.py"
 OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    taken_deadline_s: 29.0\n"
 ARGUMENTS = {"policy": "frontier", "answerer": "label", "image": "160x120"}
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)

@@ -33,12 +33,12 @@ from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, l
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode
-from tests.talkative import talkative
-from tests.unit import own_agents
-from tests.unit.history_fixture import walk
+from tests.fixtures import own_agents
+from tests.fixtures.histories import walk
+from tests.fixtures.talkative import talkative
 
 ROBOT = RobotModel(camera=CameraModel(96, 72))
-MODULE = "tests.unit.own_agents"
+MODULE = "tests.fixtures.own_agents"
 
 
 @pytest.fixture(scope="module")

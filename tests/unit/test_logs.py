@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.logs import Heard, logged
+from tests.fixtures.logs import Heard, logged
+from tests.fixtures.paths import ROOT
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = ROOT / "tests"
 
 
 class LaunchLogger(logging.Logger):

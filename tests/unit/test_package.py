@@ -20,8 +20,8 @@ import pytest
 import eqa_nodes
 from eqa_nodes.launching import PROGRAMS
 from eqa_nodes.ros.graph import NODES
+from tests.fixtures.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 INTERFACES = ROOT / "ros2_ws" / "src" / "eqa_interfaces"
 UNDERLAY = ROOT / "ros2_ws" / "pip_underlay"
 ROS = re.compile(r"rclpy|launch(_ros)?|nav2_simple_commander|\w+_(msgs|srvs|interfaces)")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.recordings.definitions import definition
+from tests.fixtures.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*(ROOT / "eqa_nodes").rglob("*.py"), *(ROOT / "sim_bridge").rglob("*.py"),
                   *(ROOT / "launch").rglob("*.py")])
 MODULES = {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal", "cloudpickle", "jsonpickle", "code", "codeop",

@@ -19,8 +19,8 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.keys import hidden
 from eqa_nodes.runners.in_process import InProcessRunner
-from tests.key_search import KEY, SERVERS, leaks, shows, telling
-from tests.vlm_server import VlmServer
+from eqa_nodes.testing.model_server import VlmServer
+from tests.fixtures.key_search import KEY, SERVERS, leaks, shows, telling
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 

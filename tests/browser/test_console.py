@@ -1,0 +1,92 @@
+"""The console's page in Chromium over a scripted robot: what hostile texts, abstentions and errors look like."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_console
+
+need_console()
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.questions import Answer, Evidence
+from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
+from tests.fixtures.console_server import ANSWER, DESK, STORY, WAIT_S, ended, serving, until
+
+HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
+NO_ANSWER = Answer(abstained=True, message="nothing was seen that bears on the question; no way leads further")
+FAILED = Answer(abstained=True, error=ErrorCode.NODE_LOST, message="memory did not answer: does it run?")
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_texts_stay_texts_and_ends_are_told_honestly(tmp_path: Path, size: tuple[int, int]) -> None:
+    proof = Evidence(DESK.id, DESK.stamp_ns, DESK.pose, HOSTILE)
+    faults: list[str] = []
+    with serving(tmp_path) as (server, _, robot), browser() as chromium:
+        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(1000 * WAIT_S)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: faults.append(message.text) if "Content Security" in message.text else 0)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        robot.go.set()
+        for number, answer in enumerate((NO_ANSWER, FAILED, replace(ANSWER, text=HOSTILE, evidence=(proof,))), 1):
+            robot.answer = answer
+            page.fill("#text", f"{number} {HOSTILE}")
+            page.click("button.main")
+            page.wait_for_selector(f"article.ended h2:has-text('{number} <img')")
+        robot.live.decided(STORY.decisions[0]._replace(reason=HOSTILE))
+        robot.live.refused(HOSTILE)
+        robot.live.changed()
+        page.wait_for_selector("#goals li:has-text('onerror')")
+        page.wait_for_selector("#refused:has-text('onerror')")
+        assert all("onerror" in page.text_content(part) for part in ("#current .answer", ".proof figcaption"))
+        assert page.text_content("#entries .answer.none") == "I do not know."
+        assert "no way leads further" in page.text_content("#entries article:last-child")
+        assert page.text_content("#entries .error b") == "node lost"
+        assert "does it run?" in page.text_content("#entries .error")
+        assert page.locator("main script, main img[src=x]").count() == 0 and page.title() == "Ask the robot"
+        assert overflow(page) == 0
+    assert not faults, faults
+
+
+def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _, _robot), browser() as chromium:
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.fill("#text", "???")
+        page.click("button.main")
+        page.wait_for_selector("#alert:has-text('ask something in words')")
+        assert page.input_value("#text") == "???"
+
+
+def test_an_open_page_keeps_the_robot_going_and_one_that_dies_stops_it(tmp_path: Path) -> None:
+    with serving(tmp_path, dead_man_s=2.0) as (server, console, robot), browser() as chromium:
+        beats, alive = list[int](), console.dead_man.alive
+        console.dead_man.alive = lambda: (beats.append(1), alive())[1]  # type: ignore[method-assign]
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        page.fill("#text", "Where is the desk?")
+        page.click("button.main")
+        page.wait_for_selector("article.asking")
+        until(lambda: len(beats) > 3)
+        page.close()
+        assert robot.stopped.wait(WAIT_S)
+        ended(console, 1)
+
+
+def test_a_page_that_has_lost_the_console_still_shows_the_stop(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _, robot), browser() as chromium:
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.route("**/events", lambda route: route.abort())
+        page.goto(server.url)
+        page.wait_for_selector(".link.lost")
+        page.click("#stop")
+        assert robot.stopped.wait(WAIT_S)

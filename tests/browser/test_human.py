@@ -1,0 +1,92 @@
+"""The pages that people work with, in a browser: a person's answers, and the verification of generated questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.generate.page import PAGE
+from eqa_nodes.generate.results import finish
+from eqa_nodes.generate.values import ACCEPTED, REJECTED
+from tests.fixtures.browser import ARGUMENTS, PHONE, SCREEN, chromium, open_page, overflow
+from tests.fixtures.generating import Model
+from tests.unit.console.test_human import driven, sitting
+from tests.unit.generate.test_pipeline import here, whole
+
+
+@contextmanager
+def browsing(url: str, size: tuple[int, int]) -> Iterator[Any]:
+    """Show an address; fails at the end for errors of the page."""
+    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
+    faults: list[str] = []
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
+        try:
+            page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.goto(url)
+            yield page
+        finally:
+            browser.close()
+    assert not faults, faults
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]) -> None:
+    chromium()
+    pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
+    with sitting(tmp_path, driven()) as (server, _), browsing(server.url, size) as page:
+        page.wait_for_selector("text=What is on the desk?")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_selector("text=1 steps, 0.0 m")
+        page.click("[data-action=forward]")
+        page.wait_for_selector("text=2 steps")
+        page.click("#earlier")
+        page.keyboard.press("m")
+        page.wait_for_selector("text=marked: 2")
+        assert overflow(page) == 0
+        page.click("text=Answer >> nth=-1")
+        page.fill("#text", "a kettle")
+        page.keyboard.press("ArrowUp")  # in the text: nothing is driven
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Which colour has it?")
+        page.check("input[value=blue]")
+        page.click("button.main")
+        page.wait_for_selector("text=That was the last question")
+    first, second = (p.answer for p in read_predictions(tmp_path).predictions.values())
+    assert (first.text, first.receipt.steps, [e.keyframe_id for e in first.evidence]) == ("a kettle", 2, [2])
+    assert second.text == "blue"
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, int]) -> None:
+    things = ("desk", "mirror", "towel")
+    whole(tmp_path, Model(answer=here, propose=lambda n, text: {
+        "question": f"What stands beside the <b>{things[n]}</b>?", "answer": "a red kettle"}), count=3)
+    with open_page(tmp_path / PAGE, size, tmp_path / "profile") as page:
+        assert page.locator("article").count() == 3 and page.locator("article b").count() == 0
+        assert overflow(page) == 0
+        page.keyboard.press("j")
+        page.keyboard.press("a")
+        second = page.locator("article").nth(1)
+        second.locator("[data-field=answer]").fill("The red kettle.")
+        second.locator("[data-say=accept]").click()
+        page.locator("article").nth(2).locator("[data-say=reject]").click()
+        page.reload()
+        assert page.text_content("#count") == "3 of 3 judged"
+        page.select_option("#show", "reject")
+        assert page.locator("article:visible").count() == 1
+        page.fill("#reviewer", "ann")
+        with page.expect_download() as download:
+            page.click("#export")
+        download.value.save_as(tmp_path / "ann.json")
+    assert json.loads((tmp_path / "ann.json").read_text())["reviewer"] == "ann"
+    _, records = finish(tmp_path, [tmp_path / "ann.json"])
+    assert [r.status for r in records] == [ACCEPTED, ACCEPTED, REJECTED]
+    assert [r.pair.answer for r in records if r.pair] == ["a red kettle", "The red kettle.", "a red kettle"]

@@ -1,0 +1,72 @@
+"""The graph of a house with a detector: it answers from detections, as the chain without ROS does, and says so."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
+from tests.fixtures.tiny_detectors import need_transformers, save_tiny
+
+LIMITS = Limits(steps=40)
+HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)
+
+
+def parameters(folder: Path, **detector: object) -> Parameters:
+    robot = RobotModel()
+    robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
+    return merged(None, robot_parameters(robot), {
+        "memory": {"labels": True, "labels_from": "detector", "folder": str(folder / "memory")},
+        "recorder": {"folder": str(folder / "bags")},
+        "perception": {"perceiver.detection.score": 0.0,
+                       **{f"detector.{name}": value for name, value in detector.items()}}})
+
+
+def facts(result: EpisodeResult) -> tuple[object, ...]:
+    """Return what must be equal, in the graph and without it."""
+    trace, answer = result.trace, result.answer
+    assert answer.error == 0, answer.message
+    return (tuple(pose for _, pose in trace.poses), tuple((k.id, k.sightings, k.caption) for k in trace.keyframes),
+            answer.text, answer.confidence, answer.receipt.privileged, result.final_pose)
+
+
+def both(folder: Path, limits: Limits = LIMITS, **detector: object) -> tuple[EpisodeResult, EpisodeResult]:
+    """Return what the chain without ROS and what the graph make of the house."""
+    with closing(InProcessRunner(parameters(folder / "here", **detector), limits)) as runner:
+        here = runner.run(HOUSE)
+    with closing(GraphRunner(folder / "there", parameters(folder / "there", **detector), limits)) as runner:
+        return here, runner.run(HOUSE)
+
+
+def test_the_graph_answers_from_detections_as_the_chain_without_ros_does(tmp_path: Path) -> None:
+    here, there = both(tmp_path, name="labels")
+    assert facts(there) == facts(here)
+    assert here.answer.text == "yes" and any(k.sightings for k in here.trace.keyframes) and here.answer.text
+    # This detector reads the simulator's labels, and detections know nothing but a name.
+    assert here.answer.receipt.privileged == ("LabelAnswerer",)
+    assert {(s.label.room, *s.label.attributes) for k in here.trace.keyframes for s in k.sightings} == {("",)}
+    store = MemoryStore(next((tmp_path / "there" / "memory").glob("*.sqlite")), write=False)
+    assert store.objects("bed")
+    store.close()
+
+
+def test_a_model_looks_in_the_graph_and_nothing_is_privileged(tmp_path: Path) -> None:
+    need_transformers()
+    model = save_tiny("grounding-dino", tmp_path / "model")
+    here, there = both(tmp_path, Limits(steps=8), name="transformers", model=str(model), threshold=0.0)
+    assert facts(there) == facts(here)
+    assert any(k.sightings for k in here.trace.keyframes) and not any(k.privileged for k in here.trace.keyframes)
+    assert here.answer.receipt.privileged == ()

@@ -1,0 +1,183 @@
+"""Goals of the action ask on real rclpy: many at once, called off at once; each that was accepted ends."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from typing import Any
+
+import pytest
+from rclpy.action import CancelResponse
+
+from eqa_nodes.core.agent.agent import AgentConfig
+from eqa_nodes.core.agent.queue import LINE, Queue
+from eqa_nodes.core.errors import ErrorCode, NodeLost
+from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.ros.asking import AskServer
+from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.node import EqaNode
+
+WAIT_S = 60.0
+MANY, STORM = 16, 30
+
+
+class Found:
+    """A search that ends when the body is let go, or when it is called off."""
+
+    def __init__(self, body: Body, question: Question, canceled: Any) -> None:
+        self.body, self.question, self.canceled = body, question, canceled
+
+    def run(self) -> Answer:
+        while not self.body.go.wait(0.01):
+            if self.canceled():
+                return Answer(abstained=True, error=ErrorCode.CANCELED, message="called off")
+        return self.body.answer or Answer(f"about {self.question.text}", 1.0)
+
+
+class Body:
+    """An agent without a robot."""
+
+    def __init__(self) -> None:
+        self.config, self.go = AgentConfig(answer_waiting=False), threading.Event()
+        self.ports, self.navigator, self.answerer = self, self, None
+        self.answer: Answer | None = None
+
+    def _replace(self, **_: object) -> Body:
+        return self
+
+    def cancel(self) -> None:
+        """It does not drive."""
+
+    def search(self, ports: object, question: Question, listener: object, canceled: Any) -> Found:
+        return Found(self, question, canceled)
+
+
+class Desk(EqaNode):
+    """The agent's node with a body of the test's."""
+
+    row = "agent"
+
+    def configure(self) -> None:
+        self.body, self.ends = Body(), list[Answer]()
+        self.queue = Queue(self.body, self.config.queue)  # type: ignore[arg-type]
+        self.asking = AskServer(self, self.queue, lambda goal: None, lambda goal, answer: self.ends.append(answer),
+                                lambda feedback, progress: None)
+
+    def release(self) -> None:
+        self.queue.close()
+
+
+@pytest.fixture
+def desk(ros: Any) -> Iterator[tuple[Desk, GraphClient]]:
+    node = ros.add(Desk)
+    domain = {"ROS_DOMAIN_ID": str(ros.context.get_domain_id())}
+    with closing(GraphClient(domain)) as client:
+        yield node, client
+
+
+class Crowd:
+    """Asks many questions of one client at the same moment."""
+
+    def __init__(self, client: GraphClient, pool: ThreadPoolExecutor, many: int) -> None:
+        self._client, self._together = client, threading.Barrier(many)
+        self.cancels = [threading.Event() for _ in range(many)]
+        self.heard = [threading.Event() for _ in range(many)]
+        self.answers = [pool.submit(self._ask, number) for number in range(many)]
+
+    def _ask(self, number: int) -> Answer:
+        self._together.wait(WAIT_S)
+        return self._client.ask(Question(f"Where is {number}?"), lambda _: self.heard[number].set(),
+                                self.cancels[number], WAIT_S)
+
+
+def test_sixteen_questions_at_once_of_one_client_are_all_answered(desk: Any) -> None:
+    node, client = desk
+    node.body.go.set()
+    with ThreadPoolExecutor(MANY) as pool:
+        answers = [answer.result(WAIT_S) for answer in Crowd(client, pool, MANY).answers]
+    assert [a.text for a in answers] == [f"about Where is {n}?" for n in range(MANY)]
+    assert len(node.ends) == MANY
+
+
+@pytest.mark.parametrize("wait", [True, False], ids=["in the queue", "on their way"])
+def test_a_storm_of_cancels_loses_no_goal(desk: Any, wait: bool) -> None:
+    node, client = desk
+    with ThreadPoolExecutor(STORM) as pool:
+        crowd = Crowd(client, pool, STORM)
+        for heard, cancel in zip(crowd.heard, crowd.cancels, strict=True):
+            assert not wait or heard.wait(WAIT_S)
+            cancel.set()
+        ends = [answer.result(WAIT_S) for answer in crowd.answers]
+    assert {end.error for end in ends} == {ErrorCode.CANCELED} and len(node.ends) == STORM
+    node.body.go.set()
+    assert client.ask(Question("And now?"), deadline_s=WAIT_S).text == "about And now?"
+    assert not node.asking._goals and not node.asking._early
+
+
+def test_a_stop_ends_all_also_while_some_end_and_others_come(desk: Any) -> None:
+    """A goal that ends just then is no reason to pass over the next one."""
+    _, client = desk
+    with ThreadPoolExecutor(STORM) as pool:
+        crowd = Crowd(client, pool, STORM)
+        for heard in crowd.heard[::2]:
+            assert heard.wait(WAIT_S)
+        for cancel in crowd.cancels[:5]:
+            cancel.set()
+        while not all(answer.done() for answer in crowd.answers):
+            client.stop()
+        assert {answer.result().error for answer in crowd.answers} == {ErrorCode.CANCELED}
+
+
+def test_one_that_may_not_be_called_off_hides_no_other(desk: Any) -> None:
+    """rclpy's own server passes over the goal after each that it takes out of its list."""
+    node, client = desk
+    server, kept = node.asking._server, ("Where is 0?", "Where is 3?", "Where is 4?")
+    call_off = server._cancel_callback
+    server.register_cancel_callback(
+        lambda handle: CancelResponse.REJECT if handle.request.question in kept else call_off(handle))
+    with ThreadPoolExecutor(MANY) as pool:
+        crowd = Crowd(client, pool, MANY)
+        assert all(heard.wait(WAIT_S) for heard in crowd.heard)
+        assert client._called_off(time.monotonic() + WAIT_S)  # one request for all of them
+        ends = [crowd.answers[n].result(WAIT_S) for n in range(MANY) if n not in (0, 3, 4)]
+        assert {end.error for end in ends} == {ErrorCode.CANCELED}
+        node.body.go.set()
+        assert all(crowd.answers[n].result(WAIT_S).text for n in (0, 3, 4))
+
+
+def test_more_than_may_wait_are_each_told(desk: Any) -> None:
+    node, client = desk
+    many = LINE + 8
+    with ThreadPoolExecutor(many) as pool:
+        crowd = Crowd(client, pool, many)
+        next(as_completed(crowd.answers, WAIT_S))  # nobody is answered yet: it is one that may not wait
+        node.body.go.set()
+        ends = [answer.exception() or answer.result() for answer in crowd.answers]
+    told = [end for end in ends if isinstance(end, NodeLost) or end.error is ErrorCode.QUEUE_FULL]
+    assert told and all("rejected" in str(end) for end in told if isinstance(end, NodeLost))
+    assert all(end.text for end in ends if end not in told)
+
+
+def test_a_question_that_the_queue_cannot_take_ends_by_name(desk: Any) -> None:
+    node, client = desk
+    node.queue.put = lambda *_: 1 / 0
+    answer = client.ask(Question("Where?"), deadline_s=WAIT_S)
+    assert answer.error is ErrorCode.INTERNAL and "ZeroDivisionError" in answer.message
+
+
+@pytest.mark.parametrize("answer", [
+    Answer("in \ud800", 0.5), Answer("here", 0.5, receipt=Receipt(tokens_in=10**40)),
+    Answer("here", receipt=Receipt(-1))])
+def test_an_answer_that_ros_cannot_carry_is_no_lost_goal(desk: Any, answer: Answer) -> None:
+    node, client = desk
+    node.body.answer = answer
+    node.body.go.set()
+    heard = client.ask(Question("Where?"), deadline_s=WAIT_S)
+    assert heard.text == "in \ufffd" if answer.text != "here" else heard.error is ErrorCode.INTERNAL

@@ -1,0 +1,280 @@
+"""A simulated robot that takes velocities: what it drives, what it tells of that, and what it refuses.
+
+Waits are for what the robot tells, in its own time; nothing depends on how fast the machine is.
+"""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import math
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from eqa_interfaces.msg import Episode
+from eqa_interfaces.srv import Act
+from geometry_msgs.msg import Twist, TwistStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Image, LaserScan
+from tf2_msgs.msg import TFMessage
+
+from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros.interfaces import qos
+from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.tf_buffer import TfBuffer
+from sim_bridge.bridge_node import BridgeNode
+from sim_bridge.registry import SIMULATORS
+
+WAIT_S = 60.0
+SMALL = {"robot__camera__width": 64, "robot__camera__height": 48}
+START = Pose2(1.25, 2.25, 0.0)  # of toy:room; a wall stands at x = 5.5 m, and a table from 3.5 to 4 m, y 2 to 2.5 m
+
+
+class Driver:
+    """Sends cmd_vel with each odometry that it hears, and keeps what the bridge tells."""
+
+    def __init__(self, ros: Any, stamped: bool = True, **parameters: Any) -> None:
+        settings = {"drive": "velocities", "observers": [], "real_time_factor": 2.0, "stamped": stamped,
+                    "robot__base__timeout_s": 2.0, **SMALL}  # commands of a slow machine count too
+        self.bridge = ros.add(BridgeNode, **{**settings, **parameters})
+        self.node = ros.plain("driver")
+        self.wanted: tuple[float, float] | None = None
+        self.odom: list[Any] = []
+        self.clock: list[int] = []
+        self.scans: list[Any] = []
+        self.depth: list[int] = []
+        self.tf = TfBuffer()
+        self._heard = threading.Condition()
+        self._stamped = stamped
+        self._out = self.node.create_publisher(TwistStamped if stamped else Twist, TOPICS["cmd_vel"].name, 1)
+        self._episode = self.node.create_publisher(Episode, TOPICS["episode"].name, qos("latched"))
+        sensor = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)  # as Nav2 hears scans
+        for key, kind, take, profile in (
+                ("tf", TFMessage, self._on_tf, qos("event")), ("odom", Odometry, self._on_odom, qos("event")),
+                ("clock", Clock, lambda m: self.clock.append(messages.ns_of(m.clock)), qos("event")),
+                ("scan", LaserScan, self.scans.append, sensor),
+                ("depth", Image, lambda m: self.depth.append(messages.stamp_of(m)), qos("frame"))):
+            self.node.create_subscription(kind, TOPICS[key].name, lambda m, take=take: self._take(take, m), profile)
+        remotes = Remotes(self.node)
+        self._act, self._reset = remotes.service("act"), remotes.service("reset_simulator")
+
+    def _take(self, take: Callable[[Any], None], message: Any) -> None:
+        with self._heard:
+            take(message)
+            self._heard.notify_all()
+
+    def _on_tf(self, message: Any) -> None:
+        for t in message.transforms:
+            self.tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t), messages.transform_of(t))
+
+    def _on_odom(self, message: Any) -> None:
+        self.odom.append(message)
+        if self.wanted is not None:
+            self.send(*self.wanted, messages.stamp_of(message))
+
+    def send(self, forward: float, turn: float, stamp_ns: int) -> None:
+        message = TwistStamped(header=convert.header(stamp_ns, convert.BASE)) if self._stamped else Twist()
+        twist = message.twist if self._stamped else message
+        twist.linear.x, twist.angular.z = forward, turn
+        self._out.publish(message)
+
+    def until(self, done: Callable[[], bool]) -> None:
+        with self._heard:
+            assert self._heard.wait_for(done, WAIT_S), "it did not come"
+
+    def later(self, seconds: float) -> None:
+        """Wait for so much simulated time."""
+        end = self.now_ns() + seconds * 1e9
+        self.until(lambda: self.now_ns() >= end)
+
+    def now_ns(self) -> int:
+        return messages.stamp_of(self.odom[-1]) if self.odom else 0
+
+    def pose(self) -> Pose2:
+        return pose2_of(messages.pose_of(self.odom[-1].pose.pose))
+
+    def reset(self, start: Pose2 = START, scene: str = "toy:room", announce: bool = True, **fields: Any) -> Any:
+        episode = Episode(scene=scene, episode_id="e", use_start=True, start=convert.pose_msg(start.transform()),
+                          **fields)
+        response = self._reset.exchange(WAIT_S, episode=episode)
+        if announce and not response.error_code:
+            self._episode.publish(response.episode)
+        self.until(lambda: bool(response.error_code) or self.now_ns() >= messages.stamp_of(response.episode))
+        return response
+
+    def act(self, action: int) -> Any:
+        return self._act.exchange(WAIT_S, action=action)
+
+
+@pytest.fixture
+def driver(ros: Any) -> Driver:
+    return Driver(ros)
+
+
+def test_it_drives_and_odometry_transforms_and_clock_agree(driver: Driver) -> None:
+    driver.reset()
+    driver.wanted = (0.4, 0.0)
+    driver.until(lambda: driver.pose().x > START.x + 0.5)
+    driver.wanted = None
+    driver.until(lambda: driver.odom[-1].twist.twist.linear.x == 0.0)
+    speeds = [m.twist.twist.linear.x for m in driver.odom]
+    stamps = [messages.stamp_of(m) for m in driver.odom]
+    assert max(speeds) == pytest.approx(0.4) and driver.pose().y == pytest.approx(START.y)
+    for (a, b), (before, after) in zip(pairwise(speeds), pairwise(stamps), strict=True):
+        assert abs(b - a) <= 1.5 * (after - before) / 1e9 + 1e-3  # accelerate_m_s2
+    last = stamps[-1]
+    driver.until(lambda: last in driver.clock)
+    assert driver.clock == sorted(set(driver.clock))
+    at = driver.tf.lookup(convert.MAP, convert.BASE, last)
+    assert at == messages.pose_of(driver.odom[stamps.index(last)].pose.pose)
+    status = driver.act(Act.Request.STATUS)
+    assert status.steps == 0 and status.metres == pytest.approx(driver.pose().x - START.x)
+
+
+def test_limits_hold_whatever_is_sent(driver: Driver) -> None:
+    driver.reset()
+    driver.wanted = (9.0, -9.0)
+    driver.until(lambda: driver.odom[-1].twist.twist.angular.z < -1.49)
+    driver.later(0.5)
+    assert max(m.twist.twist.linear.x for m in driver.odom) <= 0.5 + 1e-6
+    assert min(m.twist.twist.angular.z for m in driver.odom) >= -1.5 - 1e-6
+
+
+def test_the_scan_measures_the_way_to_the_wall(driver: Driver) -> None:
+    driver.reset(Pose2(4.5, 1.0, 0.0))
+    driver.until(lambda: len(driver.scans) > 1)
+    scan = driver.scans[-1]
+    ahead = scan.ranges[round(-scan.angle_min / scan.angle_increment)]
+    assert scan.header.frame_id == convert.SCAN and ahead == pytest.approx(1.0, abs=0.02)
+    assert scan.angle_max == pytest.approx(scan.angle_min + (len(scan.ranges) - 1) * scan.angle_increment)
+    stamp = messages.stamp_of(scan)
+    driver.until(lambda: stamp in driver.depth)
+    assert driver.tf.lookup(convert.BASE, convert.SCAN, stamp).xyz == (0.0, 0.0, pytest.approx(0.3))
+    driver.tf.lookup(convert.MAP, convert.CAMERA, stamp)  # of exactly that moment
+
+
+def test_a_wall_stops_it(driver: Driver) -> None:
+    driver.reset(Pose2(4.5, 1.0, 0.0))
+    driver.wanted = (0.5, 0.0)
+    driver.until(lambda: driver.pose().x > 5.28 and driver.odom[-1].twist.twist.linear.x < 0.01)
+    driver.later(0.5)
+    assert driver.pose().x <= 5.5 - 0.18 + 1e-6 and driver.act(Act.Request.STATUS).collided
+    driver.wanted = (-0.2, 0.0)
+    driver.until(lambda: driver.pose().x < 5.2)  # and lets it go again
+    assert not driver.act(Act.Request.STATUS).collided
+
+
+def test_without_commands_it_stops(driver: Driver) -> None:
+    driver.reset()
+    driver.wanted = (0.3, 0.5)
+    driver.later(0.5)
+    driver.wanted = None
+    driver.until(lambda: driver.odom[-1].twist.twist.linear.x == 0.0 == driver.odom[-1].twist.twist.angular.z)
+    stood = driver.pose()
+    driver.later(0.5)
+    assert driver.pose() == stood != START
+
+
+def test_a_twist_without_stamp_does_too(ros: Any) -> None:
+    driver = Driver(ros, stamped=False)
+    driver.reset()
+    driver.wanted = (0.0, 1.0)
+    driver.until(lambda: driver.pose().yaw > 0.5)
+    assert driver.pose()[:2] == pytest.approx(START[:2])
+    driver.wanted = None
+    driver.bridge._velocities._on_command(Twist(), {"source_timestamp": 1})  # sent long before, heard now
+    assert driver.bridge.counts["command from before the episode"] >= 1  # one may have been on its way
+
+
+def test_a_reset_places_it_and_forgets_what_was_sent(driver: Driver) -> None:
+    first = messages.stamp_of(driver.reset().episode)
+    driver.wanted = (0.5, 0.0)
+    driver.until(lambda: driver.odom[-1].twist.twist.linear.x > 0.3)
+    driver.wanted = None
+    there = Pose2(2.75, 1.75, math.pi / 2)
+    begun = messages.stamp_of(driver.reset(there).episode)
+    driver.send(0.5, 0.0, first)  # from before
+    driver.later(0.5)
+    assert driver.pose() == pytest.approx(there) and first < begun <= min(
+        messages.stamp_of(m) for m in driver.odom if messages.pose_of(m.pose.pose).xyz[:2] == (2.75, 1.75))
+    assert driver.clock == sorted(set(driver.clock))
+    assert driver.bridge.counts["command from before the episode"] >= 1  # one may have been on its way
+
+
+def test_nothing_is_shown_before_the_episode_is_announced(driver: Driver) -> None:
+    begun = driver.reset(announce=False).episode
+    driver.later(1.0)
+    assert not driver.depth and not driver.scans
+    driver._episode.publish(begun)
+    driver.until(lambda: bool(driver.depth))
+    assert driver.depth[0] >= messages.stamp_of(begun)
+
+
+def test_a_reset_that_fails_leaves_no_episode_and_the_next_one_begins(driver: Driver) -> None:
+    begun = messages.stamp_of(driver.reset().episode)
+    assert driver.reset(Pose2(0.1, 0.1, 0.0)).error_code == ErrorCode.BAD_POSE
+    assert "no episode is running" in driver.act(Act.Request.STATUS).error_message
+    again = driver.reset()
+    assert again.error_code == 0 and messages.stamp_of(again.episode) > begun
+    assert driver.clock == sorted(set(driver.clock))
+
+
+@pytest.mark.parametrize("action", [Act.Request.MOVE_FORWARD, Act.Request.OBSERVE])
+def test_atomic_actions_are_refused(driver: Driver, action: int) -> None:
+    assert driver.act(Act.Request.STATUS).error_code == ErrorCode.SIMULATOR  # no episode
+    driver.reset()
+    refused = driver.act(action)
+    assert refused.error_code == ErrorCode.SIMULATOR and "cmd_vel" in refused.error_message
+    assert driver.act(Act.Request.STATUS).error_code == 0
+
+
+def test_a_command_that_is_none_is_counted(driver: Driver) -> None:
+    driver.reset()
+    for forward in (math.nan, math.inf):
+        driver.send(forward, 0.0, driver.now_ns())
+    driver.until(lambda: driver.bridge.counts["command of a velocity that is not finite"] == 2)
+    assert driver.pose() == START
+
+
+def test_time_waits_for_who_takes_it_in(ros: Any) -> None:
+    """An observer that says nothing: time stands still until the deadline, is not silently lost, and goes on."""
+    driver = Driver(ros, observers=["watcher"], taken_deadline_s=0.5, repeat_s=0.2)
+    driver.reset()
+    driver.until(lambda: driver.bridge.counts["observation that was not taken in by all observers"] > 1)
+    assert driver.bridge.counts["time waited for those who take in what was shown"] > 0
+    assert driver.bridge.counts["observation published again"] > 0
+    assert driver.clock == sorted(set(driver.clock))
+
+
+def test_a_simulator_without_velocities_is_named(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Photograph:
+        """Of the world; takes no velocities."""
+
+    monkeypatch.setitem(SIMULATORS, "photograph", Photograph)
+    refused = Driver(ros).reset(scene="photograph:1")
+    assert refused.error_code == ErrorCode.SIMULATOR and "Photograph takes no velocities" in refused.error_message
+
+
+@pytest.mark.parametrize("wrong", [{"drive": "wheels"}, {"camera_hz": 60.0}, {"real_time_factor": 0.0}])
+def test_wrong_parameters_are_named_errors(ros: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        ros.add(BridgeNode, **wrong)
+
+
+def test_a_reset_does_not_wait_for_who_is_gone(ros: Any) -> None:
+    driver = Driver(ros, observers=["watcher"], taken_deadline_s=10 * WAIT_S, repeat_s=0.2)
+    driver.reset()
+    driver.until(lambda: driver.bridge.counts["time waited for those who take in what was shown"] > 0)
+    there = Pose2(2.75, 1.75, 1.0)
+    assert driver.reset(there).error_code == 0
+    driver.until(lambda: driver.pose() == pytest.approx(there))

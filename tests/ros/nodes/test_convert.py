@@ -1,0 +1,165 @@
+"""Messages and core values: round trips lose nothing, and what cannot be used is refused by name."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+
+from eqa_nodes.core.errors import BadFrame, ErrorCode
+from eqa_nodes.core.types import floor, questions, views
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.ros import convert, messages
+
+number = st.floats(-1e6, 1e6)
+stamp = st.integers(0, 2**31 * 10**9 - 1)
+pose2 = st.builds(Pose2, number, number, st.floats(-math.pi, math.pi))
+transforms = st.builds(lambda p, z: p.transform(z), pose2, number)
+texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
+labels = st.builds(views.Label, st.integers(1, 65535), texts, texts,
+                   st.dictionaries(texts.filter(lambda t: "=" not in t), texts, max_size=3))
+points = st.tuples(number, number, number)
+pixel = st.integers(0, 4000)
+sightings = st.builds(views.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,
+                      points)
+keyframes = st.builds(views.Keyframe, st.integers(0, 2**63), stamp, transforms, st.binary(max_size=50),
+                      st.lists(sightings, max_size=2).map(tuple), texts, texts)
+
+
+def over_the_wire(message: object) -> object:
+    return deserialize_message(serialize_message(message), type(message))
+
+
+@given(stamp)
+def test_stamps(ns: int) -> None:
+    assert messages.ns_of(over_the_wire(convert.time_of(ns))) == ns
+    assert messages.stamp_in(serialize_message(convert.header(ns))) == ns
+
+
+@given(transforms, stamp)
+def test_transforms_and_poses(t: Transform, ns: int) -> None:
+    assert messages.transform_of(over_the_wire(convert.transform_msg("a", "b", ns, t))) == t
+    assert messages.pose_of(over_the_wire(convert.pose_msg(t))) == t
+
+
+@given(pose2, stamp)
+def test_a_goal_arrives_as_the_core_says(goal: Pose2, ns: int) -> None:
+    assert messages.goal_of(over_the_wire(convert.goal_msg(goal, ns))) == goal.as_sent()
+
+
+@settings(max_examples=30)
+@given(keyframes)
+def test_keyframes(keyframe: views.Keyframe) -> None:
+    assert messages.keyframe_of(over_the_wire(convert.keyframe_msg(keyframe))) == keyframe
+
+
+places = st.lists(st.builds(floor.Candidate, number, number, number, texts), max_size=3).map(tuple)
+
+
+@given(st.builds(questions.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
+                 st.builds(Pose2, number, number, number), st.floats(0, 1), places,
+                 st.none() | st.tuples(number, number), texts, number))
+def test_assessments(assessment: questions.ViewAssessment) -> None:
+    assert messages.assessment_of(over_the_wire(convert.assessment_msg(assessment, "q"))) == assessment
+
+
+@given(st.builds(floor.Frontier, number, number, number, number),
+       st.builds(floor.Candidate, number, number, number, texts))
+def test_frontiers_and_candidates(frontier: floor.Frontier, candidate: floor.Candidate) -> None:
+    assert messages.frontier_of(over_the_wire(convert.frontier_msg(frontier))) == frontier
+    assert messages.candidate_of(over_the_wire(convert.candidate_msg(candidate))) == candidate
+
+
+@given(st.integers(1, 40), st.integers(1, 40), number, number, number, st.sampled_from((0.05, 0.1, 0.025)),
+       st.integers(0, 2**32))
+def test_maps(rows: int, columns: int, x: float, y: float, z: float, resolution: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(np.array([-1, 0, 100], np.int8), (rows, columns))
+    grid = floor.GridMap(7, resolution, (x, y), cells, rng.random((rows, columns)) < 0.5, z)
+    back = messages.grid_of(over_the_wire(convert.grid_msg(grid.cells, grid)),
+                            over_the_wire(convert.explored_msg(grid)))
+    assert (back.stamp_ns, back.resolution_m) == (grid.stamp_ns, grid.resolution_m)
+    assert (back.origin, back.z) == (grid.origin, grid.z)
+    assert np.array_equal(back.cells, grid.cells) and np.array_equal(back.explored, grid.explored)
+    assert back.explored_share() == grid.explored_share()
+
+
+@given(st.lists(st.builds(floor.Staircase, *[st.tuples(number, number, number)] * 2), max_size=3))
+def test_stairs(staircases: list[floor.Staircase]) -> None:
+    assert messages.staircases_of(over_the_wire(convert.staircases_msg(staircases, 7))) == tuple(staircases)
+
+
+def test_images() -> None:
+    rng = np.random.default_rng(1)
+    rgb = rng.integers(0, 256, (5, 7, 3), np.uint8)
+    depth = rng.random((5, 7), np.float32)
+    labels = rng.integers(0, 65536, (5, 7)).astype(np.uint16)
+    assert np.array_equal(messages.rgb_of(over_the_wire(convert.image_msg(rgb, "rgb8", 1))), rgb)
+    assert np.array_equal(messages.depth_of(over_the_wire(convert.image_msg(depth, "32FC1", 1))), depth)
+    assert np.array_equal(messages.pixels_of(over_the_wire(convert.image_msg(labels, "16UC1", 1))), labels)
+    bgr = convert.image_msg(rgb[..., ::-1], "bgr8", 1)
+    assert np.array_equal(messages.rgb_of(bgr), rgb)
+
+
+def test_depth_in_millimetres_padding_and_byte_order() -> None:
+    image = convert.image_msg(np.array([[1500, 0]], np.uint16), "16UC1", 1)
+    assert np.allclose(messages.depth_of(image), [[1.5, 0.0]])
+    image.data = np.array([[1500, 0]], ">u2").tobytes()
+    image.is_bigendian = 1
+    assert np.allclose(messages.depth_of(image), [[1.5, 0.0]])
+    image.data, image.step = bytes(image.data) + b"\xff\xff", 6
+    assert np.allclose(messages.depth_of(image), [[1.5, 0.0]])
+
+
+@pytest.mark.parametrize(("change", "complaint"), [
+    ({"encoding": "mono8"}, "encoding 'mono8' is not one of"), ({"height": 3}, "has 16 bytes"),
+    ({"step": 4}, "steps of 4"), ({"width": 0, "height": 0, "data": b"", "step": 0}, "0x0"),
+    ({"data": b""}, "has 0 bytes")])
+def test_broken_depth_images_are_refused(change: dict[str, object], complaint: str) -> None:
+    image = convert.image_msg(np.ones((2, 2), np.float32), "32FC1", 1)
+    for name, value in change.items():
+        setattr(image, name, value)
+    with pytest.raises(BadFrame, match=complaint):
+        messages.depth_of(image)
+
+
+def test_camera_info_round_trip_and_uncalibrated_camera() -> None:
+    k = views.Intrinsics(640, 480, 320.0, 321.5, 320.0, 240.25)
+    assert messages.intrinsics_of(over_the_wire(convert.camera_info_msg(k, 1))) == k
+    info = convert.camera_info_msg(k, 1)
+    info.k[0] = 0.0
+    with pytest.raises(BadFrame, match="not calibrated"):
+        messages.intrinsics_of(info)
+
+
+def test_answers_with_evidence_and_errors() -> None:
+    from eqa_interfaces.action import Ask
+
+    receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",))
+    proof = questions.Evidence(9, 10, Pose2(1.0, 2.0, 0.5).as_sent(), "note")
+    answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why")
+    back = messages.answer_of(over_the_wire(convert.fill_answer(Ask.Result(), answer)))
+    assert back.evidence[0].keyframe_id == 9 and back.evidence[0].pose.distance(answer.evidence[0].pose) == 0
+    assert (back.text, back.confidence, back.receipt) == ("red", 0.75, receipt)
+    assert (back.error, back.message) == (ErrorCode.MODEL, "why")
+
+
+def test_error_codes_of_the_action_are_those_of_the_core() -> None:
+    from eqa_interfaces.action import Ask
+
+    assert {name: getattr(Ask.Result, name) for name in ErrorCode.__members__} == {c.name: c.value for c in ErrorCode}
+
+
+def test_actions_of_the_service_are_those_of_the_core() -> None:
+    from eqa_interfaces.srv import Act
+
+    wire = {name: getattr(Act.Request, name) for name in floor.Action.__members__}
+    assert wire == {action.name: action.value for action in floor.Action}

@@ -1,0 +1,110 @@
+"""The memory node begins episodes after all that it keeps, also while the robot goes on seeing."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eqa_interfaces.msg import Episode
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.views import Frame
+from eqa_nodes.nodes.memory import MemoryNode
+from eqa_nodes.nodes.replay import ReplayNode
+from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.observation import Observations
+from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.testing.waiting import WAIT_S, holds
+from tests.fixtures.histories import walk
+
+UNWAIT_S = 0.5
+
+
+class Robot:
+    """Shows views to a memory that stays, and begins its episodes."""
+
+    def __init__(self, ros: Any, folder: Path) -> None:
+        self.memory = ros.add(MemoryNode, folder=str(folder))
+        self._observations = Observations(ros.add(ReplayNode))
+        self._reset = Remotes(ros.plain("agent")).service("reset_memory")
+
+    def begin(self, name: str, stamp_ns: int) -> int:
+        """Ask for an episode that keeps what is remembered; return the stamp that memory says it may begin with."""
+        asked = Episode(header=convert.header(stamp_ns), episode_id=name, keep_memory=True)
+        return messages.stamp_of(self._reset.call(WAIT_S, episode=asked).episode)
+
+    def show(self, frame: Frame, seconds: float, done: Callable[[], bool] = lambda: False) -> bool:
+        """Show a view again and again. Returns whether it was done within this time."""
+        def shown() -> bool:
+            self._observations.publish(frame, {})
+            return done()
+
+        return holds(shown, seconds)
+
+
+def test_an_episode_that_must_begin_later_is_not_put_off_by_what_comes_meanwhile(ros: Any, tmp_path: Path) -> None:
+    robot = Robot(ros, tmp_path)
+    first, second, third = walk(3)
+    assert robot.begin("monday", 0) == 0
+    assert robot.show(first, WAIT_S, lambda: robot.memory.last_ns == first.stamp_ns)
+    later = robot.begin("tuesday", first.stamp_ns - 1)
+    assert later == first.stamp_ns + 1
+    robot.show(second, UNWAIT_S)  # nobody has told the camera to wait
+    assert robot.begin("tuesday", later) == later
+    assert robot.show(third, WAIT_S, lambda: robot.memory.last_ns == third.stamp_ns)
+
+
+def test_a_camera_whose_clock_is_ahead_is_refused_by_the_graphs_clock(ros: Any, tmp_path: Path) -> None:
+    """By the computer's, as on a robot; where somebody publishes /clock stamps are of that one."""
+    memory, other = ros.add(MemoryNode, folder=str(tmp_path)), ros.plain("agent")
+    asked = Episode(header=convert.header(time.time_ns()), episode_id="monday", keep_memory=True)
+    assert Remotes(other).service("reset_memory").call(WAIT_S, episode=asked).error_code == 0
+    first, second = walk(2)
+    day = 86400 * 10**9
+    with pytest.raises(BadFrame, match="from the future.*over an hour after now"):
+        memory.take(replace(first, stamp_ns=time.time_ns() + day // 2), {})
+    memory.take(replace(first, stamp_ns=time.time_ns()), {})
+    memory.store.set_now(0)
+    assert memory.store.take(replace(second, stamp_ns=time.time_ns() + day), {}) is not None
+    asked.episode_id = "tuesday"
+    assert Remotes(other).service("reset_memory").call(WAIT_S, episode=asked).error_code == 0
+    told, = memory.counts
+    assert "holds 1 views that are stamped after now" in told
+    clock = TOPICS["clock"]
+    other.create_publisher(interface(clock.type), clock.name, qos(clock.qos))
+    assert holds(lambda: memory.count_publishers(clock.name) == 1, WAIT_S)
+    memory.take(replace(second, stamp_ns=time.time_ns() + 2 * day), {})
+    assert len(memory.store) == 3
+
+
+def test_simulated_time_that_lags_behind_its_stamps_refuses_nothing(ros: Any, tmp_path: Path) -> None:
+    """The first observation of an episode may come before the clock that jumps to it."""
+    memory, other = ros.add(MemoryNode, folder=str(tmp_path), use_sim_time=True), ros.plain("agent")
+    clock = TOPICS["clock"]
+    out = other.create_publisher(interface(clock.type), clock.name, qos(clock.qos))
+    message = interface(clock.type)()
+    message.clock.sec = 5
+
+    def ticks() -> bool:
+        out.publish(message)
+        return bool(memory.get_clock().now().nanoseconds == 5 * 10**9)
+
+    assert holds(ticks, WAIT_S)
+    asked = Episode(header=convert.header(1000 * 10**9), episode_id="monday", keep_memory=True)
+    assert Remotes(other).service("reset_memory").call(WAIT_S, episode=asked).error_code == 0
+    first, second = walk(2)
+    memory.take(replace(first, stamp_ns=1000 * 10**9 + 1), {})
+    memory.take(replace(second, stamp_ns=1009 * 10**9), {})
+    assert len(memory.store) == 2 and not memory.counts
+    with pytest.raises(BadFrame, match="from the future"):
+        memory.take(replace(second, stamp_ns=2000 * 10**9), {})

@@ -1,0 +1,319 @@
+"""The node between the agent and Nav2, against a Nav2 that misbehaves, over the wire and by both commanders."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import importlib.util
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+from xml.etree import ElementTree
+
+import pytest
+import rclpy
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
+from nav2_msgs.action import NavigateToPose
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import BatteryState
+from std_msgs.msg import Bool
+from tf2_msgs.msg import TFMessage
+
+from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
+from eqa_nodes.ros import convert
+from eqa_nodes.ros.environment import free_domain
+from eqa_nodes.ros.graph import MANAGED, SERVICES
+from eqa_nodes.ros.interfaces import qos
+from eqa_nodes.ros.nav2.wire import WireTask, end_of
+from eqa_nodes.ros.node import executor_of
+from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.spinning import spin
+from eqa_nodes.ros.sros2 import policy
+
+pytest.importorskip("lifecycle_msgs", reason="lifecycle_msgs is absent: pip install ros-lifecycle-msgs")
+pytest.importorskip("nav2_msgs.srv", reason="nav2_msgs has no services: make setup builds them")
+from eqa_nodes.testing.scripted_nav2 import ScriptedNav2
+from tests.fixtures.policy_rules import allowed
+from tests.ros.nodes.test_security_endpoints import opened, unused
+
+WAIT_S = 60.0
+SIMPLE = importlib.util.find_spec("nav2_simple_commander") is not None
+pytestmark = pytest.mark.timeout(180)
+
+
+class Rig:
+    """The node under test, a robot that stands somewhere, and a client, in rclpy's default context."""
+
+    def __init__(self, domain: int, commander: str) -> None:
+        self.domain, self.commander, self.map_frame = domain, commander, "map"
+        rclpy.init(domain_id=domain)
+        self.at = Pose2(1.0, 2.0, 0.0)
+        self._threads: list[threading.Thread] = []
+        self._nodes: list[Any] = []
+        self.client = Node("client")
+        self._tf = self.client.create_publisher(TFMessage, "/tf", qos("event"))
+        self.client.create_timer(0.05, self._stand)
+        executor = SingleThreadedExecutor()
+        executor.add_node(self.client)
+        self._spin(executor, self.client)
+        remotes = Remotes(self.client)
+        self.drive_to_pose, self.look_around = remotes.action("drive_to_pose"), remotes.action("look_around")
+
+    def node(self, **parameters: Any) -> Any:
+        """Start the node; quick, and without recovery unless that is asked for."""
+        own = {"driving.wait.active_s": 30.0, "driving.wait.answer_s": 2.0, "driving.wait.cancel_s": 2.0,
+               "driving.gates.place_s": 30.0, "driving.recovery.retries": 0, "driving.recovery.viewpoints": 0,
+               "driving.recovery.afar_m": 0.0, "commander": self.commander,
+               "node.tf.map_frame": self.map_frame}
+        own |= {f"driving.{name.replace('__', '.')}": value for name, value in parameters.items()}
+        node = Nav2NavigatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in own.items()])
+        node.bring_up()
+        self._spin(executor_of(node), node)
+        return node
+
+    def _spin(self, executor: Any, node: Any) -> None:
+        self._nodes.append(node)
+        self._threads.append(threading.Thread(target=spin, args=(executor,), daemon=True))
+        self._threads[-1].start()
+
+    def _stand(self) -> None:
+        t = TransformStamped(header=convert.header(time.time_ns(), self.map_frame), child_frame_id="base_link")
+        pose = convert.pose_msg(self.at.transform())
+        t.transform.translation.x, t.transform.translation.y = pose.position.x, pose.position.y
+        t.transform.rotation = pose.orientation
+        self._tf.publish(TFMessage(transforms=[t]))
+
+    def go(self, x: float = 3.0, y: float = 2.0, yaw: float = 1.0) -> NavResult:
+        return self._result(self.drive_to_pose.run(
+            self.drive_to_pose.Goal(pose=convert.goal_msg(Pose2(x, y, yaw), 0)), WAIT_S))
+
+    def turn(self) -> NavResult:
+        return self._result(self.look_around.run(self.look_around.Goal(), WAIT_S))
+
+    @staticmethod
+    def begin(what: Callable[[], NavResult]) -> Callable[[], NavResult]:
+        """Begin a drive in a thread; the callable waits for its end."""
+        results: list[NavResult] = []
+        thread = threading.Thread(target=lambda: results.append(what()), daemon=True)
+        thread.start()
+
+        def end() -> NavResult:
+            thread.join(WAIT_S)
+            return results[0]
+
+        return end
+
+    def running(self, nav2: ScriptedNav2) -> Callable[[], NavResult]:
+        """Begin drives until Nav2 carries one out: what it serves is not discovered all at once."""
+        ended = threading.Event()
+
+        def drive() -> NavResult:
+            try:
+                return self.go()
+            finally:
+                ended.set()
+
+        while True:
+            ended.clear()
+            end = self.begin(drive)
+            until(lambda: nav2.running.is_set() or ended.is_set())
+            if not ended.is_set():
+                return end
+
+    @staticmethod
+    def _result(response: Any) -> NavResult:
+        code = convert.NAV_CODES.get(response.result.error_code, NavCode.SUCCEEDED)
+        assert (response.status == GoalStatus.STATUS_SUCCEEDED) == (code is NavCode.SUCCEEDED)
+        return NavResult(code, response.result.error_msg)
+
+    def close(self) -> None:
+        for node in self._nodes[1:]:
+            node.destroy_node()
+        rclpy.try_shutdown()
+        for thread in self._threads:
+            thread.join(5.0)
+        self._nodes[0].destroy_node()
+
+
+@pytest.fixture(params=["wire", pytest.param("simple_commander", marks=pytest.mark.skipif(
+    not SIMPLE, reason="nav2_simple_commander is not installed"))])
+def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    with free_domain() as domain:
+        result = Rig(domain, request.param)
+        yield result
+        result.close()
+
+
+def until(done: Callable[[], Any]) -> None:
+    end = time.monotonic() + WAIT_S
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:
+    rig.node()
+    with ScriptedNav2(rig.domain) as nav2:
+        assert rig.go(3.0, 2.0, 1.0).code is NavCode.SUCCEEDED
+        assert rig.turn().code is NavCode.SUCCEEDED
+    assert nav2.goals[0] == pytest.approx((3.0, 2.0, 1.0)) and nav2.goals[1] == pytest.approx(6.2832, abs=1e-3)
+
+
+def test_errors_and_rejections_are_told_and_the_next_drive_works(rig: Rig) -> None:
+    rig.node()
+    with ScriptedNav2(rig.domain, [(105, "stuck"), "reject", (208, "no way"), (4711, "odd"), (703, "wall"),
+                                   "succeed"]):
+        assert rig.go() == (NavCode.BLOCKED, "gave up: goal (3.00, 2.00): no progress: Nav2's error 105 (stuck)")
+        assert "Nav2 rejected the goal" in rig.go().message
+        result = rig.go()
+        assert result.code is NavCode.UNREACHABLE and "error 208 (no way)" in result.message
+        assert "error 4711, which is not known here (odd)" in rig.go().message
+        assert rig.turn() == (NavCode.BLOCKED, "turn: something is in the way: Nav2's error 703 (wall)")
+        assert rig.go().code is NavCode.SUCCEEDED
+
+
+def test_a_blocked_goal_is_looked_at_from_where_it_can_be_seen(rig: Rig) -> None:
+    rig.node(recovery__retries=1, recovery__viewpoints=1)
+    with ScriptedNav2(rig.domain, [(206, "occupied"), (206, "occupied"), "succeed"]) as nav2:
+        rows = [[0] * 40 for _ in range(20)]
+        rows[8][12], rows[8][13] = 254, 253  # the goal, and beside it where the robot would touch it
+        nav2.costs = rows, 0.25, (0.0, 0.0)
+        result = rig.go(3.1, 2.1, 0.0)
+    assert result.code is NavCode.SUCCEEDED and "backed off" in result.message and "error 206" in result.message
+    assert sorted(nav2.cleared) == ["clear_global_costmap", "clear_local_costmap"]
+    view = nav2.goals[2]
+    assert isinstance(view, Pose2) and 0.3 < view.distance(Pose2(3.1, 2.1, 0.0)) < 1.0
+
+
+def test_the_map_frame_has_the_name_that_it_has_on_the_robot(rig: Rig) -> None:
+    rig.map_frame = "r1/map"
+    rig.node(recovery__retries=1, recovery__viewpoints=1)
+    with ScriptedNav2(rig.domain, [(206, "occupied"), (206, "occupied"), "succeed"], map_frame="r1/map") as nav2:
+        nav2.costs = [[0] * 40] * 20, 0.25, (0.0, 0.0)
+        result = rig.go()
+    assert result.code is NavCode.SUCCEEDED and "backed off" in result.message
+
+
+def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: Rig) -> None:
+    rig.node()
+    with ScriptedNav2(rig.domain, ["run", "run", "late", "succeed"]) as nav2:
+        first = rig.begin(rig.go)
+        assert nav2.running.wait(WAIT_S)
+        rig.drive_to_pose.cancel()
+        assert first().code is NavCode.CANCELED
+        until(lambda: nav2.canceled() == 1)
+        second = rig.begin(rig.go)
+        until(lambda: len(nav2.goals) == 2 and nav2.running.is_set())
+        third = rig.begin(rig.turn)  # takes the place of the second
+        assert second() == (NavCode.CANCELED, "a newer goal took its place")
+        until(lambda: len(nav2.goals) == 3 and nav2.running.is_set())
+        rig.look_around.cancel()
+        assert third().code is NavCode.CANCELED  # it succeeded after that
+        assert rig.go().code is NavCode.SUCCEEDED
+    assert nav2.ended[2] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
+    rig.node(wait__silent_s=3.0)
+    with ScriptedNav2(rig.domain, ["unanswered", "silent", "stubborn", "succeed"]) as nav2:
+        result = rig.go()
+        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s)")
+        nav2.script.pop(0)
+        nav2.script.insert(0, "run")  # it is accepted after all, and has to end
+        nav2.release()
+        until(lambda: nav2.canceled() == 1)
+        nav2._released.clear()
+        assert "has said nothing of it for" in rig.go().message
+        until(lambda: nav2.canceled() == 2)
+        third = rig.begin(rig.go)
+        until(lambda: len(nav2.goals) == 3 and nav2.running.is_set())
+        rig.drive_to_pose.cancel()
+        result = third()
+        assert result.code is NavCode.FAILED and "use its emergency stop" in result.message
+        nav2.release()
+        until(lambda: len(nav2.ended) == 3)
+        assert rig.go().code is NavCode.SUCCEEDED
+
+
+def test_a_nav2_that_is_not_active_goes_away_and_comes_back(rig: Rig) -> None:
+    rig.node(wait__active_s=2.0)
+    result = rig.go()
+    assert result.code is NavCode.FAILED and "bt_navigator/get_state" in result.message and "bring up" in result.message
+    with ScriptedNav2(rig.domain, ["run"], {"bt_navigator": "active", "planner_server": "inactive",
+                                            "controller_server": "active", "behavior_server": "active"}) as nav2:
+        until(lambda: "planner_server of Nav2 is inactive, not active" in rig.go().message)
+        nav2.states["planner_server"] = "active"
+        drive = rig.running(nav2)
+        nav2.vanish()
+        result = drive()
+        assert result.code is NavCode.FAILED and "Nav2 is gone" in result.message
+    with ScriptedNav2(rig.domain):
+        until(lambda: rig.go().code is NavCode.SUCCEEDED)
+
+
+def test_results_of_humble_have_neither_code_nor_message() -> None:
+    humble = SimpleNamespace(result=None)
+    assert end_of(GoalStatus.STATUS_ABORTED, humble) == TaskEnd(TaskState.ABORTED)
+    handle = Mock(is_cancel_requested=False)
+    assert convert.end_goal(handle, humble, NavResult(NavCode.BLOCKED, "why")) is humble
+    assert handle.abort.called and not handle.succeed.called and not hasattr(humble, "error_code")
+
+
+def test_a_goal_whose_answer_is_lost_is_canceled() -> None:
+    """It was accepted, and drives the robot."""
+    client = Mock(_action_type=NavigateToPose)
+    task = WireTask(client, NavigateToPose.Goal(), answer_s=-1.0)
+    end = task.poll(0.0)
+    assert end is not None and end.state is TaskState.LOST
+    (canceled,), _ = client._cancel_goal_async.call_args
+    assert canceled.goal_id is client.send_goal_async.call_args.kwargs["goal_uuid"]
+
+
+def test_it_opens_what_its_policy_allows(rig: Rig) -> None:
+    rig.node()
+    may = allowed(ElementTree.fromstring(policy()))["/nav2_navigator"]
+    amcl = {f"/{SERVICES[MANAGED['amcl']].name}"}  # only where `managed` has it
+    if rig.commander == "wire":  # the other's clients are those of BasicNavigator's node
+        until(lambda: unused(opened(rig.client, "nav2_navigator"), may) == amcl)
+    for used, given in zip(opened(rig.client, "nav2_navigator"), may, strict=True):
+        assert used <= given
+
+
+def test_limits_hold_before_and_during_a_drive(rig: Rig) -> None:
+    node = rig.node(gates__battery_min=0.2, gates__std_m=0.3, keep_out__zones=["pond: 6 1, 8 1, 8 3, 6 3"])
+    battery = rig.client.create_publisher(BatteryState, "battery_state", 1)
+    place = rig.client.create_publisher(PoseWithCovarianceStamped, "amcl_pose", qos("latched"))
+    stop = rig.client.create_publisher(Bool, "stop", 1)  # as `ros2 topic pub` does
+    with ScriptedNav2(rig.domain, ["run"]) as nav2:
+        assert "charge of the battery is not known" in rig.go().message
+        until(lambda: battery.publish(BatteryState(percentage=0.1)) or "is at 10%" in rig.go().message)
+        until(lambda: battery.publish(BatteryState(percentage=0.9)) or "amcl_pose" in rig.go().message)
+        assert nav2.goals == []
+        place.publish(PoseWithCovarianceStamped())
+        until(lambda: not node.gates.refusal(time.monotonic()))
+        drive = rig.begin(rig.go)
+        assert nav2.running.wait(WAIT_S)
+        stop.publish(Bool(data=True))
+        assert "operator's stop is on" in drive().message and "operator's stop is on" in rig.turn().message
+        until(lambda: nav2.canceled() == 1)
+        stop.publish(Bool(data=False))
+        until(lambda: not node.gates.refusal(time.monotonic()))
+        drive = rig.begin(rig.go)
+        until(lambda: len(nav2.goals) == 2 and nav2.running.is_set())
+        rig.at = Pose2(5.9, 2.0, 0.0)
+        result = drive()
+        assert result.code is NavCode.BLOCKED and "keep-out zone 'pond'" in result.message
+        until(lambda: nav2.canceled() == 2)
+        assert "keep-out zone 'pond'" in rig.go(7.0, 2.0).message and len(nav2.goals) == 2

@@ -1,0 +1,352 @@
+"""Parameters of nodes that run: what their services tell and refuse; whoever uses a live one has its change."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from functools import reduce
+from pathlib import Path
+from types import SimpleNamespace as Bag
+from typing import Any
+
+import pytest
+from eqa_interfaces.msg import Episode
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter
+
+from eqa_nodes.config.live import DRILLS, LIVE, live
+from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.parameters import parameters_of
+from eqa_nodes.core.errors import ErrorCode, NodeLost
+from eqa_nodes.core.types.floor import FREE
+from eqa_nodes.nodes.agent import AgentNode
+from eqa_nodes.ros.runner import node_class
+
+WAIT_S = 60.0
+
+
+class Services:
+    """The parameter services of a node, as any other node calls them."""
+
+    def __init__(self, ros: Any, name: str) -> None:
+        node = ros.plain("operator")
+        self._clients = {kind: node.create_client(kind, f"{name}/{verb}") for kind, verb in (
+            (DescribeParameters, "describe_parameters"), (SetParameters, "set_parameters"),
+            (SetParametersAtomically, "set_parameters_atomically"))}
+
+    def call(self, kind: Any, **fields: Any) -> Any:
+        client, done = self._clients[kind], threading.Event()
+        assert client.wait_for_service(WAIT_S)
+        future = client.call_async(kind.Request(**fields))
+        future.add_done_callback(lambda _: done.set())
+        assert done.wait(WAIT_S)
+        return future.result()
+
+    def set(self, **values: Any) -> list[Any]:
+        return list(self.call(SetParameters, parameters=messages_of(values)).results)
+
+    def set_together(self, **values: Any) -> Any:
+        return self.call(SetParametersAtomically, parameters=messages_of(values)).result
+
+
+def messages_of(values: dict[str, Any]) -> list[Any]:
+    return [Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()]
+
+
+@pytest.fixture
+def agent(ros: Any) -> tuple[Any, Services]:
+    return ros.add(AgentNode), Services(ros, "agent")
+
+
+def test_a_live_parameter_is_set_and_a_wrong_one_refused_with_the_reason(agent: tuple[Any, Services]) -> None:
+    node, services = agent
+    assert services.set(agent__relevant=0.4)[0].successful
+    assert node.config.agent.relevant == node.get_parameter("agent.relevant").value == 0.4
+    before = node.config
+    for values, reason in (({"agent__relevant": 1.5}, "out of range"), ({"agent__look_s": 0.0}, "above 0"),
+                           ({"agent__explore": "sideways"}, "asking, first, never"),
+                           ({"agent__recall_limit": 0}, "1 or more"), ({"agent__look_s": math.nan}, "nan"),
+                           ({"agent__risk": 0.1}, "set agent.calibration"), ({"agent__relevant": 1}, "type"),
+                           ({"agent__calibration": "nowhere"}, "no calibration 'nowhere'")):
+        [result] = services.set(**values)
+        assert not result.successful and reason in result.reason, result.reason
+    assert node.config is before
+
+
+def test_what_wants_a_restart_is_read_only(agent: tuple[Any, Services]) -> None:
+    node, services = agent
+    before = node.config
+    [result] = services.set(odometry="topics")
+    assert not result.successful and "read-only" in result.reason and node.config is before
+
+
+def test_several_are_set_as_a_whole_or_not_at_all(agent: tuple[Any, Services]) -> None:
+    node, services = agent
+    risk = 0.3
+    assert services.set_together(agent__risk=risk, agent__calibration="label").successful
+    assert (node.config.agent.risk, node.config.agent.calibration) == (risk, "label")
+    refused = services.set_together(agent__max_legs=7, agent__explore="sideways")
+    assert not refused.successful and node.config.agent.max_legs == 200
+    assert node.get_parameter("agent.max_legs").value == 200
+
+
+def test_parameters_tell_what_they_are(agent: tuple[Any, Services]) -> None:
+    _, services = agent
+    names = ["agent.relevant", "agent.recall_limit", "agent.look_s", "odometry"]
+    share, whole, open_, fixed = services.call(DescribeParameters, names=names).descriptors
+    assert "shown to the answerer" in share.description and not share.read_only
+    assert [(r.from_value, r.to_value) for r in share.floating_point_range] == [(0.0, 1.0)]
+    assert share.type == ParameterType.PARAMETER_DOUBLE and "next question" in share.additional_constraints
+    assert "1 or more" in whole.additional_constraints
+    assert open_.floating_point_range[0].to_value == math.inf and "above 0" in open_.additional_constraints
+    assert fixed.read_only and "restart" in fixed.additional_constraints and "as on a robot" in fixed.description
+
+
+# Every live parameter, changed, and looked up in the object that uses it ----------------------------------------------
+
+class Caught(Exception):
+    """Carries what a stand-in was given."""
+
+
+def catch(*args: Any, **fields: Any) -> Any:
+    raise Caught(args, fields)
+
+
+def caught(call: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return what `catch` was called with."""
+    with pytest.raises(Caught) as info:
+        call()
+    args, fields = info.value.args
+    return args, fields
+
+
+def at(config: Any, path: str) -> Any:
+    """Return a value in a tree of settings."""
+    return reduce(getattr, path.split("."), config)
+
+
+Probe = Callable[[Any, str, pytest.MonkeyPatch], Any]  # node, name of the parameter -> the value in use
+
+
+def mapper(node: Any, name: str, _: pytest.MonkeyPatch) -> Any:
+    node.begin(Episode(episode_id="e"), False)
+    return at(node.mapper.config, name.removeprefix("map."))
+
+
+def memory(node: Any, name: str, _: pytest.MonkeyPatch) -> Any:
+    store = node.store
+    path = name.removeprefix("memory.")
+    held = {"keyframes": store._novelty.config, "objects": store._objects.config}
+    assert all(at(store._config, part) is config for part, config in held.items())
+    return at(store._config, path)
+
+
+def perception(node: Any, name: str, _: pytest.MonkeyPatch) -> Any:
+    perceiver = node.perceiver
+    assert perceiver._tracker.config is perceiver._config.tracking
+    return at(perceiver._config, name.removeprefix("perceiver."))
+
+
+def explorer(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    patch.setattr("eqa_nodes.nodes.explorer.make_policy", catch)
+    patch.setattr(node.newest, "at", lambda *args, **fields: {})
+    request = Bag(new_question=True, robot=Episode())
+    (policy, params, radius_m), _ = caught(lambda: node._choose(request, None))
+    assert radius_m == node.config.radius_m
+    return at(Bag(policy=policy, params=params), name)
+
+
+def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    if name.startswith("navigator."):
+        patch.setattr("eqa_nodes.core.driving.atomic._Drive", catch)
+        node._last = Bag(pose=Episode().start, stamp=Episode().header.stamp, steps=0, metres=0.0)
+        return at(caught(lambda: node._look_around(None, FREE))[0][2], name.removeprefix("navigator."))
+    goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))
+    patch.setattr(node.navigator, "go_to", catch)
+    patch.setattr(node.navigator, "look_around", catch)
+    patch.setattr(node._newest, "at", catch)
+    patch.setattr(node._act, "call", catch)
+    node._last = Episode().header
+    uses: dict[str, Callable[[], Any]] = {
+        "leg_deadline_s": lambda: {caught(lambda: node._look_around(None, FREE))[0][0],
+                                   caught(lambda: node._go_to(goal, FREE))[0][1]},
+        "map_deadline_s": lambda: {caught(node._view)[0][-1]},
+        "node.call_deadline_s": lambda: {caught(lambda: node._request(0))[0][0]}}
+    [value] = uses[name]()
+    return value
+
+
+def recorder(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    patch.setattr("eqa_nodes.nodes.recorder.Recording", catch)
+    (folder, _, bag, *_), _ = caught(lambda: node.begin(Episode(episode_id="e"), False))
+    return at(Bag(folder=str(Path(folder).parent), bag=bag), name)
+
+
+def agent_(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    if name.startswith("agent."):
+        return at(node.queue.agent.config, name.removeprefix("agent."))
+    ports, question = node.ports, Bag(text="", id="", seed=0, choices=(), force_guess=False)
+    for client in (ports.memory._client, ports.memory._past, ports.explorer._client, ports.answerer._regions,
+                   node.odometry._client, node.episodes._remote["reset_simulator"]):
+        for call in ("call", "exchange"):
+            patch.setattr(client, call, catch)
+
+    def map_deadline() -> int:
+        """Return until when the explorer was asked, by a clock that says 0, 1, 2 ..., while its map did not come."""
+        clock = itertools.count()
+        patch.setattr("eqa_nodes.ros.ports.time", Bag(monotonic=lambda: next(clock), sleep=lambda _: None))
+        patch.setattr(ports.explorer._client, "exchange", lambda *_, **__: Bag(error_code=ErrorCode.STALE))
+        patch.setattr("eqa_nodes.ros.ports.convert.raise_remote", catch)
+        caught(lambda: ports.explorer._fresh())
+        return next(clock) - 2
+
+    uses: dict[str, Callable[[], set[Any]]] = {
+        "node.call_deadline_s": lambda: {
+            caught(lambda: ports.memory.recollect(""))[0][0], caught(lambda: ports.memory.since(0))[0][0],
+            caught(lambda: ports.explorer._fresh())[0][0], caught(node.odometry.status)[0][0],
+            caught(lambda: node._reset(Bag(episode=Episode()), None))[0][0]},
+        "model_deadline_s": lambda: {caught(lambda: ports.answerer.regions(question))[0][0]},
+        "observe_deadline_s": lambda: {caught(lambda: node.odometry.begin(0))[0][0]},
+        "map_deadline_s": lambda: {map_deadline()}}
+    [value] = uses[name]()
+    return value
+
+
+def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    drive = node._velocities
+    if name.startswith("base."):
+        return at(drive._base.config, name.removeprefix("base."))
+    if name in ("taken_deadline_s", "repeat_s"):
+        return shows(node, name, patch)
+    config = node.config
+    if name == "scan.frame_m":
+        patch.setattr("sim_bridge.bridge_velocities.base_from_scan", catch)
+        patch.setattr("sim_bridge.bridge_velocities.taking", lambda simulator: simulator)
+        first = Bag(frame=Bag(stamp_ns=1, map_from_base=None, base_from_camera=None))
+        return caught(lambda: drive.begin(None, first, 0))[0][1]
+    if name.startswith("scan."):
+        patch.setattr("sim_bridge.bridge_velocities.scan_of", catch)
+        patch.setattr(node._observations, "show", lambda *args, **fields: None)
+        frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
+        return at(caught(lambda: drive._show(None, frame, {}, True))[0][3], name.removeprefix("scan."))
+    steps: list[float] = []
+    waits: list[float] = []
+    patch.setattr("sim_bridge.bridge_velocities.time", Bag(monotonic=lambda: 0.0))
+    patch.setattr(drive, "_advance", lambda world, seconds: steps.append(seconds))
+    patch.setattr(drive, "_look", catch)
+    drive._announced.set()
+    caught(lambda: drive._run(Bag(stop=Bag(wait=waits.append, is_set=lambda: False))))
+    return {"physics_hz": 1.0 / steps[0], "real_time_factor": steps[0] / waits[0],
+            "camera_hz": config.camera_hz if len(steps) == round(config.physics_hz / config.camera_hz) else None}[name]
+
+
+def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    """Look at what waits for observers: for so long before it shows an observation again, and until it gives up."""
+    observations = node._observations
+    clock = Bag(now=0.0)
+    waited: list[float] = []
+
+    def wait_for(done: Callable[[], bool], seconds: float) -> bool:
+        waited.append(seconds)
+        clock.now += seconds
+        return done()
+
+    patch.setattr("eqa_nodes.ros.observation.time", Bag(monotonic=lambda: clock.now))
+    patch.setattr(observations, "_heard", _Condition(wait_for))
+    with pytest.raises(NodeLost) as lost:
+        observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
+    return {"repeat_s": waited[0], "taken_deadline_s": float(str(lost.value).split()[-2])}[name]
+
+
+class _Condition:
+    def __init__(self, wait_for: Callable[..., bool]) -> None:
+        self.wait_for = wait_for
+
+    def __enter__(self) -> _Condition:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        return None
+
+
+def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    if name != "rate":
+        return shows(node, name, patch)
+    frames = [Bag(stamp_ns=s * 1_000_000_000) for s in (1, 2, 3)]
+    reel = Bag(frame=frames[0], history=Bag(labels={}), coming=lambda: _changing(node, frames[1:]))
+    reel.show = lambda frame: setattr(reel, "frame", frame)
+    due: list[float] = []
+    patch.setattr("eqa_nodes.nodes.replay.time", Bag(monotonic=lambda: 0.0))
+    patch.setattr(node, "_wait", lambda seconds, stop: due.append(seconds))
+    patch.setattr(node, "_publish", lambda *args: None)
+    patch.setattr(node._observations, "await_observers", lambda *args: None)
+    patch.setattr(node, "_tell", lambda state: None)
+    node._run(reel, Bag(is_set=lambda: False))
+    assert due[0] == due[1] * 2  # twice as fast from the second frame on, counted from the first
+    return round(1.0 / due[0], 6)
+
+
+def _changing(node: Any, frames: list[Any]) -> Iterator[Any]:
+    yield frames[0]
+    put(node, {"rate": node.config.rate * 2})
+    yield frames[1]
+    put(node, {"rate": node.config.rate / 2})
+
+
+PROBES: dict[str, Probe] = {
+    "mapper": mapper, "memory": memory, "perception": perception, "explorer": explorer, "navigator": navigator,
+    "recorder": recorder, "agent": agent_, "bridge": bridge, "replay": replay}
+NEEDS = {"perception": {"detector.name": "labels"}, "bridge": {"drive": "velocities"}}
+OTHER: dict[str, Any] = {"policy": "frontier", "agent.explore": "first", "agent.calibration": "label",
+                         "agent.risk": 0.3, "bag.compression": "zstd", "bag.color": "png", "bag.depth": "png",
+                         "bag.split_mb": 2.0, "bag.split_s": 2.0}
+
+
+def other(name: str, default: Any) -> Any:
+    """Return an allowed value that is not the default."""
+    if name in OTHER:
+        return OTHER[name]
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, float):
+        return default * 0.9 or 0.25
+    return default + 1 if isinstance(default, int) else f"{default}-2"
+
+
+def put(node: Any, values: dict[str, Any]) -> None:
+    result = node.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
+    assert result.successful, result.reason
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if LIVE[name]])
+def test_whoever_uses_a_live_parameter_has_its_change(ros: Any, name: str, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    overrides = [Parameter(key, value=value) for key, value in NEEDS.get(name, {}).items()]
+    node = node_class(name)(context=ros.context, parameter_overrides=overrides)
+    try:
+        node.bring_up()
+        if name == "memory":
+            node.begin(Episode(episode_id="e"), False)
+        for parameter in parameters_of(SETTINGS[name]):
+            if not live(name, parameter.name) or parameter.name in DRILLS:  # tests/ros/nodes/test_injection.py
+                continue
+            value = other(parameter.name, parameter.default)
+            put(node, {"agent.calibration": "label"} if parameter.name == "agent.risk" else {})
+            put(node, {parameter.name: value})
+            with monkeypatch.context() as patch:
+                used = PROBES[name](node, parameter.name, patch)
+            assert not is_dataclass(used)
+            assert used == pytest.approx(value), f"{name}: {parameter.name} is live, and {used} is used, not {value}"
+            if parameter.name == "agent.risk":
+                put(node, {"agent.risk": 0.0})
+    finally:
+        node.destroy_node()

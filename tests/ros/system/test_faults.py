@@ -1,0 +1,199 @@
+"""What goes wrong ends in an answer or a named error, and what was acknowledged is still there."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import EqaError, ErrorCode, NodeLost
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Limits, Question
+from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.ros.runner import Child
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from tests.ros.system.test_lockstep import SAMPLES, course, parameters
+
+PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("graph")
+    with closing(GraphRunner(folder, parameters(folder), Limits(steps=40))) as shared:
+        yield shared
+
+
+@pytest.mark.parametrize(("text", "complaint"), [
+    ("", "empty"), (" \n?!", "empty"), ("why " * 2500, "10000 characters")])
+def test_questions_that_cannot_be_asked(runner: GraphRunner, text: str, complaint: str) -> None:
+    runner.client.reset("toy:flat", "bad-question", None, 0)
+    answer = runner.client.ask(Question(text))
+    assert answer.error == ErrorCode.BAD_QUESTION and complaint in answer.message and answer.receipt.steps == 0
+
+
+@pytest.mark.parametrize(("scene", "start", "code"), [
+    ("house:99999", None, ErrorCode.UNKNOWN_SCENE), ("castle", None, ErrorCode.UNKNOWN_SCENE),
+    ("toy:flat", Pose2(0.0, 0.0, 0.0), ErrorCode.BAD_POSE), ("house:1001", Pose2(-50.0, 0.0, 0.0), ErrorCode.BAD_POSE)])
+def test_episodes_that_cannot_begin(runner: GraphRunner, scene: str, start: Pose2 | None, code: ErrorCode) -> None:
+    with pytest.raises(EqaError) as error:
+        runner.client.reset(scene, "bad-episode", start, 0)
+    assert error.value.code == code and str(error.value)
+
+
+def test_a_canceled_question_says_so_and_the_next_one_is_answered(runner: GraphRunner) -> None:
+    runner.client.reset("toy:flat", "cancel", None, 0)
+    phases: list[str] = []
+    cancel = threading.Event()
+
+    def listen(feedback: Any) -> None:
+        phases.append(feedback.phase)
+        if feedback.phase == "driving":
+            cancel.set()
+
+    answer = runner.client.ask(Question("Where is the unicorn?"), listen, cancel=cancel)
+    assert answer.error == ErrorCode.CANCELED and "driving" in phases
+    assert runner.run(PLANT).answer.error == ErrorCode.NONE
+
+
+def test_asked_not_to_explore_it_does_not_move(runner: GraphRunner) -> None:
+    runner.client.reset("toy:flat", "still", None, 0)
+    answer = runner.client.ask(Question("Where is the plant?", may_explore=False))
+    assert answer.error == ErrorCode.NONE and answer.receipt.steps == 0 and answer.receipt.metres == 0.0
+
+
+def test_limits_hold(runner: GraphRunner) -> None:
+    runner.client.reset("toy:flat", "limits", None, 0)
+    answer = runner.client.ask(Question("Where is the unicorn?", limits=Limits(metres=2.0)))
+    assert answer.abstained and 1.75 < answer.receipt.metres < 2.001 and answer.receipt.limit == "2 metres"
+
+
+@pytest.fixture(scope="module")
+def isolated(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("isolated")
+    with closing(GraphRunner(folder, parameters(folder), Limits(steps=60), isolate=True)) as shared:
+        yield shared
+
+
+def _child(runner: GraphRunner, name: str) -> Child:
+    return next(child for child in runner.graph.children if child.nodes == [name])
+
+
+@pytest.mark.parametrize("victim", ["mapper", "memory", "explorer", "navigator", "answerer", "recorder", "bridge"])
+def test_a_node_that_is_killed_is_started_again(isolated: GraphRunner, victim: str) -> None:
+    """The question ends with an answer or a named error, what was stored is there, the next one is answered."""
+    child, episode = _child(isolated, victim), f"killed-{victim}"
+    killed = threading.Event()
+
+    def kill(feedback: Any) -> None:
+        if feedback.phase == "driving" and not killed.is_set():
+            killed.set()
+            os.kill(child.process.pid, signal.SIGKILL)
+
+    isolated.client.reset(PLANT.scene, episode, None, PLANT.seed)
+    answer = isolated.client.ask(PLANT.as_question(Limits(steps=60)), kill)
+    assert killed.is_set() and (answer.text or answer.abstained)
+    assert not answer.error or answer.message
+    with closing(sqlite3.connect(isolated.folder / "memory" / f"{episode}.sqlite")) as stored:
+        assert stored.execute("SELECT count(*) FROM keyframes").fetchone()[0] > 0
+    assert _started_again(child)
+    assert course(isolated.run(SAMPLES[0])).poses
+    bags = sorted((isolated.folder / "bags").glob(f"{episode}*"))
+    for bag in bags:
+        if not (bag / "metadata.yaml").exists():  # its recorder was killed
+            recover(bag)
+    recorded = [trace_of(bag) for bag in bags]
+    assert sum(len(trace.poses) for trace in recorded) > 12
+
+
+def _started_again(child: Child) -> bool:
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end and not (child.restarts and child.ready.is_set()):
+        time.sleep(0.1)
+    return child.restarts == 1 and child.ready.is_set()
+
+
+def test_an_agent_that_is_killed_is_a_lost_node(isolated: GraphRunner) -> None:
+    child = _child(isolated, "agent")
+    isolated.client.reset(PLANT.scene, "killed-agent", None, PLANT.seed)
+    threading.Timer(1.0, lambda: os.kill(child.process.pid, signal.SIGKILL)).start()
+    with pytest.raises(NodeLost, match="agent died while it worked on ask, and was started again"):
+        isolated.client.ask(Question("Where is the unicorn?"))
+    assert _started_again(child)
+    assert course(isolated.run(SAMPLES[0])).poses
+
+
+def test_memory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "memory").write_text("a file where the folder should be")
+    with (closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=20))) as runner,
+          pytest.raises(EqaError) as error):
+        runner.run(PLANT)
+    assert error.value.code == ErrorCode.STORAGE and str(tmp_path) in str(error.value)
+
+
+def _with_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> closing[GraphRunner]:
+    for name, value in {"BASE_URL": url, "MODEL": "scripted", "API_KEY": "none"}.items():
+        monkeypatch.setenv(f"EQA_VLM_{name}", value)
+    extra = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}}
+    return closing(GraphRunner(tmp_path, parameters(tmp_path, extra), Limits(steps=20)))
+
+
+def _ask_vlm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Any:
+    with _with_model(tmp_path, monkeypatch, url) as runner:
+        return runner.run(PLANT).answer
+
+
+def test_a_model_that_is_cut_off_is_a_model_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = _ask_vlm(tmp_path, monkeypatch, "http://127.0.0.1:9/v1")
+    assert answer.error == ErrorCode.MODEL and "127.0.0.1:9" in answer.message and answer.receipt.privileged == ()
+    assert answer.receipt.calls > 0
+
+
+def test_a_model_that_talks_rubbish_is_a_model_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with VlmServer([Reply(b"<html>busy</html>", content_type="text/html")]) as server:
+        answer = _ask_vlm(tmp_path, monkeypatch, server.url)
+    assert answer.error == ErrorCode.MODEL and answer.receipt.calls > 0
+
+
+def test_a_model_answers_through_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model sees pictures and no labels; its answer comes back with evidence and what it cost."""
+    reply = completion('{"answer": "in the corner", "confidence": 0.9, "images": [1], "abstain": false}')
+    with VlmServer([reply]) as server:
+        answer = _answer_only(tmp_path, monkeypatch, server)
+    assert answer.text == "in the corner" and answer.evidence and answer.receipt.tokens_in == 100
+    parts = server.requests[0]["messages"][1]["content"]
+    assert any(part["type"] == "image_url" for part in parts) and "sofa" not in str([p.get("text") for p in parts])
+
+
+def _answer_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: VlmServer) -> Any:
+    """Ask a robot that has one remembered view and may not move: one call."""
+    with _with_model(tmp_path, monkeypatch, server.url) as runner:
+        runner.client.reset(PLANT.scene, PLANT.id, None, 0)
+        return runner.client.ask(Question("Where is the plant?", may_explore=False))
+
+
+def test_graphs_side_by_side_do_not_hear_each_other(tmp_path: Path, runner: GraphRunner) -> None:
+    """Two graphs run the same episode at the same time and both drive what one alone drives."""
+    alone = course(runner.run(SAMPLES[0]))
+    with closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=40))) as other:
+        assert other.graph.domain != runner.graph.domain
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(course(other.run(SAMPLES[0]))))
+        thread.start()
+        again = course(runner.run(SAMPLES[0]))
+        thread.join(120.0)
+    assert found == [alone] and again == alone

@@ -1,0 +1,144 @@
+"""The same seed gives the same poses, goals and answers: in process, in one process of nodes, in a process a node,
+with delays in the nodes, and on a machine that is busy with something else."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_ros
+
+need_ros()
+
+import math
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from rclpy.parameter import Parameter
+
+from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.cli.chain import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.core.mapping.area import is_inside
+from eqa_nodes.core.policies import DEFAULT, policy_names
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.runners.in_process import InProcessRunner
+
+LIMITS = Limits(steps=40)
+SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
+           Sample("house", "What color is the sofa in the living room?", "", scene="house:1001", seed=4)]
+
+
+class Course(NamedTuple):
+    """What must be equal. Stamps count from the first observation."""
+
+    poses: tuple[Any, ...]
+    decisions: tuple[Any, ...]
+    keyframes: tuple[int, ...]
+    view: bytes
+    answer: tuple[Any, ...]
+
+
+def course(result: EpisodeResult) -> Course:
+    trace, answer = result.trace, result.answer
+    start = trace.poses[0][0]
+    assert answer.error == 0, answer.message
+    return Course(
+        tuple((stamp - start, pose) for stamp, pose in trace.poses),
+        tuple((d.stamp_ns - start, d.goal, d.reason, d.candidates) for d in trace.decisions),
+        tuple(k.id for k in trace.keyframes),
+        trace.view,
+        (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
+         replace(answer.receipt, seconds=0.0), answer.message, result.final_pose))
+
+
+def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
+    robot = RobotModel()
+    robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
+    own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}
+    return merged(None, robot_parameters(robot), own, extra or {})
+
+
+def courses(runner: EpisodeRunner) -> list[Course]:
+    with closing(runner):
+        return [course(runner.run(sample)) for sample in SAMPLES]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> list[Course]:
+    found = courses(InProcessRunner(parameters(tmp_path_factory.mktemp("reference")), LIMITS))
+    assert all(len(c.poses) > 20 and len(c.decisions) > 1 and c.keyframes for c in found), "too short to compare"
+    return found
+
+
+def busy() -> None:
+    while True:
+        pass
+
+
+@contextmanager
+def loaded_machine() -> Iterator[None]:
+    workers = [multiprocessing.Process(target=busy, daemon=True) for _ in range(2 * multiprocessing.cpu_count())]
+    for worker in workers:
+        worker.start()
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.join()
+
+
+@pytest.mark.parametrize("limits", [Limits(steps=5), Limits(metres=1.4), Limits(
+    steps=30, area=((0.0, 4.5), (3.5, 4.5), (3.5, 8.0), (0.0, 8.0)))])
+def test_limits_hold_in_the_graph_as_they_do_in_process(limits: Limits, tmp_path: Path) -> None:
+    """The navigator node is told what its drive may use, and stops where the in-process one does."""
+    with closing(InProcessRunner(parameters(tmp_path / "here"), limits)) as runner:
+        here = course(runner.run(SAMPLES[0]))
+    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there"), limits)) as graph:
+        there = graph.run(SAMPLES[0])
+        refused = Remotes(graph.client.node).service("allow_drive").exchange(10.0, parameters=[
+            Parameter("id", value="00").to_parameter_msg(), Parameter("metres", value=math.nan).to_parameter_msg()])
+    assert course(there) == here
+    receipt = there.answer.receipt
+    assert 0 < receipt.steps <= (limits.steps or math.inf) and receipt.metres <= (limits.metres or math.inf) + 1e-6
+    assert receipt.limit in there.answer.message
+    assert all(is_inside(limits.area, pose.x, pose.y) for _, pose in there.trace.poses)
+    assert not refused.result.successful and "metres is nan" in refused.result.reason
+
+
+def test_in_process_twice(reference: list[Course], tmp_path: Path) -> None:
+    assert courses(InProcessRunner(parameters(tmp_path), LIMITS)) == reference
+
+
+def test_one_process_of_nodes(reference: list[Course], tmp_path: Path) -> None:
+    assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) == reference
+
+
+def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: Path) -> None:
+    with loaded_machine():
+        assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)) == reference
+
+
+@pytest.mark.parametrize("policy", [name for name in policy_names() if name != DEFAULT])
+def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path: Path) -> None:
+    chosen = {"explorer": {"policy": policy}}
+    with closing(InProcessRunner(parameters(tmp_path / "here", chosen), LIMITS)) as runner:
+        here = course(runner.run(SAMPLES[1]))
+    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", chosen), LIMITS)) as runner:
+        assert course(runner.run(SAMPLES[1])) == here
+    assert len(here.decisions) > 1
+
+
+@pytest.mark.parametrize("slow", [
+    ("mapper", "answerer", "agent"), ("memory", "explorer", "bridge"), ("recorder", "navigator")])
+def test_slow_nodes(reference: list[Course], tmp_path: Path, slow: tuple[str, ...]) -> None:
+    delayed = parameters(tmp_path, {node: {"node.test_delay_s": 0.02} for node in slow})
+    with closing(GraphRunner(tmp_path, delayed, LIMITS)) as runner:
+        assert course(runner.run(SAMPLES[0])) == reference[0]

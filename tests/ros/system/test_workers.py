@@ -1,0 +1,39 @@
+"""The real chain by one worker and by two: the same answers and traces, in process and through graphs of their own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.cli import main
+from tests.fixtures.needs import need_ros
+from tests.unit.bench.running.test_workers import files_of
+
+WORDS = ["bench", "run", "--split", "train", "--questions", "2", "--seed", "2", "--image", "96x72", "--max-steps", "12"]
+
+
+def run(out: Path, through: str, workers: int) -> Path:
+    assert main([*WORDS, "--through", through, "--workers", str(workers), "--out", str(out)]) == 0
+    return out
+
+
+def test_two_workers_in_process_leave_what_one_leaves(tmp_path: Path) -> None:
+    one, two = (run(tmp_path / str(n), "process", n) for n in (1, 2))
+    assert files_of(one) == files_of(two)
+    assert len(read_predictions(one).predictions) == 2
+
+
+@pytest.mark.slow
+def test_two_workers_have_graphs_in_domains_of_their_own(tmp_path: Path) -> None:
+    need_ros()
+    out = run(tmp_path / "run", "graph", 2)
+    predictions = read_predictions(out).predictions
+    assert len(predictions) == 2 and not any(p.failed for p in predictions.values())
+    assert all((out / p.bag).exists() for p in predictions.values())
+    assert {p.name for p in (out / "workers").iterdir()} == {"1", "2"}
+    assert all(list((out / "workers" / n / "logs").iterdir()) for n in "12")
+    text = (out / "predictions.jsonl").read_text()
+    assert not re.search(r"workers/\d", text)  # who asked does not show

@@ -1,0 +1,142 @@
+"""The page for people who mark: whole in itself, and its CSV is what agreement reads."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from eqa_nodes import cli
+from eqa_nodes.bench.metrics.agreement import human_marks
+from eqa_nodes.bench.report.marking import PAGE, write_marking_page
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.core.errors import ConfigError, StorageError
+from tests.fixtures.browser import PHONE, open_page, overflow
+from tests.fixtures.synthetic_run import make_run
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, its ids and its data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.ids: set[str] = set()
+        self.marks: list[str] = []
+        self.data = ""
+        self._in_data = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.addresses += [given[name] or "" for name in ("src", "href", "action") if name in given]
+        self.ids.add(given.get("id") or "")
+        if given.get("data-mark"):
+            self.marks.append(given["data-mark"] or "")
+        self._in_data = given.get("id") == "data"
+
+    def handle_data(self, data: str) -> None:
+        if self._in_data:
+            self.data += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_data = False
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "secret-agent")
+
+
+def items(page: Path) -> list[dict[str, object]]:
+    found = json.loads(Page(page.read_text(encoding="utf-8")).data)["items"]
+    assert isinstance(found, list)
+    return sorted(found, key=lambda item: str(item["id"]))
+
+
+def test_the_page_shows_everything_and_loads_nothing(run: Path) -> None:
+    page = write_marking_page(run)
+    text = page.read_text(encoding="utf-8")
+    parsed = Page(text)
+    assert page == run / PAGE
+    assert parsed.addresses == []
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert parsed.marks == ["1", "2", "3", "4", "5"]
+    assert {"question", "reference", "extra", "answer", "pictures", "save", "back", "next", "open"} <= parsed.ids
+    shown = items(page)
+    assert [item["id"] for item in shown] == ["q-1", "q-2", "q-3"]  # the failed ones have nothing to mark
+    cup = shown[0]
+    assert (cup["question"], cup["reference"], cup["extra"], cup["answer"]) == (
+        "Where is the blue cup?", "on the desk in the study", ["in the study on the desk"], "on the desk")
+    picture = str(cup["pictures"][0])  # type: ignore[index]
+    assert picture.startswith("data:image/jpeg;base64,")
+    with Image.open(io.BytesIO(base64.b64decode(picture.split(",")[1]))) as image:
+        assert image.width == 640
+    assert "0.82" in str(cup["about"])
+
+
+def test_blind_hides_who_answered(run: Path) -> None:
+    open_text = write_marking_page(run).read_text(encoding="utf-8")
+    (run / read_predictions(run).predictions["q-2"].trace).write_bytes(b"damaged")
+    page = write_marking_page(run, blind=True)
+    text = page.read_text(encoding="utf-8")
+    assert "house" in open_text
+    assert not re.search("secret-agent|house|0\\.82|LabelAnswerer", re.sub(r"base64,[^\"]*", "", text))
+    assert items(page)[1]["trouble"] == "no picture"
+
+
+def test_order_and_draw_are_those_of_the_seed(run: Path, tmp_path: Path) -> None:
+    first = write_marking_page(run, tmp_path / "a.html", seed=4, limit=2).read_bytes()
+    assert write_marking_page(run, tmp_path / "b.html", seed=4, limit=2).read_bytes() == first
+    assert len(items(tmp_path / "a.html")) == 2
+    orders = {write_marking_page(run, tmp_path / "c.html", seed=seed).read_bytes() for seed in range(6)}
+    assert len(orders) > 1
+
+
+def test_text_of_others_stays_text(run: Path) -> None:
+    lines = (run / "samples.jsonl").read_text(encoding="utf-8")
+    (run / "samples.jsonl").write_text(lines.replace("Where is the blue cup?", "</script><script>alert(1)</script>"))
+    page = write_marking_page(run)
+    assert "<script>alert" not in page.read_text(encoding="utf-8")
+    assert items(page)[0]["question"] == "</script><script>alert(1)</script>"
+
+
+def test_no_run_and_nothing_to_mark(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="holds no run"):
+        write_marking_page(tmp_path / "none")
+    kept = [line for line in (run / "predictions.jsonl").read_text().splitlines() if '"id":"q-4"' in line]
+    (run / "predictions.jsonl").write_text("\n".join(kept) + "\n")
+    with pytest.raises(ConfigError, match="no answers to mark"):
+        write_marking_page(run)
+
+
+def test_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "mark-page", str(run), "--blind"]) == 0
+    assert str(run / PAGE) in capsys.readouterr().out
+
+
+def test_a_person_marks_on_a_phone_and_saves(run: Path, tmp_path: Path) -> None:
+    page, profile, saved = write_marking_page(run, blind=True), tmp_path / "profile", tmp_path / "marks.csv"
+    order = [item["id"] for item in json.loads(Page(page.read_text(encoding="utf-8")).data)["items"]]
+    with open_page(page, PHONE, profile) as shown:
+        assert overflow(shown) == 0
+        shown.keyboard.press("4")
+        assert shown.inner_text("#progress") == "2 of 3, 1 marked"
+        shown.click('[data-mark="2"]')
+        shown.keyboard.press("ArrowLeft")
+        assert shown.get_attribute('[data-mark="2"]', "aria-pressed") == "true"
+    with open_page(page, PHONE, profile) as shown:  # another day
+        assert shown.inner_text("#progress") == "3 of 3, 2 marked"
+        shown.keyboard.press("5")
+        shown.keyboard.press("0")
+        shown.keyboard.press("1")
+        with shown.expect_download() as download:
+            shown.click("#save")
+        download.value.save_as(saved)
+    assert human_marks(saved, run) == {order[0]: 4, order[1]: 2, order[2]: 1}

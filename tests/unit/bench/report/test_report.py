@@ -1,0 +1,190 @@
+"""The report shows every episode, escapes what people wrote, and loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report import page as report
+from eqa_nodes.bench.report.drawing import grid_png, map_svg, path_colour
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
+from tests.fixtures.synthetic_run import answers, make_run, path, trace
+
+
+class Elements(HTMLParser):
+    """Counts elements, collects addresses, and notices what is not closed."""
+
+    VOID = frozenset(("meta", "img", "line", "circle", "polyline", "polygon", "image", "path", "br", "use", "rect"))
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.addresses: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href")]
+        if not (self.get_starttag_text() or "").endswith("/>") and tag not in ("meta", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID or (self.open and self.open[-1] == tag):
+            assert self.open[-1:] == [tag], f"</{tag}> closes nothing"
+            self.open.pop()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = make_run(tmp_path_factory.mktemp("run"))
+    score_run(out, OfflineJudge())
+    return out
+
+
+def test_page_is_whole_and_needs_no_network(run: Path) -> None:
+    page = write_report(run).read_text()
+    elements = Elements(page)
+    assert not elements.open
+    assert elements.names.count("article") == 5
+    assert elements.names.count("svg") == 3 * (1 + 1 + 3) + 4  # map, ground, three decisions; bars with a mark
+    assert all(a.startswith(("data:image/", "#q")) for a in elements.addresses)
+    assert elements.names.count("script") == 1 and "<form class=\"filter\" hidden>" in page
+    assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", page)
+
+
+def test_page_tells_what_happened(run: Path) -> None:
+    page = write_report(run).read_text()
+    for text in ("50.0 [", "mark 3", "mark 5", "mark 1", "on the desk", "in the study on the desk", "no lamp was found",
+                 "a kitchen may have a cup", "cup, desk", "5 drives in a row did not move the robot",
+                 "ZeroDivisionError", "privileged: LabelAnswerer", "(reference 30)", "sha256"):
+        assert text in page, text
+    assert "What is &lt;b&gt;under&lt;/b&gt; the stairs?" in page
+    assert "<b>under" not in page
+
+
+def test_what_the_evidence_names_is_outlined(run: Path) -> None:
+    page = write_report(run).read_text()
+    assert page.count("<i>desk</i>") == 2
+    assert "left:56.25%;top:50.00%;width:25.00%;height:22.92%" in page  # 360..520 of 640, 240..350 of 480
+
+
+def test_same_run_same_page(run: Path) -> None:
+    assert write_report(run).read_bytes() == write_report(run).read_bytes()
+
+
+def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "EMBED_UP_TO", 2)
+    whole = Elements(write_report(run).read_text())
+    assert whole.names.count("article") == 0 and not whole.open
+    assert sorted(set(whole.addresses)) == [f"report/episode-{n:04d}.html" for n in range(1, 6)]
+    images = 0
+    for address in set(whole.addresses):
+        page = Elements((run / address).read_text())
+        assert page.names.count("article") == 1 and not page.open
+        for name in page.addresses:
+            if not name.startswith(("data:", "#")):
+                assert (run / "report" / name.partition("#")[0]).exists(), name
+                images += name.endswith(".jpg")
+    assert images == 2 * (1 + 8) + 8  # one of the three was not answered, so nothing proves it
+
+
+def test_a_run_that_is_not_scored_yet_is_shown(tmp_path: Path) -> None:
+    page = write_report(make_run(tmp_path)).read_text()
+    assert "unmarked" in page
+    assert Elements(page).names.count("article") == 5
+
+
+def test_damaged_traces_and_images_are_said_not_hidden(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    folders = sorted((out / "episodes").iterdir())
+    (folders[0] / "trace.zip").write_bytes(b"PK")
+    broken = load_trace(folders[1] / "trace.zip")
+    object.__setattr__(broken.keyframes[6], "jpeg", b"not a picture")
+    save_trace(folders[1] / "trace.zip", broken)
+    page = write_report(out).read_text()
+    assert "is not a readable trace" in page
+    assert "image cannot be read" in page
+
+
+def test_trace_round_trip(tmp_path: Path) -> None:
+    result = answers()["q-1"]
+    assert not isinstance(result, Exception)
+    assert result.trace is not None
+    assert result.trace.grid is not None
+    save_trace(tmp_path / "a.zip", result.trace)
+    save_trace(tmp_path / "b.zip", result.trace)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    back = load_trace(tmp_path / "a.zip")
+    assert back.grid is not None
+    assert (back.grid.cells == result.trace.grid.cells).all()
+    assert (back.grid.explored == result.trace.grid.explored).all()
+    assert back.grid.origin == result.trace.grid.origin
+    assert (back.question, back.poses, back.decisions, back.keyframes, back.answer) == (
+        result.trace.question, result.trace.poses, result.trace.decisions, result.trace.keyframes, result.trace.answer)
+    assert back.view == last_view(tmp_path / "a.zip") == result.trace.view != b""
+    save_trace(tmp_path / "empty.zip", EpisodeTrace())
+    assert last_view(tmp_path / "empty.zip") is None
+    assert load_trace(tmp_path / "empty.zip") == EpisodeTrace()
+
+
+def test_traces_are_not_unpickled(tmp_path: Path) -> None:
+    save_trace(tmp_path / "t.zip", trace("Where?", None))
+    evil = io.BytesIO()
+    np.save(evil, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(tmp_path / "t.zip") as old, zipfile.ZipFile(tmp_path / "evil.zip", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, evil.getvalue() if name == "cells.npy" else old.read(name))
+    with pytest.raises(StorageError, match="not a readable trace"):
+        load_trace(tmp_path / "evil.zip")
+    with pytest.raises(StorageError):
+        load_trace(tmp_path / "absent.zip")
+
+
+def test_map_picture_has_north_up_and_four_kinds_of_cells() -> None:
+    cells = np.array([[0, 100], [-1, 0]], np.int8)
+    grid = GridMap(0, 0.1, (0.0, 0.0), cells, np.array([[True, False], [False, False]]))
+    pixels = np.asarray(Image.open(io.BytesIO(grid_png(grid))).convert("RGB"))
+    bottom, top = pixels[1], pixels[0]
+    assert tuple(bottom[0]) == (255, 255, 255)
+    assert len({tuple(p) for row in pixels for p in row}) == 4
+    assert bottom[1].sum() == pixels.sum(axis=2).min()
+    assert tuple(top[0]) == (236, 239, 243)
+
+
+def test_map_shows_path_goals_and_target() -> None:
+    picture = str(map_svg(trace("Where?", Answer("here")), (7.4, 5.2), None))
+    assert picture.count('class="goal"') == 3
+    assert 'class="target"' in picture
+    assert 'class="frontier"' in picture
+    assert path_colour(0) in picture
+    assert path_colour(1) in picture
+    box = [float(v) for v in re.search(r'viewBox="([^"]+)"', picture)[1].split()]  # type: ignore[index]
+    assert all(box[0] <= p.x <= box[0] + box[2] and box[1] <= -p.y <= box[1] + box[3] for _, p in path())
+
+
+def test_nothing_to_draw_is_no_picture() -> None:
+    assert map_svg(EpisodeTrace(), None, None) == ""
+    still = EpisodeTrace(poses=[(0, Pose2(1, 1, 0))])
+    assert "<polyline" not in map_svg(still, None, None)
+    assert "<svg" in map_svg(still, None, None)
+
+
+def test_manifest_settings_are_on_the_page(run: Path) -> None:
+    assert json.dumps("frontier") in write_report(run).read_text().replace("&#34;", '"')

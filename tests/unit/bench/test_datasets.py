@@ -1,0 +1,204 @@
+"""Readers of question files, against the files themselves and against small broken ones."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.readers.express import read_express
+from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
+from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
+from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from tests.fixtures.data import shared_data
+
+
+def test_habitat_axes() -> None:
+    assert position_from_habitat((1, 2, 3)) == (-3, -1, 2)  # right, up, back -> forward, left, up
+    assert yaw_from_habitat((1, 0, 0, 0)) == 0  # looking along -z is looking forward
+    assert yaw_from_habitat((math.sqrt(0.5), 0, math.sqrt(0.5), 0)) == pytest.approx(math.pi / 2)  # turned left
+
+
+@given(st.floats(-math.pi, math.pi), st.floats(-1.4, 1.4))
+def test_heading_survives_looking_up_or_down(yaw: float, pitch: float) -> None:
+    cy, sy, cp, sp = math.cos(yaw / 2), math.sin(yaw / 2), math.cos(pitch / 2), math.sin(pitch / 2)
+    assert abs(wrap(yaw_from_habitat((cy * cp, cy * sp, sy * cp, -sy * sp)) - yaw)) < 1e-6
+
+
+@pytest.mark.parametrize("wxyz", [(1, 0, 0), (2, 0, 0, 0), (math.nan, 0, 0, 0), (math.sqrt(0.5), math.sqrt(0.5), 0, 0)])
+def test_bad_rotations_are_refused(wxyz: tuple[float, ...]) -> None:
+    with pytest.raises(BadPose):
+        pose_from_habitat((0, 0, 0), wxyz)
+
+
+def test_openeqa() -> None:
+    folder = shared_data("open-eqa-v0.json").parent
+    aeqa = open_dataset("openeqa", folder=folder)
+    first = next(s for s in aeqa if s.id == "f2e82760-5c3c-41b1-88b6-85921b9e7b32")
+    assert len(aeqa) == 184
+    assert first.scene == "habitat:hm3d/00826-BFRyYbPCCPE"
+    assert first.answer == "Air conditioning unit"
+    assert first.start is not None
+    assert first.start == pytest.approx((2.5579, 3.2461, 0.8656), abs=1e-3)
+    assert all(s.start and s.reference_steps and s.reference_metres and s.reference_metres > 3 for s in aeqa)
+    assert {s.id for s in aeqa} == set(json.loads((folder / "open-eqa-v0-184-questions.json").read_text()))
+    assert len(open_dataset("openeqa", folder=folder, split="aeqa-41")) == 41
+    everything = open_dataset("openeqa", folder=folder, split="all")
+    assert len(everything) == 1636
+    assert sum(bool(s.alternatives) for s in everything) == 263
+    assert len(open_dataset("openeqa", folder=folder, split="hm3d")) == 557
+    assert len(open_dataset("openeqa", folder=folder, split="scannet", limit=7)) == 7
+    with pytest.raises(ConfigError, match="aeqa-184"):
+        open_dataset("openeqa", folder=folder, split="test")
+
+
+def test_openeqa_length_is_that_of_the_history() -> None:
+    folder = shared_data("openeqa-init-trajs.json").parent
+    sample = open_dataset("openeqa", folder=folder)[0]
+    positions = json.loads((folder / "openeqa-init-trajs.json").read_text())[
+        str(sample.metadata["episode_history"])]["full_traj_pos"]
+    assert sample.reference_steps == len(positions) - 1
+    assert sample.reference_metres == pytest.approx(sum(map(math.dist, positions, positions[1:])))
+
+
+def test_hm_eqa() -> None:
+    samples = open_dataset("hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
+    assert len(samples) == 500
+    assert all(len(s.choices) == 4 and s.start for s in samples)
+    assert samples[0].answer == "Yes, it is on"
+    assert samples[0].start == pytest.approx((3.0018978, -1.551065, 0.09538), abs=1e-4)
+    assert sum(Counter(s.category for s in samples).values()) == 500
+
+
+def test_express_both_spellings_are_the_same_questions(tmp_path: Path) -> None:
+    slim = shared_data("express-bench-slim.json")
+    renamed = open_dataset("express", folder=slim.parent)
+    assert len(renamed) == 2044
+    assert all(s.start and s.target and s.reference_metres for s in renamed)
+    own = [{**r, "episode_id": int(r["question_id"]), "type": r["category"], "start_position": r["position"],
+            "start_rotation": r["rotation"], "scene_id": f"hm3d/train/{r['episode_history']}", "step_length": 40}
+           for r in json.loads(slim.read_text())[:20]]
+    for record in own:
+        for name in ("question_id", "category", "position", "rotation", "episode_history"):
+            del record[name]
+    (tmp_path / "express-bench.json").write_text(json.dumps(own))
+    read = read_express(tmp_path / "express-bench.json")
+    assert [s.reference_steps for s in read] == [40] * 20
+    assert [(s.id, s.scene, s.start, s.target, s.category) for s in read] == [
+        (s.id, s.scene, s.start, s.target, s.category) for s in renamed[:20]]
+
+
+def express(**changes: Any) -> dict[str, Any]:
+    record = {"question_id": "7", "question": "Where?", "answer": "here", "category": "location",
+              "position": [0, 0, 0], "rotation": [1, 0, 0, 0], "goal_position": [1, 0, 0], "geodesic_distance": 1.0,
+              "episode_history": "00001-x", "trajectory_id": 0, "episode_path": "p"}
+    return {k: v for k, v in {**record, **changes}.items() if v is not None}
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"answer": None}, "field 'answer' is missing"), ({"rotation": [1, 1, 0, 0]}, "unit quaternion"),
+    ({"position": [0, 0]}, "'position' must be 3 finite"), ({"geodesic_distance": math.inf}, "geodesic_distance"),
+    ({"question": " "}, "'question' must be a text")])
+def test_broken_records_are_named(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+    records = [express(), express(**{"question_id": "8", **changes})]
+    (tmp_path / "express-bench-slim.json").write_text(json.dumps(records))
+    with pytest.raises(ConfigError, match=why) as caught:
+        open_dataset("express", folder=tmp_path)
+    assert "'8'" in str(caught.value)
+
+
+def test_what_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EQA_DATA", raising=False)
+    with pytest.raises(ConfigError, match="embodied-eval, exploraqa, express, hm-eqa, house, house-navqa, "
+                                          "house-tasks, openeqa"):
+        open_dataset("openeq")
+    with pytest.raises(ConfigError, match="EQA_DATA"):
+        open_dataset("openeqa")
+    with pytest.raises(ConfigError, match=r"open-eqa-v0\.json"):
+        open_dataset("openeqa", folder=tmp_path)
+    with pytest.raises(ConfigError, match="no splits"):
+        open_dataset("hm-eqa", folder=tmp_path, split="test")
+    (tmp_path / "express-bench.json").write_text("[{")
+    with pytest.raises(ConfigError, match=r"express-bench\.json"):
+        open_dataset("express", folder=tmp_path)
+
+
+def test_a_few_house_questions_come_from_several_houses() -> None:
+    first, second = open_dataset("house", limit=2, seed=3)
+    assert first.scene != second.scene
+    assert first.category != second.category
+
+
+def test_house() -> None:
+    one, = open_dataset("house", limit=1, seed=3)
+    assert one == open_dataset("house", limit=1, seed=3)[0] != open_dataset("house", limit=1, seed=4)[0]
+    assert one.start
+    assert one.target
+    assert one.reference_metres
+    assert one.simulator == "house"
+    assert one.scene.startswith("house:")
+    assert one.metadata["split"] == "test"
+    with pytest.raises(ConfigError, match="train"):
+        open_dataset("house", split="val")
+
+
+def test_samples_are_checked() -> None:
+    with pytest.raises(ConfigError, match="twice"):
+        check_samples([Sample("a", "What?", "x"), Sample("a", "Where?", "y")])
+    with pytest.raises(ConfigError, match="none of"):
+        check_samples([Sample("a", "What?", "x", choices=("y", "z"))])
+    with pytest.raises(ConfigError, match="empty"):
+        check_samples([])
+
+
+def test_hash_and_file_hold_every_field(tmp_path: Path) -> None:
+    sample = Sample("a", "What?", "x", ("y",), "c", "toy:s", Pose2(1.0, 2.0, 3.0), (4.0, 5.5), 6, 7.5, (), False, 8,
+                    {"floor": 1, "é": None}, start_height_m=0.5)
+    write_samples(tmp_path / "s.jsonl", [sample, Sample("b", "Who?", "z")])
+    assert read_samples(tmp_path / "s.jsonl") == [sample, Sample("b", "Who?", "z")]
+    assert dataset_hash([sample]) == dataset_hash(read_samples(tmp_path / "s.jsonl")[:1])
+    assert dataset_hash([sample]) != dataset_hash([Sample("b", "Who?", "z")])
+    (tmp_path / "s.jsonl").write_text('{"id": "a"}\n')
+    with pytest.raises(StorageError, match="line 1"):
+        read_samples(tmp_path / "s.jsonl")
+
+
+def test_questions_of_openeqa_about_histories_need_one_file(tmp_path: Path) -> None:
+    (tmp_path / "open-eqa-v0.json").symlink_to(shared_data("open-eqa-v0.json"))
+    asked = open_dataset("openeqa", folder=tmp_path, task="em")
+    assert len(asked) == 1636 and sum(bool(s.alternatives) for s in asked) == 263
+    histories = {str(s.metadata["episode_history"]) for s in asked}
+    assert (len(histories), sum(h.startswith("hm3d-v0/") for h in histories)) == (152, 63)
+    assert len(open_dataset("openeqa", folder=tmp_path, task="em", split="scannet")) == 1079
+    assert {(s.start, s.target, s.reference_steps, s.reference_metres, s.needs_exploration) for s in asked} == {
+        (None, None, None, None, False)}
+
+
+def test_other_tasks_are_named(tmp_path: Path) -> None:
+    (tmp_path / "express-bench-slim.json").write_text(json.dumps([express()]))
+    with pytest.raises(ConfigError, match="question '7' is about no episode history.*openeqa or house"):
+        open_dataset("express", folder=tmp_path, task="em")
+    with pytest.raises(ConfigError, match="unknown task 'mm': known are active, em, tasks"):
+        open_dataset("house", task="mm")
+
+
+def test_a_house_is_asked_about_what_its_tour_shows() -> None:
+    from eqa_nodes.recordings.tours import house_tour, most_pixels
+    from sim_bridge.house.questions.grounding import SEEN_PIXELS
+
+    asked = open_dataset("house", split="train", limit=2, seed=1, task="em")
+    assert len({s.id for s in asked}) == 2
+    for sample in asked:
+        targets = sample.metadata["targets"]
+        seen = most_pixels(house_tour(sample.scene))
+        assert isinstance(targets, list) and targets and all(seen[target] >= SEEN_PIXELS for target in targets)
+        assert sample.metadata["episode_history"] == f"house-v0/{sample.scene.replace(':', '-')}"
+        assert sample.start is sample.target is sample.reference_steps is None

@@ -1,0 +1,47 @@
+"""`eqa console` on the command line: its options, and wrong use in one line with the remedy."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.cli import main, parsed
+
+
+def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
+    arguments = parsed(["console"])
+    assert (arguments.host, arguments.token, arguments.attach) == ("127.0.0.1", False, False)
+    assert arguments.runs == Path("runs") and arguments.max_steps == 300 and arguments.answerer == "label"
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["--through", "process"], "--through is graph or isolated"),
+    (["--agent", "tests.fixtures.own_agents:active"], "--agent no function"),
+    (["--keep-memory"], "--keep-memory is for a graph that runs"),
+    (["--namespace", "robot1"], "they need --attach"), (["--remap", "color:=/front"], "they need --attach"),
+    (["--base-frame", "r1/base"], "they need --attach"),
+    (["--dead-man", "1"], "--dead-man is 1: it must be 0 (off) or 2 to 3600 seconds"),
+    (["--attach", "--area", "0,0 1"], "--area is '0,0 1'")])
+def test_wrong_use_is_one_line(words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                               capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    assert main(["console", *words]) == 2
+    assert complaint in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main(["console"]) == 2
+    assert "starlette is not installed: pip install 'eqa-nodes[console]'" in capsys.readouterr().err
+
+
+def test_asking_a_graph_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = parsed(["ask", "Where?", "--attach", "--namespace", "robot1", "--remap", "color:=/front", "--show"])
+    assert (arguments.namespace, arguments.remap, arguments.show) == ("robot1", ["color:=/front"], True)
+    assert main(["ask", "Where?", "--namespace", "robot1"]) == 2 and "need --attach" in capsys.readouterr().err
+    assert main(["ask", "Where?", "--history", "no-bag", "--show"]) == 2
+    assert "leave out --show" in capsys.readouterr().err

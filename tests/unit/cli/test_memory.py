@@ -1,0 +1,176 @@
+"""`eqa memory`: what each verb prints, and the one clear line where it cannot."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eqa_nodes.cli import main
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.geometry import Pose2
+from tests.fixtures.frames import LABELS, frame
+
+SECOND = 10**9
+NOON = 1_794_830_400 * SECOND  # a stamp of 2026
+DAY = 86_400 * SECOND
+VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you last see the kettle?"],
+         "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqa_nodes.cli.memory.console.width", 200)
+    monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOON + 9 * DAY)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A kettle yesterday, a desk today, and a lamp in a place of its own."""
+    path = tmp_path / "home.sqlite"
+    store = MemoryStore(path)
+    store.reset("elsewhere", map_name="cellar")
+    store.take(frame(NOON - DAY, boxes={5: (10, 10, 40, 30)}), LABELS)
+    store.reset("first", keep=True, map_name="home")
+    store.take(frame(NOON, boxes={1: (20, 16, 32, 30), 2: (0, 30, 60, 46)}), LABELS)
+    store.reset("second", keep=True, map_name="home")
+    store.take(frame(NOON + DAY, Pose2(9.0, 0.0, 0.0), {4: (0, 10, 60, 40)}), LABELS)
+    store.close()
+    return path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Run a verb that must succeed; return what it printed, in single spaces."""
+    assert main(["memory", *map(str, words)]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Run a verb that must not; return its line."""
+    assert main(["memory", *map(str, words)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("eqa: ") and err.count("\n") == 1
+    return str(err)
+
+
+def test_info_counts_and_lists_the_sessions(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = said(capsys, "info", home)
+    assert "keyframes: 3" in printed and "objects: 4" in printed and "sessions: 3" in printed
+    assert "places that are not known to be one: 2" in printed
+    assert "elsewhere │ cellar │ 1" in printed and "second │ home │ 2" in printed
+
+
+def test_objects_are_listed_with_their_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = said(capsys, "objects", home, "--about", "red kettles")
+    assert "red kettle │ in the kitchen, on the counter │ 2.00, " in printed and "once │ yesterday at " in printed
+    assert "desk" not in printed
+    everything = said(capsys, "objects", home)
+    assert "desk" in everything and "in another map" in everything
+    assert "desk" not in said(capsys, "objects", home, "--limit", 1)
+
+
+def test_recall_shows_why_and_saves_pictures(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = said(capsys, "recall", home, "the kettle yesterday", "--save", tmp_path / "views")
+    assert "kettle in view" in printed and "yesterday at" in printed and "0.00, 0.00 kitchen" in printed
+    picture, = (tmp_path / "views").iterdir()
+    assert picture.name == "view-2.jpg" and picture.read_bytes().startswith(b"\xff\xd8")
+    assert "view-" not in said(capsys, "recall", home, "kettle", "--near", 9, 0, 1)
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert str(blocked) in refused(capsys, "recall", home, "kettle", "--save", blocked)
+
+
+def test_memory_is_asked_about_the_past(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = said(capsys, "ask", home, "When did you last see the kettle?")
+    assert printed.startswith("yesterday at ") and "in the kitchen, on the counter (80% sure)" in printed
+    assert "view 2, yesterday at " in printed and "at (0.00, 0.00): red kettle, last seen yesterday" in printed
+    assert "eqa ask asks the robot" in refused(capsys, "ask", home, "Is the kettle on?")
+
+
+@pytest.mark.parametrize("since", ["yesterday", "this morning", "Monday", "last week"])
+def test_a_memory_of_a_simulator_is_asked_about_days(since: str, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    """Its clock begins at 0: every day that can be named is before that."""
+    path = tmp_path / "simulated.sqlite"
+    store = MemoryStore(path)
+    store.reset("first", map_name="home")
+    for second in (1, 2, 3):
+        store.take(frame(second * SECOND, Pose2(second, 0.0, 0.0), {1: (20, 16, 32, 30)}), LABELS)
+    store.close()
+    assert said(capsys, "ask", path, f"What changed since {since}?").startswith(
+        "nothing that I have seen since 0.0 s after the start, 3 s ago")
+
+
+def test_what_memory_has_not_seen_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "ask", home, "When did you last see the elephant?")
+    assert "nothing that this memory holds fits" in line and "eqa memory objects" in line
+
+
+def test_forgetting_deletes_and_says_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 things. Bags")
+    assert "keyframes: 2" in said(capsys, "info", home)
+    assert said(capsys, "forget", home, "--kind", "desks").startswith("forgot 1 views and 1 things")
+    assert said(capsys, "forget", home, "--region", "attic").startswith("forgot 0 views and 0 things")
+    assert said(capsys, "forget", home, "--everything").startswith("forgot 1 views and 1 things")
+
+
+def test_aligned_maps_are_one_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "cellar lies in home at (0, -5) m, turned by 90 degrees" in said(capsys, "align", home, "cellar", "home", 0,
+                                                                            -5, 90)
+    assert "places that are not known to be one: 1" in said(capsys, "info", home)
+    assert "in another map" not in said(capsys, "objects", home)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_absent_file_is_named_and_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = tmp_path / "absent.sqlite"
+    assert f"there is no memory {absent}" in refused(capsys, verb, absent, *VERBS[verb])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_file_that_is_something_else_is_named(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = tmp_path / "notes.sqlite"
+    notes.write_bytes(b"These are notes. " * 100)
+    assert "notes.sqlite could not be opened" in refused(capsys, verb, notes, *VERBS[verb])
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (["forget"], "say what to forget"), (["forget", "--when", "the elephant"], "'the elephant' names no time"),
+    (["forget", "--when", "last time"], "names no time"), (["align", "attic", "home", 0, 0, 0], "has no map 'attic'"),
+    (["align", "home", "home", 1, 0, 0], "cannot lie in itself")])
+def test_a_refusal_changes_nothing(words: list[Any], complaint: str, home: Path,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    verb, *rest = words
+    assert complaint in refused(capsys, verb, home, *rest)
+    assert "keyframes: 3" in said(capsys, "info", home)
+
+
+def _hold(path: str, says: Any, end: Any) -> None:
+    """Write to a memory until told to end."""
+    store = MemoryStore(Path(path))
+    number = 0
+    while not end.is_set():
+        number += 1
+        store.take(frame(NOON + 2 * DAY + number * SECOND, Pose2(20.0 + number, 0.0, 0.0), {3: (0, 0, 30, 30)}), LABELS)
+        if number == 3:
+            says.put("writing")
+    store.close()
+
+
+def test_one_can_look_while_a_robot_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    says, end = spawn.Queue(), spawn.Event()
+    robot = spawn.Process(target=_hold, args=(str(home), says, end))
+    robot.start()
+    try:
+        assert says.get(timeout=60) == "writing"
+        for verb in ("info", "objects", "recall", "ask"):
+            assert said(capsys, verb, home, *VERBS[verb])
+        assert "is being written by process" in refused(capsys, "forget", home, "--everything")
+    finally:
+        end.set()
+        robot.join(30)
+    assert robot.exitcode == 0

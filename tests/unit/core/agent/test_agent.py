@@ -1,0 +1,203 @@
+"""The order of things, with ports that are told what to say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.errors import ErrorCode, ModelError
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.testing.waiting import WAIT_S
+
+QUESTION = Question("Where is the kettle?", "q")
+GOAL = Pose2(1.0, 0.0, 0.0)
+
+
+def view(i: int) -> Keyframe:
+    return Keyframe(i, i * 10 ** 9, Transform((float(i), 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"")
+
+
+@dataclass
+class World:
+    """All ports at once. Every drive shows one more view; `shows` says how much each view promises."""
+
+    shows: dict[int, float]
+    confirms: int = 0
+    goals: int = 5
+    live: bool = False  # a drive's view comes at once; it lasts until it is canceled, or its view promised nothing
+    answer_confidence: float = 0.9
+    after_confirming: float = 0.9
+    fails: bool = False
+    seen: int = 0
+    drives: int = 0
+    calls: list[str] = field(default_factory=list)
+    canceled: threading.Event = field(default_factory=threading.Event)
+    judged: threading.Event = field(default_factory=threading.Event)  # on this drive
+    asked: int = 0
+
+    def travelled(self) -> Travelled:
+        return Travelled(self.drives, float(self.drives))
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.seen, GOAL
+
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return self.go_to(GOAL, deadline_s, allowance, "look")
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
+        self.calls.append(what)
+        self.judged.clear()
+        self.canceled.clear()
+        self.seen += 1
+        self.drives += 1
+        if self.live and what == "drive":
+            assert self.judged.wait(WAIT_S)
+            stopped = bool(self.shows.get(self.seen)) and self.canceled.wait(WAIT_S)
+            self.calls.append("stopped" if stopped else "arrived")
+            return NavResult(NavCode.CANCELED if stopped else NavCode.SUCCEEDED)
+        return NavResult(NavCode.SUCCEEDED)
+
+    def cancel(self) -> None:
+        self.canceled.set()
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        return []
+
+    def recollect(self, question: str) -> None:
+        return None
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        return [view(i) for i in range(keyframe_id + 1, self.seen + 1)]
+
+    def spent(self) -> Receipt:
+        return Receipt(calls=len([c for c in self.calls if c in ("assess", "answer", "regions")]))
+
+    def objection(self, question: Question) -> str:
+        return ""
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        self.calls.append("regions")
+        return [RankedRegion("kitchen", 1.0)]
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        self.calls.append("assess")
+        self.judged.set()
+        if self.fails and self.drives > 1:
+            raise ModelError("the model is gone")
+        return [ViewAssessment(v.id, v.stamp_ns, 0.9, self.shows.get(v.id, 0.0)) for v in views]
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        self.calls.append("answer")
+        self.asked += 1
+        return Answer("in the kitchen", self.answer_confidence if self.asked == 1 else self.after_confirming)
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
+               regions: Sequence[RankedRegion]) -> Decision:
+        self.goals -= 1
+        return Decision(GOAL if self.goals >= 0 else None, "on")
+
+    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
+                regions: Sequence[RankedRegion]) -> Decision:
+        self.confirms -= 1
+        return Decision(GOAL if self.confirms >= 0 else None, "again")
+
+    def ask(self, **config: object) -> Answer:
+        return Agent(Ports(self, self, self, self, self), AgentConfig(**config)).ask(QUESTION)  # type: ignore[arg-type]
+
+
+def test_it_explores_until_a_view_promises_an_answer() -> None:
+    world = World({3: 0.8})
+    answer = world.ask()
+    assert answer.text == "in the kitchen" and answer.confidence == 0.9
+    assert world.calls == ["regions", "look", "assess", "drive", "assess", "drive", "assess", "answer"]
+
+
+def test_an_answer_is_confirmed_before_it_is_given() -> None:
+    world = World({1: 0.8}, confirms=2)
+    assert world.ask().text == "in the kitchen"
+    assert world.calls == ["regions", "look", "assess", "answer", *2 * ["drive", "assess", "answer"]]
+
+
+def test_a_look_alike_that_does_not_stand_a_second_look_is_not_the_answer() -> None:
+    world = World({1: 0.8}, confirms=1, after_confirming=0.3, goals=2)
+    answer = world.ask()
+    assert world.calls.count("drive") == 3 and answer.confidence == 0.3  # went on, and says how unsure it stays
+
+
+def test_confirming_ends() -> None:
+    world = World({1: 0.8}, confirms=1000)
+    world.ask(max_confirmations=2)
+    assert world.calls.count("drive") == 2
+
+
+def test_on_the_way_a_promising_view_ends_the_drive_and_a_leg_costs_two_calls_at_most() -> None:
+    world = World({2: 0.0, 3: 0.8}, live=True)
+    answer = world.ask(assess_while_driving=True, look_s=0.02)
+    assert answer.text == "in the kitchen"
+    on_the_way = ["drive", "assess", "arrived", "drive", "assess", "stopped"]
+    assert world.calls == ["regions", "look", "assess", *on_the_way, "answer"]
+
+
+def test_what_fails_on_the_way_ends_the_question_with_its_name() -> None:
+    answer = World({}, live=True, fails=True).ask(assess_while_driving=True, look_s=0.02)
+    assert answer.error is ErrorCode.MODEL and "gone" in answer.message
+
+
+@pytest.mark.parametrize("limits", [Limits(steps=2), Limits(metres=2.0), Limits(calls=3)])
+def test_limits_end_the_search_with_what_is_known(limits: Limits) -> None:
+    world = World({}, goals=50)
+    answer = Agent(Ports(world, world, world, world, world)).ask(QUESTION._replace(limits=limits))
+    assert answer.error is ErrorCode.NONE and world.drives <= 3 and world.calls[-1] == "answer"
+
+
+class Labels(World):
+    """The same ports with the rules over labels as the answerer's word on what it understands."""
+
+    memory_knows = False
+
+    def objection(self, question: Question) -> str:
+        return LabelAnswerer().objection(question)
+
+    def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
+        return Recollection("in the hall", 0.9, ()) if self.memory_knows else None
+
+
+@pytest.mark.parametrize("explore", ["asking", "first", "never"])
+def test_nothing_moves_for_a_question_that_nobody_understands(explore: str) -> None:
+    world = Labels({1: 0.8})
+    answer = Agent(Ports(world, world, world, world, world), AgentConfig(explore=explore)).ask(Question("sofa"))
+    assert (answer.abstained, answer.error, world.calls) == (True, ErrorCode.NONE, [])
+    assert "'sofa'" in answer.message and "Where is my phone?" in answer.message
+
+
+def test_a_guess_at_such_a_question_moves_nothing_either() -> None:
+    world = Labels({1: 0.8})
+    agent = Agent(Ports(world, world, world, world, world))
+    answer = agent.ask(Question("sofa", force_guess=True))
+    assert world.calls == ["answer"] and not answer.abstained and answer.message.startswith("forced guess")
+
+
+def test_what_memory_itself_answers_needs_no_rule() -> None:
+    world = Labels({1: 0.8})
+    asked = Question("When did you last see the parcel?")
+    agent = Agent(Ports(world, world, world, world, world))
+    assert LabelAnswerer().objection(asked) and agent.ask(asked).abstained
+    world.memory_knows = True
+    assert agent.ask(asked).text == "in the hall"
+
+
+def test_a_question_that_waits_and_that_nobody_understands_ends_at_once() -> None:
+    world = Labels({1: 0.8})
+    search = Agent(ports := Ports(world, world, world, world, world)).search(
+        ports, Question("sofa"), lambda progress: None, lambda: False)
+    answer = search.consider()
+    assert answer is not None and "'sofa'" in answer.message and world.calls == []

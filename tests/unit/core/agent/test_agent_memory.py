@@ -1,0 +1,227 @@
+"""What the agent does with memory: it tells the past without driving, and looks again where that is long ago."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.answerers.common import evidence_from
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Keyframe
+from tests.fixtures.frames import LABELS, frame
+from tests.unit.core.agent.test_agent import World, view
+
+SECOND = 10**9
+HOUR = 3600 * SECOND
+LEFT = Question("Where did I leave the kettle?", "left")
+PROOF = evidence_from([view(1)], "red kettle")
+OLD = Recollection("in the kitchen (yesterday)", 0.95, PROOF, verify=True)
+WHEN = Recollection("yesterday at 12:00, in the kitchen", 0.95, PROOF)
+
+
+@dataclass
+class Home(World):
+    """A robot that remembers: `told` is what memory says, call by call; `known` the views that it recalls."""
+
+    shows: dict[int, float] = field(default_factory=dict)
+    told: list[Recollection | None] = field(default_factory=list)
+    known: list[Recalled] = field(default_factory=list)
+    now_ns: int = 8 * HOUR
+    code: NavCode = NavCode.SUCCEEDED
+    goals_driven: list[Pose2] = field(default_factory=list)
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.now_ns, Pose2(0.0, 0.0, 0.0)
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
+        if what == "drive":
+            self.goals_driven.append(goal)
+        result = super().go_to(goal, deadline_s, allowance, what)
+        return result if self.code is NavCode.SUCCEEDED else NavResult(self.code, "the motors are off")
+
+    def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
+        self.calls.append("recollect")
+        return self.told.pop(0) if self.told else None
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        return self.known
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        answer = super().answer(question, items)
+        answer.evidence = evidence_from(item.keyframe for item in items)
+        return answer
+
+    def put(self, question: Question, **config: float) -> Answer:
+        return Agent(Ports(self, self, self, self, self), AgentConfig(**config)).ask(question)  # type: ignore[arg-type]
+
+
+def test_the_past_is_told_without_a_drive_or_a_model() -> None:
+    home = Home(told=[WHEN])
+    answer = home.put(Question("When did you last see the kettle?"))
+    assert (answer.text, answer.confidence, answer.evidence) == (WHEN.text, 0.95, PROOF)
+    assert home.calls == ["recollect"]
+    assert (answer.receipt.steps, answer.receipt.metres, answer.receipt.calls) == (0, 0.0, 0)
+
+
+def test_an_answer_of_memory_says_that_it_rests_on_labels() -> None:
+    assert Home(told=[WHEN]).put(Question("When did you last see the kettle?")).receipt.privileged == ("labels",)
+    assert Home(shows={1: 0.8}).put(LEFT).receipt.privileged == ()  # nothing came from memory's things
+    told = _Labelled(told=[WHEN]).put(Question("When did you last see the kettle?"))
+    assert told.receipt.privileged == ("labels",)  # the answerer was not asked
+    assert _Labelled(shows={1: 0.8}).put(LEFT).receipt.privileged == ("LabelAnswerer",)
+
+
+class _Labelled(Home):
+    def spent(self) -> Receipt:
+        return Receipt(privileged=("LabelAnswerer",))
+
+
+@pytest.mark.parametrize("now", [
+    OLD._replace(text="in the kitchen (today)", evidence=evidence_from([view(9)]), verify=True),
+    OLD._replace(text="in the kitchen (yesterday); it was gone today", verify=False)])
+def test_where_something_was_left_long_ago_is_looked_at_again(now: Recollection) -> None:
+    """Still there, or gone: memory is asked once more after a look round at the place."""
+    home = Home(told=[OLD, now])
+    answer = home.put(LEFT)
+    assert home.calls == ["recollect", "drive", "look", "recollect"]
+    assert home.goals_driven == [PROOF[0].pose]
+    assert (answer.text, answer.evidence, answer.error) == (now.text, now.evidence, ErrorCode.NONE)
+
+
+def test_a_place_that_is_not_reached_leaves_what_was_remembered() -> None:
+    home = Home(told=[OLD, OLD], code=NavCode.BLOCKED)
+    answer = home.put(LEFT)
+    assert (answer.text, answer.error) == (OLD.text, ErrorCode.NONE)
+
+
+def test_a_drive_that_fails_is_named_beside_what_was_remembered() -> None:
+    answer = Home(told=[OLD], code=NavCode.FAILED).put(LEFT)
+    assert answer.error is ErrorCode.NAVIGATION and "motors" in answer.message
+    assert (answer.text, answer.evidence) == (OLD.text, PROOF)
+    assert answer.receipt.privileged == ("labels",)
+
+
+def test_what_was_forgotten_meanwhile_is_told_as_it_was() -> None:
+    assert Home(told=[OLD, None]).put(LEFT).text == OLD.text
+
+
+@pytest.mark.parametrize(("question", "told", "now_ns"), [
+    (LEFT._replace(may_explore=False), OLD, 8 * HOUR),
+    (LEFT, OLD._replace(verify=False), 8 * HOUR),
+    (LEFT, OLD, HOUR),  # fresh
+    (LEFT._replace(limits=Limits(seconds=1e-9)), OLD, 8 * HOUR)])
+def test_there_is_no_drive_where_none_is_wanted(question: Question, told: Recollection, now_ns: int) -> None:
+    home = Home(told=[told], now_ns=now_ns)
+    assert home.put(question).text == told.text
+    assert home.calls == ["recollect"]
+
+
+def test_an_accepted_risk_counts_for_memory_too() -> None:
+    unsure = WHEN._replace(confidence=0.6)
+    assert Home(told=[unsure]).put(Question("When did you last see it?")).text == WHEN.text
+    question = Question("When did you last see it?")
+    answer = _with_risk(Home(told=[unsure]), question)
+    assert answer.abstained and "accepted risk" in answer.message
+    assert _with_risk(Home(told=[unsure]), question._replace(force_guess=True)).text == WHEN.text
+
+
+def _with_risk(home: Home, question: Question) -> Answer:
+    return home.put(question, risk=0.1, calibration="label")  # type: ignore[arg-type]
+
+
+def test_options_are_left_to_the_answerer() -> None:
+    home = Home(told=[WHEN], shows={1: 0.8})
+    answer = home.put(LEFT._replace(choices=("in the kitchen", "in the bath")))
+    assert answer.text == "in the kitchen" and "recollect" not in home.calls
+
+
+def _remembered(stamp_ns: int) -> list[Recalled]:
+    old = view(1)
+    return [Recalled(Keyframe(1, stamp_ns, old.map_from_base, b""), 1.0, "words")]
+
+
+def test_a_fresh_memory_answers_at_once_and_a_stale_one_is_looked_at() -> None:
+    asked = Question("What color is the kettle?")
+    fresh = Home(known=_remembered(7 * HOUR))
+    assert fresh.put(asked).text == "in the kitchen"
+    assert fresh.calls == ["recollect", "answer"]
+    stale = Home(known=_remembered(HOUR))
+    assert stale.put(asked).text == "in the kitchen"
+    assert stale.calls == ["recollect", "answer", "drive", "look", "answer"]
+    assert stale.goals_driven == [view(1).pose]
+
+
+def test_a_picture_of_a_clock_that_was_ahead_is_no_proof_for_ever() -> None:
+    home = Home(known=_remembered(10**6 * HOUR))
+    assert home.put(Question("What color is the kettle?")).text == "in the kitchen"
+    assert home.calls == ["recollect", "answer", "drive", "look", "answer"]
+
+
+def test_a_stale_memory_that_no_longer_holds_is_searched_for() -> None:
+    home = Home(known=_remembered(HOUR), after_confirming=0.2, goals=2)
+    assert home.put(Question("What color is the kettle?")).confidence == 0.2
+    assert home.calls[:5] == ["recollect", "answer", "drive", "look", "answer"]
+    assert home.calls.count("drive") > 1  # goes on
+
+
+@pytest.mark.parametrize("question", [
+    Question("What color is the kettle?", may_explore=False),
+    Question("What color is the kettle?", limits=Limits(calls=1))])
+def test_a_stale_memory_is_told_where_no_drive_is_allowed(question: Question) -> None:
+    home = Home(known=_remembered(HOUR))
+    assert home.put(question).text == "in the kitchen"
+    assert "drive" not in home.calls
+
+
+def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "memory.sqlite")
+    store.reset("first", map_name="home")
+    store.take(frame(SECOND, boxes={1: (20, 16, 32, 30), 2: (0, 30, 60, 46)}), LABELS)
+    store.reset("second", keep=True, map_name="home")
+
+    class Robot(Home):
+        """Sees at the old place that it is empty, and the kettle elsewhere on the way."""
+
+        def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
+            self.calls.append("recollect")
+            return store.recollect(question, self.now_ns)
+
+        def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
+            if what == "drive":
+                moved = {1: LABELS[1]._replace(room="study", attributes={"colour": "red", "support": "desk"})}
+                store.take(frame(self.now_ns, Pose2(9.0, 0.0, 0.0), {1: (20, 16, 40, 30)}), moved)
+            else:
+                for i in range(1, 6):
+                    store.take(frame(self.now_ns + i * SECOND, boxes={}, depth=4.0), LABELS)
+            self.now_ns += 6 * SECOND
+            return super().go_to(goal, deadline_s, allowance, what)
+
+    answer = Robot().put(LEFT)
+    assert answer.text.startswith("in the study, on the desk (")
+    assert [o.gone_ns > 0 for o in store.objects("kettle")] == [False, True]
+    store.close()
+
+
+def test_with_a_real_memory_a_session_that_shows_nothing_new_still_tells_where_things_were(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "memory.sqlite")
+    store.reset("first", map_name="home")
+    boxes = {1: (20, 16, 32, 30), 2: (0, 30, 60, 46)}
+    store.take(frame(SECOND, boxes=boxes), LABELS)
+    store.reset("second", keep=True, map_name="home")
+    assert store.take(frame(60 * SECOND, boxes=boxes), LABELS) is None
+    store.close()
+    again = MemoryStore(store.path)  # when a session began outlives the process
+    assert again.session_began_ns == 60 * SECOND
+    left, changed = again.recollect("Where did I leave the kettle?"), again.recollect("What changed?")
+    assert left is not None and left.text.startswith("in the kitchen, on the counter")
+    assert changed is not None and changed.text.startswith("nothing that I have seen since 60.0 s after the start")
+    again.close()

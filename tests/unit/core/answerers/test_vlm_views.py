@@ -1,0 +1,111 @@
+"""What a model is shown: letters where the places are, and untouched pictures elsewhere."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.views import FloorPixel, Keyframe
+from tests.fixtures.rooms import view
+
+SIZE = 640, 480
+SPOTS = (FloorPixel(120, 400, 2.0, 1.0), FloorPixel(320, 300, 4.0, 0.0), FloorPixel(520, 350, 3.0, -1.5))
+RADIUS = 16
+
+
+def jpeg(colour: str = "gray", size: tuple[int, int] = SIZE) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG", quality=90)
+    return out.getvalue()
+
+
+def placed(*places: FloorPixel, colour: str = "gray") -> Keyframe:
+    return replace(view(1, Pose2(1.0, 2.0, 0.0), jpeg=jpeg(colour)), places=places)
+
+
+def shown(one: Keyframe, max_side_px: int = 0) -> np.ndarray:
+    """Return the decoded picture, (H, W, 3) int."""
+    return np.asarray(Image.open(io.BytesIO(picture(one, lettered(one), max_side_px)))).astype(int)
+
+
+def changed(one: Keyframe) -> np.ndarray:
+    """Return (H, W) bool: what the letters have changed."""
+    plain = np.asarray(Image.open(io.BytesIO(one.jpeg))).astype(int)
+    return np.abs(shown(one) - plain).max(axis=2) > 40
+
+
+def off(place: FloorPixel) -> np.ndarray:
+    """Return (H, W) distances to a place in pixels."""
+    v, u = np.mgrid[:SIZE[1], :SIZE[0]]
+    return np.hypot(u - place.u, v - place.v)
+
+
+def test_letters_stand_in_the_order_of_the_places() -> None:
+    assert lettered(placed(*SPOTS)) == dict(zip("ABC", SPOTS))
+    assert lettered(placed()) == {}
+
+
+@pytest.mark.parametrize("colour", ["white", "black", "gray"])
+def test_a_disc_is_drawn_at_each_place_and_nowhere_else(colour: str) -> None:
+    one = placed(*SPOTS, colour=colour)
+    marks = changed(one)
+    for place in SPOTS:
+        assert marks[off(place) <= RADIUS].mean() > 0.1
+    assert not marks[np.min([off(place) for place in SPOTS], axis=0) > RADIUS + 8].any()
+
+
+def test_every_disc_holds_another_letter() -> None:
+    """Dark ink in the white of the disc, and a different shape in each."""
+    image = shown(placed(*SPOTS)).mean(axis=2)
+    inks = [image[p.v - 10:p.v + 11, p.u - 10:p.u + 11] < 100 for p in SPOTS]
+    assert all(30 < ink.sum() < 250 for ink in inks)
+    assert all((a != b).sum() > 30 for i, a in enumerate(inks) for b in inks[:i])
+    moved = shown(placed(SPOTS[0]._replace(u=200)))
+    again = moved[390:411, 190:211].mean(axis=2) < 100
+    assert (again != inks[0]).sum() < 20
+
+
+def test_a_disc_at_the_border_is_whole() -> None:
+    corner = changed(placed(FloorPixel(639, 479, 2.0, 0.0), colour="black"))
+    inside = changed(placed(FloorPixel(320, 240, 2.0, 0.0), colour="black"))
+    assert corner.sum() == pytest.approx(inside.sum(), rel=0.1)
+
+
+def test_a_scaled_picture_has_its_letters_where_the_floor_is() -> None:
+    image = shown(placed(*SPOTS, colour="black"), max_side_px=320)
+    assert image.shape == (240, 320, 3)
+    bright = image.mean(axis=2) > 150
+    v, u = np.nonzero(bright[:, :110])
+    assert (u.mean(), v.mean()) == pytest.approx((60, 200), abs=3)
+
+
+def test_without_letters_the_stored_bytes_are_sent() -> None:
+    one = placed(*SPOTS)
+    assert picture(one, {}) == picture(one, {}, max_side_px=640) == one.jpeg
+    assert picture(placed(), lettered(placed())) == placed().jpeg
+
+
+def test_the_same_view_is_drawn_the_same() -> None:
+    one = placed(*SPOTS)
+    assert picture(one, lettered(one)) == picture(one, lettered(one)) != one.jpeg
+
+
+@pytest.mark.parametrize("broken", [b"", b"not an image", jpeg()[:200]])
+def test_broken_images_are_named(broken: bytes) -> None:
+    one = replace(placed(*SPOTS), jpeg=broken)
+    with pytest.raises(BadFrame, match="keyframe 1"):
+        picture(one, lettered(one))
+
+
+def test_the_heading_says_where_and_what() -> None:
+    one = replace(placed(*SPOTS), caption="a sofa")
+    assert heading(2, one, lettered(one)) == (
+        "Picture 2: taken at (1.0, 2.0) m, looking to 0 degrees, letters A, B, C, a sofa")
+    assert heading(2, placed(), {}) == "Picture 2: taken at (1.0, 2.0) m, looking to 0 degrees"

@@ -1,0 +1,301 @@
+"""Driving by goals: what is tried when a goal fails, and that every drive ends with a reason, within its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from eqa_nodes.core.driving.codes import MEANINGS, meaning_of, result_of
+from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
+from eqa_nodes.core.driving.driver import Interrupt
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from tests.fixtures.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
+
+ROOM = costmap(["." * 24] * 12)  # 6 m by 3 m
+GOAL, HERE = Pose2(4.0, 1.5, 0.5), Pose2(1.0, 1.5, 0.0)
+NO_PATH = aborted(208, "Failed to find a valid path")
+
+
+def drive(commander: ScriptedCommander, robot: StandingRobot | None = None, goal: Pose2 = GOAL,
+          deadline_s: float = 100.0, interrupt: Interrupt | None = None, **how: object) -> NavResult:
+    allowance = how.pop("allowance", FREE)
+    driver = driver_of(commander, robot or StandingRobot(HERE), **how)  # type: ignore[arg-type]
+    return driver.go_to(goal, deadline_s, interrupt or Interrupt(), allowance)  # type: ignore[arg-type]
+
+
+def test_a_goal_is_reached_with_the_yaw_that_was_wanted() -> None:
+    commander = ScriptedCommander([None, DONE])
+    commander.script.pop(0)
+    assert drive(commander).code is NavCode.SUCCEEDED and commander.said == [GOAL]
+
+
+def test_what_may_pass_is_tried_again_with_empty_costmaps() -> None:
+    commander = ScriptedCommander([NO_PATH, DONE])
+    assert drive(commander).code is NavCode.SUCCEEDED
+    assert commander.said == [GOAL, "clear", GOAL]
+
+
+def test_then_it_is_looked_at_from_the_nearest_place_then_from_afar() -> None:
+    commander = ScriptedCommander([NO_PATH, NO_PATH, aborted(206), aborted(105, "stuck"), DONE], ROOM)
+    result = drive(commander)
+    views = [said for said in commander.said[4:] if isinstance(said, Pose2)]
+    assert result.code is NavCode.SUCCEEDED and "from afar" in result.message and "error 208" in result.message
+    assert "tried 2 times" in result.message and "error 105 (stuck)" in result.message
+    assert [view.distance(GOAL) for view in views[:2]] == pytest.approx([0.5, 0.5], abs=0.26)
+    assert views[2].distance(HERE) < 0.5  # from where the robot stands, if it sees it from there
+    for view in views:
+        assert abs(wrap(math.atan2(GOAL.y - view.y, GOAL.x - view.x) - view.yaw)) < 1e-9
+
+
+def test_it_gives_up_with_all_that_was_tried() -> None:
+    commander = ScriptedCommander([NO_PATH] * 5, ROOM)
+    result = drive(commander)
+    assert result.code is NavCode.UNREACHABLE and result.message.startswith("gave up: goal (4.00, 1.50): no path")
+    assert result.message.count("Nav2's error 208 (Failed to find a valid path)") == 4
+    assert result.message.count("backed off") == 2 and result.message.count("from afar") == 1
+
+
+def test_without_a_costmap_or_a_view_it_says_so() -> None:
+    assert "nobody serves the costmap" in drive(ScriptedCommander([NO_PATH] * 2)).message
+    walled = costmap(["." * 9 + "#" + "." * 14] * 12)
+    result = drive(ScriptedCommander([NO_PATH] * 2, walled))
+    assert "no place on the costmap can be reached and sees the goal" in result.message
+
+
+@pytest.mark.parametrize("code", sorted(MEANINGS))
+def test_each_error_of_nav2_ends_in_a_result_with_its_number(code: int) -> None:
+    commander = ScriptedCommander([aborted(code, "why")] * 9)
+    result = drive(commander)
+    assert result.code is MEANINGS[code].code and f"error {code} (why)" in result.message
+    assert commander.said.count(GOAL) == 1 + MEANINGS[code].again
+
+
+def test_ends_without_a_known_number_are_named_too() -> None:
+    assert result_of(aborted(4711, "odd")) == (NavCode.BLOCKED, "Nav2's error 4711, which is not known here (odd)")
+    assert result_of(aborted(0)) == (NavCode.BLOCKED, "Nav2 gave up without an error code")
+    assert result_of(TaskEnd(TaskState.CANCELED)).code is NavCode.CANCELED
+    assert meaning_of(TaskEnd(TaskState.LOST)).code is NavCode.FAILED
+    assert drive(ScriptedCommander([TaskEnd(TaskState.REJECTED)] * 9)).code is NavCode.BLOCKED
+
+
+def test_a_nav2_that_comes_back_is_asked_again() -> None:
+    commander = ScriptedCommander([TaskEnd(TaskState.LOST, 0, "nobody serves it"), DONE])
+    assert drive(commander).code is NavCode.SUCCEEDED and commander.said == [GOAL, GOAL]
+
+
+def test_a_nav2_that_is_not_there_is_named() -> None:
+    result = drive(ScriptedCommander([], missing="bt_navigator of Nav2 is inactive, not active"))
+    assert result.code is NavCode.FAILED and "bt_navigator of Nav2 is inactive" in result.message
+    assert "lifecycle manager" in result.message
+
+
+Arrange = Callable[[ScriptedCommander, StandingRobot, Interrupt], None]
+
+
+@pytest.mark.parametrize(("arrange", "code", "words"), [
+    (lambda c, r, i: i.set("canceled"), NavCode.CANCELED, "canceled"),
+    (lambda c, r, i: setattr(r, "lost", True), NavCode.FAILED, "no transform came"),
+    (lambda c, r, i: setattr(r, "at", Pose2(2.3, 1.5, 0.0)), NavCode.BLOCKED, "keep-out zone 'pond'"),
+    (lambda c, r, i: setattr(r, "now", 1000.0), NavCode.TIMEOUT, "not there after 100 s"),
+    (lambda c, r, i: setattr(c, "quiet_s", 6.0), NavCode.TIMEOUT, "has said nothing of it for 6 s")])
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_drive_is_stopped_at_once(arrange: Arrange, code: NavCode, words: str, stops: bool) -> None:
+    robot, interrupt = StandingRobot(HERE), Interrupt()
+    commander = ScriptedCommander([lambda: arrange(commander, robot, interrupt)], stops=stops)
+    result = drive(commander, robot, interrupt=interrupt, zones=["pond: 2.5 1, 3 1, 3 2, 2.5 2"])
+    assert words in result.message and commander.said == [GOAL, "cancel"]
+    assert result.code is (code if stops else NavCode.FAILED)
+    assert ("use its emergency stop" in result.message) is not stops
+
+
+@pytest.mark.parametrize("during", [False, True])
+def test_the_operator_stops_the_robot_and_lets_it_go_on(during: bool) -> None:
+    robot = StandingRobot(HERE)
+    commander = ScriptedCommander([lambda: driver.gates.heard_stop(True), DONE])
+    driver = driver_of(commander, robot)
+    driver.gates.heard_stop(not during)
+    result = driver.go_to(GOAL, 100.0, Interrupt())
+    assert result.code is NavCode.FAILED and "operator's stop is on: publish false" in result.message
+    assert commander.said == ([GOAL, "cancel"] if during else [])
+    driver.gates.heard_stop(False)
+    commander.script = [DONE]
+    assert driver.look_around(100.0, Interrupt()).code is NavCode.SUCCEEDED
+
+
+def test_the_battery_and_the_localisation_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    commander = ScriptedCommander([DONE] * 9)
+    driver = driver_of(commander, StandingRobot(HERE), gates=GateConfig(battery_min=0.2, std_m=0.3, std_rad=0.5))
+
+    def said() -> str:
+        return driver.go_to(GOAL, 10.0, Interrupt()).message
+
+    assert "charge of the battery is not known" in said()
+    driver.gates.heard_battery(0.15, 90.0)
+    assert said() == "the battery is at 15%, and the limit is 20%: charge it"
+    driver.gates.heard_battery(0.5, 30.0)
+    assert "not known" in said()  # too long ago
+    driver.gates.heard_battery(0.5, 90.0)
+    assert "amcl_pose said nothing valid" in said()
+    covariance = [0.0] * 36
+    covariance[0], covariance[1], covariance[6], covariance[7] = 0.1, 0.1, 0.1, 0.1  # 0.45 m along the diagonal
+    driver.gates.heard_place(covariance)
+    assert said().startswith("the robot's place is uncertain by 0.45 m, and the limit is 0.3 m: localise it")
+    driver.gates.heard_place([0.0] * 35 + [1.0])
+    assert "uncertain by 1.00 rad, and the limit is 0.5 rad" in said()
+    driver.gates.heard_place([0.0] * 36)
+    assert said() == "" and commander.said == [GOAL]
+
+
+def test_a_goal_in_a_zone_is_looked_at_from_outside() -> None:
+    commander = ScriptedCommander([DONE], ROOM)
+    zone = "pond: 3.5 1, 4.5 1, 4.5 2, 3.5 2"
+    result = drive(commander, zones=[zone])
+    assert result.code is NavCode.SUCCEEDED and "keep-out zone 'pond'" in result.message
+    (view,) = [said for said in commander.said if isinstance(said, Pose2)]
+    assert view.distance(GOAL) >= 1.0
+    result = drive(ScriptedCommander([]), zones=[zone])
+    assert result.code is NavCode.UNREACHABLE and "keep_out.zones" in result.message
+
+
+def test_a_robot_in_a_zone_may_leave_it() -> None:
+    robot = StandingRobot(HERE)
+    places = [1.0, 1.05, 0.9, 0.6, 0.2, 0.0]  # the zone ends at x = 0.5
+
+    def leave() -> TaskEnd | None:
+        robot.at = Pose2(places.pop(0), 1.5, 0.0)
+        return None if places else DONE
+
+    zone = "pond: 0.5 0, 3 0, 3 3, 0.5 3"
+    assert drive(ScriptedCommander([leave]), robot, Pose2(-1.0, 1.5, 0.0), zones=[zone]).code is NavCode.SUCCEEDED
+    robot.at, places[:] = HERE, [1.0, 1.05, 1.2, 1.3]
+    assert drive(ScriptedCommander([leave]), robot, Pose2(-1.0, 1.5, 0.0), zones=[zone]).code is NavCode.BLOCKED
+
+
+def test_goals_that_are_no_numbers_are_refused() -> None:
+    assert "is not finite" in drive(ScriptedCommander([]), goal=Pose2(math.nan, 0.0, 0.0)).message
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: KeepOutConfig(("pond: 0 0, 1 0",)), "'pond: 0 0, 1 0' is no polygon"),
+    (lambda: KeepOutConfig(("pond: 0 0, 1 1, 2 2",)), "no polygon"),
+    (lambda: KeepOutConfig(("0 0, 1 0, 1 1",)), "name"),
+    (lambda: KeepOutConfig(("pond: 0 0, 1 0, nan 1",)), "no polygon"),
+    (lambda: KeepOutConfig(margin_m=0.2), "stop_m 0.25 < margin_m 0.2"),
+    (lambda: GateConfig(battery_min=20.0), "battery_min is 20.0"), (lambda: WaitConfig(poll_s=0.0), "poll_s"),
+    (lambda: RecoveryConfig(afar_m=1.0), "back_off_m")])
+def test_wrong_settings_are_refused(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()
+
+
+def test_turning_is_tried_again_and_named() -> None:
+    commander = ScriptedCommander([aborted(703)] * 2)
+    driver = driver_of(commander, StandingRobot(HERE), wait=QUICK)
+    result = driver.look_around(30.0, Interrupt())
+    assert result.code is NavCode.BLOCKED and "error 703, tried 2 times" in result.message
+    assert commander.said == [("turn", 6.283), "clear", ("turn", 6.283)]
+
+
+class Rolling(StandingRobot):
+    """Drives along x while its goal is under way, from standstill up to a pace by 1 m/s each second."""
+
+    def __init__(self, commander: ScriptedCommander, pace_m_s: float = 0.5, x: float = 1.0) -> None:
+        super().__init__(Pose2(x, 1.5, 0.0))
+        self.commander, self.pace_m_s, self.farthest, self.speed_m_s = commander, pace_m_s, x, 0.0
+
+    def pose(self) -> Pose2:
+        self.now += 0.1
+        if self.commander.said and self.commander.said[-1] != "cancel":
+            self.speed_m_s = min(self.pace_m_s, self.speed_m_s + 0.1)
+            step = 0.1 * self.speed_m_s
+            self.at, self.metres = self.at._replace(x=self.at.x + step), (self.metres or 0.0) + step
+        self.farthest = max(self.farthest, self.at.x)
+        return self.at
+
+
+@pytest.mark.parametrize("metres", [0.6, 1.0, 2.0])
+@pytest.mark.parametrize("pace_m_s", [0.2, 0.5, 1.0])
+def test_a_drive_ends_before_its_metres_do(metres: float, pace_m_s: float) -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander, pace_m_s)
+    result = drive(commander, robot, allowance=Allowance(metres=metres))
+    assert result.code is NavCode.OUT_OF_METRES and commander.said[-1] == "cancel"
+    slides = robot.speed_m_s * QUICK.stop_s  # what the robot may still need to stand
+    assert robot.metres is not None and metres - 0.4 * pace_m_s - 0.1 <= robot.metres + slides <= metres + 1e-6
+
+
+def test_metres_that_are_used_up_begin_no_drive_but_a_turn() -> None:
+    commander = ScriptedCommander([DONE] * 2, ROOM)
+    robot = StandingRobot(HERE)
+    assert drive(commander, robot, allowance=Allowance(metres=0.0)).code is NavCode.OUT_OF_METRES
+    assert commander.said == []
+    turned = driver_of(commander, robot).look_around(60.0, Interrupt(), Allowance(metres=0.0))
+    assert turned.code is NavCode.SUCCEEDED
+
+
+def test_seconds_end_a_drive() -> None:
+    commander = ScriptedCommander([None], ROOM)
+    assert drive(commander, allowance=Allowance(seconds=1e-3), deadline_s=1e9).code is NavCode.OUT_OF_SECONDS
+
+
+def test_dead_odometry_ends_a_drive_and_says_so() -> None:
+    commander, robot = ScriptedCommander([None] * 3, ROOM), StandingRobot(HERE)
+
+    def dies() -> TaskEnd | None:
+        robot.silent = True
+        return None
+
+    commander.script[0] = dies
+    result = drive(commander, robot)
+    assert result.code is NavCode.FAILED and "odometry gave no place" in result.message
+    assert commander.said[-1] == "cancel"
+
+
+def test_a_limit_in_metres_wants_odometry() -> None:
+    commander, robot = ScriptedCommander([DONE], ROOM), StandingRobot(HERE)
+    robot.metres = None
+    result = drive(commander, robot, allowance=Allowance(metres=5.0))
+    assert result.code is NavCode.FAILED and "no odometry has come" in result.message and commander.said == []
+    assert drive(commander, robot).code is NavCode.SUCCEEDED  # nothing has to be counted
+
+
+LEFT_HALF = ((0.0, 0.0), (3.8, 0.0), (3.8, 3.0), (0.0, 3.0))
+
+
+def test_recovery_looks_for_no_viewpoint_outside_the_area() -> None:
+    near_border, many = Pose2(3.6, 1.5, 0.5), RecoveryConfig(viewpoints=6)
+    commander = ScriptedCommander([NO_PATH] * 20, ROOM)
+    drive(commander, goal=near_border, recovery=many, allowance=Allowance(area=LEFT_HALF))
+    views = [said for said in commander.said if isinstance(said, Pose2) and said != near_border]
+    assert len(views) > 3 and all(view.x < 3.8 for view in views)
+    commander = ScriptedCommander([NO_PATH] * 20, ROOM)
+    drive(commander, goal=near_border, recovery=many)
+    assert any(isinstance(said, Pose2) and said.x > 3.8 for said in commander.said)  # where it may it does
+
+
+def test_no_goal_outside_the_area_is_driven_to() -> None:
+    commander = ScriptedCommander([DONE], ROOM)
+    result = drive(commander, goal=Pose2(4.5, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.UNREACHABLE and "outside the question's area" in result.message
+    assert commander.said == []
+
+
+def test_a_robot_that_would_leave_its_area_is_stopped_before_it() -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander)
+    result = drive(commander, robot, goal=Pose2(3.7, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.BLOCKED and "would leave the question's area" in result.message
+    assert robot.farthest + 0.5 * QUICK.stop_s <= 3.8 + 0.06 and commander.said[-1] == "cancel"
+
+
+def test_a_robot_outside_its_area_may_get_in() -> None:
+    commander = ScriptedCommander([None] * 3, ROOM)
+    robot = Rolling(commander, x=-0.5)
+    result = drive(commander, robot, goal=Pose2(1.0, 1.5, 0.0), deadline_s=2.0, allowance=Allowance(area=LEFT_HALF))
+    assert result.code is NavCode.TIMEOUT and robot.farthest > 0.2

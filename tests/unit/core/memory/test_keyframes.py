@@ -1,0 +1,112 @@
+"""Which views are worth remembering, and that their number is bounded."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.core.memory.keyframes import KeyframeCandidate, KeyframeConfig, Novelty, jpeg_of
+from eqa_nodes.core.perception.instances import instances, sightings
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.views import Frame, Label, Sighting
+from tests.fixtures.frames import LABELS, frame
+
+
+def _feed(novelty: Novelty, f: Frame, labels: dict[int, Label] = LABELS) -> str:
+    look = KeyframeCandidate(f, [labels[i] for i in instances(f, labels)], lambda: sightings(f, labels))
+    reason = novelty.reason(look)
+    if reason:
+        novelty.add(look.view())
+    return reason
+
+
+@pytest.mark.parametrize(("pose", "reason"), [
+    (Pose2(0.0, 0.0, 0.0), ""),
+    (Pose2(0.45, 0.0, 0.0), ""),
+    (Pose2(0.55, 0.0, 0.0), "place"),
+    (Pose2(-0.4, -0.4, 0.0), "place"),
+    (Pose2(0.0, 0.0, math.radians(20)), ""),
+    (Pose2(0.0, 0.0, math.radians(-30)), "direction"),
+    (Pose2(0.3, 0.0, math.radians(180)), "direction"),
+])
+def test_a_new_place_or_direction_is_new(pose: Pose2, reason: str) -> None:
+    novelty = Novelty()
+    assert _feed(novelty, frame(1)) == "place"
+    assert _feed(novelty, frame(2, pose)) == reason
+
+
+def test_looking_down_is_a_new_direction() -> None:
+    novelty = Novelty()
+    _feed(novelty, frame(1))
+    tilted = replace(frame(2), base_from_camera=camera_mount(1.2, math.radians(30)))
+    assert _feed(novelty, tilted) == "direction"
+
+
+def test_a_new_thing_or_another_state_is_new_once() -> None:
+    novelty = Novelty()
+    assert _feed(novelty, frame(1, boxes={3: (0, 0, 10, 10)})) == "place"
+    assert _feed(novelty, frame(2, boxes={3: (0, 0, 10, 10), 4: (20, 20, 30, 30)})) == "content"
+    assert _feed(novelty, frame(3, boxes={3: (0, 0, 10, 10), 4: (20, 20, 30, 30)})) == ""
+    lit = {**LABELS, 3: LABELS[3]._replace(attributes={"state": "on"})}
+    assert _feed(novelty, frame(4, boxes={3: (0, 0, 10, 10)}), lit) == "content"
+    assert _feed(novelty, frame(5, boxes={3: (0, 0, 10, 10)}), lit) == ""
+
+
+def test_a_frame_is_looked_at_closely_only_when_that_decides() -> None:
+    closely = 0
+
+    def seen() -> tuple[Sighting, ...]:
+        nonlocal closely
+        closely += 1
+        return sightings(f, LABELS)
+
+    novelty = Novelty()
+    _feed(novelty, frame(1, boxes={3: (0, 0, 10, 10)}))
+    for boxes, times in (({3: (0, 0, 10, 10)}, 0), ({3: (0, 0, 10, 10), 4: (20, 20, 30, 30)}, 1)):
+        f = frame(2, boxes=boxes)
+        novelty.reason(KeyframeCandidate(f, [LABELS[i] for i in instances(f, LABELS)], seen))
+        assert closely == times
+
+
+def test_standing_still_for_an_hour_adds_nothing() -> None:
+    novelty, rng = Novelty(), np.random.default_rng(0)
+    base = frame(0)
+    added = 0
+    for i in range(2000):  # sensor noise, flickering exposure, an estimate of the pose that wanders by centimetres
+        noisy = np.clip(base.rgb * rng.uniform(0.8, 1.2) + rng.normal(0, 8, base.rgb.shape), 0, 255).astype(np.uint8)
+        pose = Pose2(*rng.normal(0, 0.02, 2), rng.normal(0, 0.01))
+        added += bool(_feed(novelty, replace(base, stamp_ns=i, rgb=noisy, map_from_base=pose.transform())))
+    assert added == 1
+
+
+def test_a_changing_picture_is_remembered_but_not_for_ever() -> None:
+    novelty, rng = Novelty(), np.random.default_rng(0)
+    base = frame(0)
+    reasons = []
+    for i in range(200):
+        rgb = np.kron(rng.integers(0, 255, (6, 8, 1)), np.ones((8, 8, 3))).astype(np.uint8)
+        reasons.append(_feed(novelty, replace(base, stamp_ns=i, rgb=rgb)))
+    assert reasons[1] == "change"
+    assert sum(map(bool, reasons)) == 1 + KeyframeConfig().max_changes
+
+
+def test_driving_round_again_adds_nothing() -> None:
+    novelty = Novelty()
+    loop = [Pose2(2 * math.cos(a), 2 * math.sin(a), a + math.pi / 2) for a in np.arange(0, 2 * math.pi, 0.1)]
+    first = sum(bool(_feed(novelty, frame(1, pose))) for pose in loop)
+    again = sum(bool(_feed(novelty, frame(1, pose))) for pose in loop * 3)
+    assert 10 < first < 40
+    assert again == 0
+
+
+def test_the_image_is_encoded_the_same_each_time_and_close_to_the_original() -> None:
+    f = frame(1, boxes={1: (10, 10, 30, 30)})
+    jpeg = jpeg_of(f, 90)
+    assert jpeg == jpeg_of(f, 90)
+    back = np.asarray(Image.open(io.BytesIO(jpeg)))
+    assert np.abs(back.astype(int) - f.rgb).mean() < 3

@@ -1,0 +1,145 @@
+"""Our own policy: rooms of the question first, the way counts, and a second look before an answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area
+from eqa_nodes.core.policies.config import BestConfig
+from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
+from eqa_nodes.core.policies.steering import Reach
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
+from tests.fixtures.grids import grid_of
+
+QUESTION = Question("Where is the kettle?", "q")
+KITCHEN = (RankedRegion("kitchen", 1.0), RankedRegion("pantry", 0.2))
+HERE = Pose2(5.25, 1.25, math.pi / 2)
+
+
+def corridor() -> GridMap:
+    """A corridor along x, 10.5 m long, with unexplored ends; the robot in its middle."""
+    grid = grid_of("#" * 21, *["." * 21] * 4, "#" * 21)
+    explored = grid.cells == 0
+    explored[:, :30] = explored[:, -30:] = False
+    return GridMap(0, grid.resolution_m, grid.origin, grid.cells, explored)
+
+
+def seen(keyframe_id: int, x: float, label: str, **kwargs: object) -> ViewAssessment:
+    places = (Candidate(x, 1.25, 1.0, label),)
+    return ViewAssessment(keyframe_id, keyframe_id, 0.0, 0.0, label, pose=HERE, places=places, **kwargs)  # type: ignore[arg-type]
+
+
+def situation(grid: GridMap, *assessments: ViewAssessment, pose: Pose2 = HERE,
+              regions: tuple[RankedRegion, ...] = KITCHEN) -> Situation:
+    return Situation(QUESTION, pose, grid, find_frontiers(grid), assessments, regions)
+
+
+def test_a_name_of_two_rooms_counts_for_the_likelier() -> None:
+    for name in ("kitchen, dining room", "dining room, kitchen", "Dining room,  Kitchen"):
+        assert rank_of(name, KITCHEN) == 1.0
+    assert rank_of("dining room, bedroom", KITCHEN) == 0.0
+
+
+def test_it_goes_where_the_room_of_the_question_was_recognised() -> None:
+    for kitchen, bedroom, sign in ((2.0, 8.5, -1), (8.5, 2.0, 1)):
+        views = seen(1, kitchen, "kitchen"), seen(2, bedroom, "guest bedroom")
+        decision = BestPolicy().decide(situation(corridor(), *views))
+        assert decision.goal is not None and math.copysign(1, decision.goal.x - HERE.x) == sign
+        assert "kitchen" in decision.reason
+
+
+def test_without_a_hint_the_nearer_frontier_wins() -> None:
+    decision = BestPolicy().decide(situation(corridor(), pose=Pose2(4.25, 1.25, math.pi / 2), regions=()))
+    assert decision.goal is not None and decision.goal.x < 4.25
+
+
+def test_it_keeps_its_target_until_another_is_clearly_better() -> None:
+    policy, grid = BestPolicy(), corridor()
+    first = policy.decide(situation(grid, regions=()))
+    assert first.goal is not None
+    nudged = Pose2(HERE.x - math.copysign(0.4, first.goal.x - HERE.x), HERE.y, HERE.yaw)  # the other is nearer now
+    again = policy.decide(situation(grid, pose=nudged, regions=()))
+    assert again.goal is not None and (again.goal.x > HERE.x) == (first.goal.x > HERE.x) and "keeps" in again.reason
+    found = policy.decide(situation(grid, seen(1, 2.0 if first.goal.x > HERE.x else 8.5, "kitchen"), pose=nudged))
+    assert found.goal is not None and (found.goal.x > HERE.x) != (first.goal.x > HERE.x)
+
+
+def room_with_table() -> GridMap:
+    """5 m x 5 m, a table in the east, a wall behind it with another room."""
+    return grid_of("###############", "#.........#...#", "#.........#...#", "#.......#.#...#", "#.......#.#...#",
+                   "#.........#...#", "#.........#...#", "#.............#", "###############")
+
+
+TABLE = (4.25, 2.25)
+
+
+def glance(enough: float = 0.8, pose: Pose2 = Pose2(0.8, 2.3, 0.0)) -> ViewAssessment:
+    return ViewAssessment(1, 1, 0.9, enough, "kitchen", pose=pose, target=TABLE, says="on the table")
+
+
+def test_before_answering_it_looks_from_where_the_thing_is_in_full_view() -> None:
+    grid, policy = room_with_table(), BestPolicy()
+    far = situation(grid, glance(), pose=Pose2(0.8, 2.3, math.pi))
+    decision = policy.confirm(far)
+    assert decision.goal is not None and "on the table" in decision.reason
+    off = math.dist(decision.goal[:2], TABLE)
+    assert BestConfig().near_m <= off <= BestConfig().far_m
+    assert math.atan2(TABLE[1] - decision.goal.y, TABLE[0] - decision.goal.x) == pytest.approx(decision.goal.yaw)
+    assert policy.confirm(situation(grid, glance(), pose=decision.goal)).goal is None
+    assert policy.confirm(far).goal is None  # never twice for the same thing
+
+
+def test_nothing_to_confirm() -> None:
+    grid = room_with_table()
+    assert BestPolicy().confirm(situation(grid)).goal is None
+    assert BestPolicy(BestConfig(confirm=False)).confirm(situation(grid, glance())).goal is None
+    in_view = BestPolicy().confirm(situation(grid, glance(), pose=Pose2(2.3, 2.3, 0.0)))
+    assert in_view.goal is None and "in view" in in_view.reason
+
+
+def test_a_viewpoint_is_on_the_side_that_was_seen() -> None:
+    grid = room_with_table()
+    behind = Reach(grid, Pose2(6.0, 2.3, 0.0), 0.18)  # in the other room, the table nearest through the wall
+    place = viewpoint(behind, glance(), 1.6, 2.8)
+    assert place is not None and place.pose.x < 4.6
+    assert clear_lines(grid, in_front_of(grid, glance().pose, TABLE), np.array([place.pose[:2]]))[0]
+    assert viewpoint(behind, glance()._replace(target=(40.0, 40.0)), 1.6, 2.8) is None
+
+
+def test_rooms_are_told_by_what_is_in_sight_only() -> None:
+    grid, belief = room_with_table(), RoomBelief()
+    belief.update([ViewAssessment(1, 1, 0.0, 0.0, places=(Candidate(3.8, 0.8, 1.0, "study"),))])
+    belief.update([ViewAssessment(2, 2, 0.0, 0.0, places=(Candidate(6.0, 2.8, 1.0, "kitchen"),))])
+    belief.update([ViewAssessment(2, 2, 0.0, 0.0, places=(Candidate(6.0, 2.8, 9.0, "bathroom"),))])  # taken in already
+    assert set(belief.at(grid, 4.6, 1.8, 3.0)) == {"study"} and belief.names() == ["kitchen", "study"]
+    assert RoomBelief().at(grid, 1.0, 1.0, 2.0) == {}
+
+
+def test_names_of_rooms_agree_in_their_last_words() -> None:
+    assert rank_of("Guest Bedroom", [RankedRegion("bedroom", 0.7), RankedRegion("kitchen", 1.0)]) == 0.7
+    assert rank_of("dining room", [RankedRegion("living room", 1.0)]) == 0.0 == rank_of("room", KITCHEN)
+
+
+def test_unexplored_floor_counts_up_to_walls() -> None:
+    grid = corridor()
+    free = unexplored_area(grid, Frontier(3.05, 1.25, math.pi, 1.0), 3.0)
+    assert 2.5 < free < 6.5
+    walled = grid.cells.copy()
+    walled[:, 24:26] = 100
+    assert unexplored_area(GridMap(0, 0.1, grid.origin, walled, grid.explored),
+                           Frontier(3.05, 1.25, math.pi, 1.0), 3.0) < 0.5 * free
+
+
+def test_every_part_can_be_switched_off() -> None:
+    views = seen(1, 2.0, "kitchen", worth=1.0), seen(2, 8.5, "bedroom")
+    with_all = BestPolicy().decide(situation(corridor(), *views))
+    assert any(c.label == "look" for c in with_all.candidates)
+    without = BestPolicy(BestConfig(looks=False, rooms=False)).decide(situation(corridor(), *views))
+    assert {c.label for c in without.candidates} == {"frontier"} and "a frontier" in without.reason

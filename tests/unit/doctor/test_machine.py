@@ -1,0 +1,186 @@
+"""`eqa doctor` of a machine and a model: what is amiss is said with its remedy, and the key is never said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eqa_nodes.cli import main
+from eqa_nodes.core.model import Message
+from eqa_nodes.doctor import machine
+from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.doctor.model import _picture, judge_model
+from eqa_nodes.models import make_backend
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.openai_wire import wire
+from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from sim_bridge.habitat import devices as habitat_devices
+
+KEY = "sk-nobody-may-read-this"
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set."""
+    for name in ("EQA_VLM_BASE_URL", "EQA_VLM_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "EQA_SCENES",
+                 "EQA_HABITAT_PYTHON", "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EQA_VLM_API_KEY", KEY)
+
+
+def script(path: Path, text: str) -> str:
+    """Write an executable that stands in for a Python."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(("check", "environment", "state", "words"), [
+    ("_scans", {}, "ok", "no folder"), ("_scans", {"EQA_SCENES": "{tmp}/scans"}, "ok", "hm3d, mp3d"),
+    ("_scans", {"EQA_SCENES": "{tmp}/nowhere"}, "error", "no such folder"),
+    ("_habitat", {}, "ok", "not asked for"),
+    ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/good"}, "ok", "habitat_sim of"),
+    ("_habitat", {"EQA_HABITAT_PYTHON": "{tmp}/bad"}, "error", "has no habitat_sim"),
+    ("_discovery", {}, "ok", "SUBNET"), ("_discovery", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "warning", "OFF"),
+    ("_discovery", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "far"}, "error", "far"),
+    ("_discovery", {"ROS_LOCALHOST_ONLY": "1"}, "warning", "ROS_LOCALHOST_ONLY"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "7"}, "ok", "ROS_DOMAIN_ID 7"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "150"}, "warning", "150"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "x"}, "error", "'x'"),
+    ("_ros_domain", {"ROS_DOMAIN_ID": "233"}, "error", "'233'")])
+def test_what_is_around(check: str, environment: Mapping[str, str], state: str, words: str, tmp_path: Path,
+                        monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("hm3d", "mp3d"):
+        (tmp_path / "scans" / name).mkdir(parents=True)
+    script(tmp_path / "good", "exit 0")
+    script(tmp_path / "bad", "exit 1")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(tmp=tmp_path))
+    found: Finding = getattr(machine, check)()
+    assert found.state == state and words in found.found and bool(found.remedy) == (state != "ok")
+
+
+def test_a_python_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 0.2)
+    monkeypatch.setenv("EQA_HABITAT_PYTHON", script(tmp_path / "slow", "exec sleep 60"))
+    found = machine._habitat()
+    assert found.state == "error" and "within 0.2 s" in found.found
+    monkeypatch.setenv("EQA_HABITAT_PYTHON", str(tmp_path / "nowhere"))
+    assert machine._guarded(machine._habitat).state == "error"
+
+
+def test_disk_is_told_in_hours(tmp_path: Path) -> None:
+    assert "hours of 23.0 MB/s" in machine.disk(tmp_path).found
+    full = machine.disk(tmp_path, 1e15)
+    assert full.state == "warning" and "0.0 hours" in full.found and full.remedy
+
+
+_LARGE = [wire(_picture(64))]
+
+
+def _server(request: Mapping[str, Any], logprobs: bool = True, tiny: bool = True) -> Reply:
+    """A model that sees red; logprobs, pictures of one pixel: whether it takes them."""
+    if not tiny and len(json.dumps(request)) < len(json.dumps(_LARGE)):
+        return Reply(b'{"error": {"message": "image too small"}}', 400)
+    if not request.get("logprobs"):
+        return completion("Red.")
+    if not logprobs:
+        return Reply(b'{"error": {"message": "no logprobs"}}', 400)
+    top = [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -2.4}]
+    return completion("A", logprobs={"content": [{**top[0], "top_logprobs": top}]})
+
+
+def asked(server: VlmServer, **more: Any) -> list[Finding]:
+    pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
+    return judge_model(ModelConfig(base_url=server.url, model="seer", **more))
+
+
+def test_an_endpoint_is_asked_about_one_pixel() -> None:
+    with VlmServer(_server) as server:
+        model, choices = asked(server)
+    assert (model.state, choices.state) == ("ok", "ok")
+    assert "seer answers 'Red.' to a picture of 1x1 pixels" in model.found and "100 tokens in, 7 out" in model.found
+    assert choices.found == "by logprobs" and len(server.requests) == 2
+    assert "image_url" in json.dumps(server.requests[0])
+
+
+def test_a_server_that_wants_larger_pictures_gets_one() -> None:
+    with VlmServer(lambda request: _server(request, tiny=False)) as server:
+        model, choices = asked(server)
+    assert (model.state, choices.state) == ("ok", "ok") and "64x64 pixels" in model.found
+
+
+@pytest.mark.parametrize("tiny", [True, False])
+def test_a_server_without_logprobs_is_a_warning_and_costs_little(tiny: bool) -> None:
+    with VlmServer(lambda request: _server(request, logprobs=False, tiny=tiny)) as server:
+        model, choices = asked(server)
+    assert (model.state, choices.state) == ("ok", "warning") and len(server.requests) <= 4
+    assert "no logprobs" in choices.found and choices.remedy
+
+
+@pytest.mark.parametrize(("replies", "words"), [
+    ([Reply(json.dumps({"error": f"bad key {KEY}"}).encode(), 401)], "not authorised"),
+    ([Reply(b"{}", 404)], "EQA_VLM_MODEL"), ([Reply(b"<html>", 200)], "")])
+def test_a_server_that_refuses_is_an_error_and_the_key_is_not_told(replies: list[Reply], words: str) -> None:
+    with VlmServer(replies) as server:
+        (model,) = asked(server)
+    assert model.state == "error" and words in model.found and model.remedy and KEY not in str(model)
+
+
+def test_a_silent_answer_is_a_warning_and_a_dead_server_an_error() -> None:
+    with VlmServer([completion("")]) as server:
+        assert asked(server)[0].state == "warning"
+    (dead,) = asked(server)
+    assert dead.state == "error" and "cannot be reached" in dead.found
+
+
+def test_scripts_and_cassettes_are_read_and_not_asked(tmp_path: Path) -> None:
+    replies, tape = tmp_path / "replies.json", tmp_path / "tape.jsonl"
+    replies.write_text('["red", "blue"]')
+    (found,) = judge_model(ModelConfig(backend="scripted", model=str(replies)))
+    assert found.state == "ok" and "2 replies" in found.found
+    assert judge_model(ModelConfig(backend="scripted"))[0].state == "warning"
+    assert judge_model(ModelConfig(backend="scripted", model="nowhere.json"))[0].state == "error"
+    config = ModelConfig(backend="scripted", model=str(replies), cassette=str(tape))
+    (empty,) = judge_model(config)
+    assert empty.state == "ok" and "0 calls" in empty.found and not tape.exists()
+    make_backend("scripted", model=str(replies), cassette=str(tape)).generate([Message("user", ("Hello",))])
+    for mode in ("auto", "replay"):
+        (found,) = judge_model(replace(config, cassette_mode=mode))
+        assert found.state == "ok" and "1 calls" in found.found
+    (lost,) = judge_model(ModelConfig(cassette=str(tmp_path / "none.jsonl"), cassette_mode="replay"))
+    assert lost.state == "error" and "cassette_mode record" in lost.found
+
+
+def test_a_local_model_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    (found,) = judge_model(ModelConfig(backend="transformers", model=str(tmp_path / "model")))
+    assert found.state == "error" and ("is not there" in found.found or "eqa-nodes[local]" in found.found)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_lines_and_exit_codes(strict: bool, monkeypatch: pytest.MonkeyPatch,
+                              capsys: pytest.CaptureFixture[str]) -> None:
+    def line(state: str) -> Callable[[], Finding]:
+        return lambda: Finding("made up", state, f"[{state}]", "" if state == "ok" else "mend it")
+
+    words = ["doctor", *(["--strict"] if strict else [])]
+    for state, code in (("ok", 0), ("warning", int(strict)), ("error", 1)):
+        monkeypatch.setattr(machine, "CHECKS", (line(state),))
+        monkeypatch.setattr("eqa_nodes.doctor.model.judge_model", lambda config: [])
+        assert main(words) == code
+        printed = capsys.readouterr().out
+        assert f"[{state}]" in printed and ("mend it" in printed) == (state != "ok")
+        assert main([*words, "--json"]) == code
+        assert json.loads(capsys.readouterr().out) == [line(state)()._asdict()]
+
+
+def test_the_real_machine_is_checked() -> None:
+    names = [finding.name for finding in machine.machine_findings()]
+    assert names == ["python", "ros", "rmw", "interfaces", "ros domain", "discovery", "shared memory", "house", "scans",
+                     "habitat", "disk", "temporary"] and sys.version_info >= (3, 10)

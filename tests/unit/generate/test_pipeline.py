@@ -1,0 +1,257 @@
+"""Data generation with a scripted model: what is kept, refused, paid for once, and written."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, UnknownScene
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.generate.formats import READERS
+from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_records, read_way
+from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
+from eqa_nodes.generate.roles import moves, read_pair, read_verdict
+from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
+from tests.fixtures.generating import NOTHING, SCENE, Model, cast, job, small
+
+BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
+
+
+def here(number: int, text: str) -> dict[str, object]:
+    """Answer from the goal's view, know nothing elsewhere: every fourth answer is asked for elsewhere."""
+    return dict(NOTHING) if number % 4 == 3 else {"answer": "a red kettle", "confidence": 0.9, "images": [1]}
+
+
+def made(out: Path, model: Model, kind: str = "express", **changes: Any) -> GenerationResult:
+    return generate(small(kind), job(**changes), cast(small(kind), model), out)
+
+
+def whole(out: Path, model: Model, kind: str = "express", **changes: Any) -> Path:
+    begin(out, small(kind), job(**changes), {"generator": "scripted"}, ["paths"])
+    return end(out, small(kind), made(out, model, kind, **changes))
+
+
+def test_accepted_questions_read_back_as_express_bench(tmp_path: Path) -> None:
+    file = whole(tmp_path, Model(answer=here))
+    raw, samples, way = json.loads(file.read_text()), READERS["express"](file), read_way(tmp_path, 0)
+    assert [s.answer for s in samples] == ["A red kettle."] * 2 and {r["type"] for r in raw} == {"state", "knowledge"}
+    for record, sample in zip(raw, samples, strict=True):
+        assert set(record) == {"episode_id", "trajectory_id", "scene_id", "episode_path", "type", "question", "answer",
+                               "start_position", "start_rotation", "goal_position", "goal_rotation",
+                               "geodesic_distance", "step_length", "actions"}
+        assert record["step_length"] == len(record["actions"]) == len(way.actions) == sample.reference_steps
+        assert record["actions"][f"step_{len(way.actions) - 1}"]["position"] == record["goal_position"]
+        assert sample.start == pytest.approx(way.poses[0]) and sample.target[:2] == pytest.approx(way.poses[-1][:2])
+        assert sample.scene == SCENE and sample.reference_metres == way.way_m
+        assert 10 <= record["step_length"] <= 100
+    turns = [abs(wrap(b.yaw - a.yaw)) for a, b in zip(way.poses, way.poses[1:]) if b.yaw != a.yaw]
+    assert turns == pytest.approx([math.radians(30)] * len(turns))
+
+
+def test_accepted_questions_read_back_as_exploraqa(tmp_path: Path) -> None:
+    file = whole(tmp_path, Model(), "exploraqa")
+    way = read_way(tmp_path, 0)
+    for sample in READERS["exploraqa"](file):
+        assert sample.question.startswith("Go through the door. Stop at the desk. What stands")
+        assert len(sample.viewpoints) == len(way.views) and sample.reference_metres == way.way_m >= 5.0
+        assert all(math.dist(place[:2], way.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
+    yaws = [view.pose.yaw for view in way.views]
+    assert all(abs(wrap(a - b)) >= math.pi / 2 - 1e-6 for i, a in enumerate(yaws) for b in yaws[:i])
+
+
+def test_the_evaluator_sends_a_proposal_back_and_all_of_it_is_kept(tmp_path: Path) -> None:
+    model = Model(answer=here, evaluate=lambda n, text: BAD if n == 0 else Model().replies["evaluate"])
+    record = made(tmp_path, model, count=1).records[0]
+    assert record.status == ACCEPTED and len(record.rounds) == 2
+    assert record.rounds[0].verdict.feedback == "no kettle in view" and record.pair == record.rounds[1].pair
+    second = [text for role, text in model.texts if role == "propose"][1]
+    assert "no kettle in view" in second and record.rounds[0].pair.question in second
+
+
+def test_a_pair_that_never_satisfies_is_rejected_with_the_reason(tmp_path: Path) -> None:
+    model = Model(evaluate=BAD)
+    records = made(tmp_path, model, count=1, rounds=2, tries=1).records
+    assert [r.status for r in records] == [REJECTED] and "no kettle in view" in records[0].reason
+    assert model.calls["propose"] == model.calls["evaluate"] == 2 and not model.calls["answer"]
+
+
+@pytest.mark.parametrize(("replies", "reason"), [
+    ({"blind": {"answer": "a red kettle", "confidence": 0.1}}, "guessed"),
+    ({"answer": lambda n, text: {"answer": "a bowl", "confidence": 0.9, "images": [1]}}, "not reproduced"),
+    ({"answer": dict(NOTHING)}, "not reproduced"),
+    ({"answer": lambda n, text: {"answer": "a bowl" if n == 3 else "a red kettle", "confidence": 0.9, "images": [1]}},
+     "not unique"),
+])
+def test_filters_reject(tmp_path: Path, replies: dict[str, Any], reason: str) -> None:
+    record = made(tmp_path, Model(**replies), count=1, tries=1).records[0]
+    passed = [check.passed for check in record.checks]
+    assert record.status == REJECTED and record.reason.startswith(reason + ":")
+    assert passed == [True] * (len(passed) - 1) + [False]
+
+
+def test_the_same_question_is_not_taken_twice_in_a_scene(tmp_path: Path) -> None:
+    ask = {"question": "What is next to the desk?", "answer": "a red kettle"}
+    again = {"question": "What is it that is next to the desks?", "answer": "a red kettle"}
+    records = made(tmp_path, Model(answer=here, propose=lambda n, text: again if n else ask), count=2, tries=1).records
+    assert [r.status for r in records] == [ACCEPTED, REJECTED] and records[1].reason.startswith("not new: shares 100%")
+
+
+def test_a_category_without_a_question_costs_one_call(tmp_path: Path) -> None:
+    model = Model(propose={"question": "", "answer": ""})
+    records = made(tmp_path, model, count=1, tries=2).records
+    assert {r.reason for r in records} == {"nothing of this kind to ask about"} and model.backend.usage.calls == 2
+
+
+class Killed(BaseException):
+    """What nothing catches."""
+
+
+@pytest.mark.parametrize("last", range(0, 14, 3))
+def test_a_kill_loses_nothing_and_pays_nothing_twice(tmp_path: Path, last: int) -> None:
+    straight = Model(answer=here)
+    made(tmp_path / "straight", straight)
+    model = Model(answer=here)
+    reply = model._reply
+
+    def dies(messages: Any) -> str:
+        if sum(model.calls.values()) == last:
+            raise Killed
+        return reply(messages)
+
+    model.backend._replies = [dies] * 100
+    with pytest.raises(Killed):
+        made(tmp_path / "killed", model)
+    with (tmp_path / "killed" / STEPS).open("ab") as file:
+        file.write(b'{"key":"half a li')
+    model.backend._replies = [reply] * 100
+    summary = made(tmp_path / "killed", model)
+    assert (tmp_path / "killed" / RECORDS).read_bytes() == (tmp_path / "straight" / RECORDS).read_bytes()
+    assert model.calls == straight.calls
+    assert summary.spent.calls == sum(straight.calls.values())
+    made(tmp_path / "killed", Model(propose=ModelError("nobody asks again")))
+
+
+def test_a_spent_budget_stops_in_order_and_the_rest_comes_later(tmp_path: Path) -> None:
+    first = made(tmp_path, Model(budget_calls=9, answer=here))
+    assert "budget of 9 model calls" in first.stopped and [r.status for r in first.records] == [ACCEPTED]
+    second = made(tmp_path, Model(answer=here))
+    assert not second.stopped and [r.status for r in second.records] == [ACCEPTED] * 2
+
+
+def test_a_model_that_fails_once_is_asked_again_later_and_one_that_goes_on_failing_ends_it(tmp_path: Path) -> None:
+    def sometimes(number: int, text: str) -> dict[str, object]:
+        if number == 0:
+            raise ModelError("timed out: once")
+        return Model().replies["propose"](number, text)
+
+    records = made(tmp_path, Model(answer=here, propose=sometimes), count=1).records
+    assert [r.status for r in records] == [FAILED, ACCEPTED] and records[0].reason == "timed out: once"
+    again = made(tmp_path, Model(answer=here), count=2).records
+    assert [r.status for r in again[:2]] == [ACCEPTED, ACCEPTED]
+
+    def never(number: int, text: str) -> dict[str, object]:
+        raise ModelError("timed out: always")
+
+    with pytest.raises(ModelError, match="always"):
+        made(tmp_path / "dead", Model(propose=never))
+    assert [r.status for r in read_records(tmp_path / "dead")] == [FAILED] * 3
+
+
+def test_a_folder_keeps_to_its_settings_but_may_grow(tmp_path: Path) -> None:
+    whole(tmp_path, Model(answer=here), count=1)
+    with pytest.raises(ConfigError, match="another settings"):
+        begin(tmp_path, small("express"), job(count=1, rounds=1), {"generator": "scripted"}, [])
+    with pytest.raises(ConfigError, match="another cast"):
+        begin(tmp_path, small("express"), job(count=1), {"generator": "other"}, [])
+    later = Model(answer=here, propose={"question": "Where did I leave the towel?", "answer": "a red kettle"})
+    whole(tmp_path, later, count=2)
+    manifest = read_manifest(tmp_path)
+    assert manifest.sessions == 2 and manifest.counts == {ACCEPTED: 2} and manifest.costs["calls"] == 14
+    assert manifest.privileged == ["paths"]
+
+
+def test_unknown_scenes_and_locked_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownScene, match="nowhere"):
+        made(tmp_path, Model(), scenes=("toy:nowhere",))
+    (tmp_path / RECORDS).write_text("rubbish\n")
+    with pytest.raises(StorageError, match="line 1 is broken"):
+        made(tmp_path, Model())
+
+
+def test_a_scene_too_small_for_its_ways_says_so(tmp_path: Path) -> None:
+    records = made(tmp_path, Model(), "exploraqa", count=1, tries=1, scenes=("toy:room",)).records
+    assert records[0].status == REJECTED and records[0].reason.startswith("no way: scene 'toy:room'")
+
+
+def verdicts(out: Path, name: str, **opinions: dict[str, str]) -> Path:
+    from eqa_nodes.generate.page import fingerprint
+
+    records = [r for r in read_records(out) if r.status == ACCEPTED]
+    pairs = {r.id: r.pair for r in records}
+    said = {i: {"verdict": "accept", "question": pairs[i].question, "answer": pairs[i].answer, "note": "",
+                # type: ignore[union-attr]
+                **opinion} for i, opinion in ((key.removeprefix("r"), value) for key, value in opinions.items())}
+    path = out / f"{name}.json"
+    path.write_text(json.dumps({"reviewer": name, "data": fingerprint(records), "verdicts": said}))
+    return path
+
+
+def test_only_what_all_reviewers_accept_in_the_same_words_passes(tmp_path: Path) -> None:
+    whole(tmp_path, Model(answer=here), count=5)
+    new = {"question": "What is red here?", "answer": "The kettle."}
+    first = verdicts(tmp_path, "ann", r0={}, r1={"verdict": "reject"}, r2=new, r3=new, r4={})
+    second = verdicts(tmp_path, "bob", r0={}, r1={}, r2=new, r3={})
+    file, records = finish(tmp_path, [first, second])
+    assert [r.status for r in records] == [ACCEPTED, REJECTED, ACCEPTED, REJECTED, REJECTED]
+    assert [r.reason for r in records[3:]] == ["the reviewers want different words", "not all reviewers have seen it"]
+    assert [(s.id, s.question) for s in READERS["express"](file)] == [("0", "What stands beside the kettle?"),
+                                                                       ("2", "What is red here?")]
+    assert len((tmp_path / VERIFIED).read_text().splitlines()) == 5
+    assert read_manifest(tmp_path).reviewers == ["ann", "bob"]
+
+
+def test_verdicts_on_other_questions_or_twice_by_one_person_are_refused(tmp_path: Path) -> None:
+    whole(tmp_path, Model(answer=here), count=1)
+    path = verdicts(tmp_path, "ann", r0={})
+    with pytest.raises(ConfigError, match="has two files"):
+        finish(tmp_path, [path, path])
+    bad = verdicts(tmp_path, "bob", r0={"verdict": "perhaps"})
+    with pytest.raises(ConfigError, match="accept or reject"):
+        finish(tmp_path, [bad])
+    whole(tmp_path, Model(answer=here), count=2)
+    with pytest.raises(ConfigError, match="other questions"):
+        finish(tmp_path, [path])
+
+
+@pytest.mark.parametrize("reply", [
+    {"question": "Where is it", "answer": "there"}, {"question": "???", "answer": "there"},
+    {"question": "Where is it?", "answer": "..."}, {"question": "Where is it?", "answer": 3},
+    {"question": "Where is it?", "answer": "x" * 301}, {"question": "Where?", "answer": "a", "alternatives": "b"}, {}])
+def test_malformed_proposals_are_refused(reply: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="must|empty"):
+        read_pair(reply)
+
+
+@given(st.dictionaries(st.sampled_from(["clarity", "answerability", "uniqueness", "nontriviality", "feedback"]),
+                       st.one_of(st.floats(), st.booleans(), st.text(max_size=3), st.none())))
+def test_verdicts_hold_four_fractions_or_are_refused(reply: dict[str, object]) -> None:
+    try:
+        verdict = read_verdict(reply)
+    except ValueError:
+        return
+    assert len(verdict.scores) == 4 and all(0 <= score <= 1 for score in verdict.scores.values())
+
+
+def test_what_was_driven_is_told_in_turns_and_metres() -> None:
+    poses = (Pose2(0, 0, 0), Pose2(0, 0, 0.5), Pose2(0, 0, 0), Pose2(1, 0, 0), Pose2(2, 0, 0),
+             Pose2(2, 0, -math.pi / 2))
+    left, right, move = Action.TURN_LEFT, Action.TURN_RIGHT, Action.MOVE_FORWARD
+    way = ScenePath(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
+    assert moves(way) == "forward 2.00 m, right 90 degrees"

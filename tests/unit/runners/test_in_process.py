@@ -1,0 +1,45 @@
+"""The chain without ROS counts what it could not use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.runners.in_process import Body
+from sim_bridge.simulator import Episode, Step
+from tests.fixtures.frames import frame
+
+SECOND = 10**9
+
+
+class Stuttering:
+    """A simulator whose second and third frame are older than the first."""
+
+    def __init__(self) -> None:
+        self._stamps = iter((2, 1, 1, 3))
+
+    def reset(self, episode: Episode) -> Step:
+        return self.act(Action.TURN_LEFT)
+
+    def act(self, action: Action) -> Step:
+        return Step(frame(next(self._stamps) * SECOND), False, 0, 0.0)
+
+    def labels(self) -> dict[int, Any]:
+        return {}
+
+
+def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:
+    memory = MemoryStore(tmp_path / "m.sqlite")
+    simulator: Any = Stuttering()
+    body = Body(simulator, Storeys(), memory, labels=False)
+    body.begin(Episode("toy", "e", Pose2(0.0, 0.0, 0.0)))
+    assert body.refused() == {}
+    for _ in range(3):
+        body.act(Action.TURN_LEFT)
+    assert body.refused() == {"mapper": 2, "memory": 2}
+    assert body.last()[0] == 3 * SECOND == body.view().stamp_ns
+    memory.close()
