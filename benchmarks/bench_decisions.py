@@ -13,13 +13,13 @@ from scipy.sparse.csgraph import dijkstra
 from eqa_nodes.core.display import VALUE, regions_of, value_layer
 from eqa_nodes.core.driving.planning import centre_of, forbidden, index_of
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies import make_policy, policy_names
-from eqa_nodes.core.policies.config import FrontierConfig
-from eqa_nodes.core.policies.frontier_policy import weighed
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, weighed
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry.policies import make_policy
 
 SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18
 SEEN_ROOMS = 40  # of 64, in the order of a robot that goes up and down the rows; every fifth of them only half
@@ -40,7 +40,7 @@ def rows() -> list[dict[str, object]]:
         "name": "frontiers, path costs and weights, 40 m map", "median_ms": round(ours, 1),
         "baseline": f"path costs by scipy's Dijkstra alone, {baseline:.0f} ms", "ratio": round(ours / baseline, 3),
         "note": f"{len(frontiers)} frontiers, {np.count_nonzero(grid.cells == 0)} free cells"}]
-    for name in policy_names():
+    for name in POLICIES.builtin:
         few, many = (decision_ms(name, grid, pose, views(grid, n)) for n in (FEW, MANY))
         result.append({"name": f"decision of {name}, 40 m map, {MANY} views", "median_ms": round(many, 1),
                        "baseline": f"with {FEW} views, {few:.1f} ms", "ratio": round(many / few, 2),

@@ -26,8 +26,8 @@ from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
 from eqa_nodes.recordings.views import ViewSelection
+from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
-from eqa_nodes.registry.answerers import about
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
 from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner
@@ -50,7 +50,8 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
     folder = Path(scratch.name) if scratch is not None else Path(str(cache))
     sources: dict[str, HistorySource] = {}
     runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(answerer=agent.answerer, model=model),
-                           ViewSelection(agent.frames, agent.k, about(agent.answerer).labels), folder, force_guess)
+                           ViewSelection(agent.frames, agent.k, ANSWERERS.traits(agent.answerer).labels), folder,
+                           force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
         assert scratch is None or folder.exists()  # kept as long as this function is
@@ -66,7 +67,7 @@ def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: boo
     Raises ConfigError for an unknown name, and for agents that know things: an environment has no labels.
     """
     agent = agent_of(_named(name))
-    if about(agent.answerer).labels:
+    if ANSWERERS.traits(agent.answerer).labels:
         raise ConfigError(f"the agent {name!r} knows things from labels, which an environment does not give: run it by "
                           f"`eqa bench run --agent {name}`")
 

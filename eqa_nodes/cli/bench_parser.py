@@ -14,7 +14,7 @@ from eqa_nodes.cli.paths import NewFile, NewFolder
 from eqa_nodes.cli.perception_parser import perception
 from eqa_nodes.cli.recordings_parser import views_options
 from eqa_nodes.cli.scenes_parser import scene_options
-from eqa_nodes.core import policies
+from eqa_nodes.registry import DEFAULT_POLICY
 
 
 def bench(p: argparse.ArgumentParser, chain_options: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -124,7 +124,7 @@ def _calibrate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--seed", type=int, default=0, help="decides which houses (default: 0)")
     p.add_argument("--noise", type=lambda text: text.split(","), default=["none", "moderate", "heavy", "severe"],
                    metavar="NAME,..", help="of the labels (default: none,moderate,heavy,severe)")
-    p.add_argument("--policy", default=policies.DEFAULT, help="exploration policy (default: %(default)s)")
+    p.add_argument("--policy", default=DEFAULT_POLICY, help="exploration policy (default: %(default)s)")
     p.add_argument("--max-steps", type=whole, default=250, help="atomic actions of an episode (default: 250)")
     p.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     p.add_argument("--out", type=NewFolder, help="run directory (default: runs/<time>)")

@@ -14,11 +14,12 @@ from eqa_nodes.bench.metrics.calibrate import calibrate, realised, reliability, 
 from eqa_nodes.bench.report.reliability import caption, reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.running.trials import Arm, Trial
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import STOPPING, run_folder
+from eqa_nodes.cli.chain import run_folder
 from eqa_nodes.cli.trials import label_chain, run_with_bar
 from eqa_nodes.core.agent.stopping import load_calibration, make_stop
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode, write_bytes, write_json
+from eqa_nodes.registry import ANSWERERS
 
 CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
 # No probability is enough: the run weighs answers until there is nothing left to see.
@@ -48,7 +49,7 @@ def _check(arguments: argparse.Namespace, out: Path, samples: Sequence[Sample]) 
     calibration, risks = load_calibration(arguments.check), (0.0, *arguments.risk)
     if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in arguments.risk):
         raise ConfigError(f"--risk: expected different shares between 0 and 1, got {arguments.risk}")
-    lines = [make_stop(STOPPING["label"]["agent.enough"], arguments.check, risk).line for risk in risks]
+    lines = [make_stop(ANSWERERS.traits("label").enough or 1.0, arguments.check, risk).line for risk in risks]
     trials = _run(arguments, out, samples, [_arm(arguments, noise, risk, arguments.check)
                                             for noise in arguments.noise for risk in (None, *risks)])
     by_arm = {name: list(group) for name, group in groupby(trials, key=lambda t: t.arm)}

@@ -23,15 +23,14 @@ from eqa_nodes.core.types.floor import Area
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.registry.agents import agent_parameters, is_function
-from eqa_nodes.registry.answerers import about, answerer_of
+from eqa_nodes.registry import ANSWERERS
+from eqa_nodes.registry.agents import agent_parameters, is_function, stopping_parameters
+from eqa_nodes.registry.answerers import answerer_of
 from sim_bridge.robots import map_settings, robot_of
 
 IMAGE = "640x480"  # of tours of the built-in houses, where nobody says
 
 PER_QUESTION = ("max_tokens", "max_money")  # limits that a question to the graph has no field for: the agent's settings
-# The line from which an answer is enough belongs to the calibration of its probability; both of an answerer.
-STOPPING: Parameters = {"label": {"agent.calibration": "label", "agent.enough": 0.9}}
 
 
 def run_folder(arguments: argparse.Namespace) -> Path:
@@ -74,7 +73,7 @@ def parameters_of(arguments: argparse.Namespace, folder: Path, body: Parameters 
     body: what stands for a simulated robot's parameters where the robot is none.
     """
     from_file = merged(arguments.params) if arguments.params else {}
-    labels = about(arguments.answerer).labels or detecting(from_file)
+    labels = ANSWERERS.traits(arguments.answerer).labels or detecting(from_file)
     chosen: Parameters = {
         "explorer": {"policy": arguments.policy},
         "answerer": {"answerer": arguments.answerer, "folder": str(folder.resolve()), **_model(arguments)},
@@ -85,10 +84,9 @@ def parameters_of(arguments: argparse.Namespace, folder: Path, body: Parameters 
         **driven_by(getattr(arguments, "navigator", ATOMIC))}
     spending = {f"agent.{name}": value for name in PER_QUESTION if (value := getattr(arguments, name, 0))}
     own = agent_parameters(getattr(arguments, "agent", ""), arguments.answerer, getattr(arguments, "k_active", 0))
-    stopping = {"agent": STOPPING.get(arguments.answerer, {})}
     robot = robot_parameters(chosen_robot(arguments)) if body is None else body
-    return merged(None, robot, stopping, own, from_file, chosen, {"agent": spending} if spending else {},
-                  labels_of(arguments))
+    return merged(None, robot, stopping_parameters(arguments.answerer), own, from_file, chosen,
+                  {"agent": spending} if spending else {}, labels_of(arguments))
 
 
 def _model(arguments: argparse.Namespace) -> dict[str, object]:

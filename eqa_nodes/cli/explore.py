@@ -12,8 +12,8 @@ from eqa_nodes.bench.running.trials import Arm
 from eqa_nodes.cli.chain import run_folder
 from eqa_nodes.cli.trials import IMAGE, label_chain, run_with_bar
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.policies import policy_names
 from eqa_nodes.core.storage.codec import write_bytes
+from eqa_nodes.registry import POLICIES
 
 TABLE = "explore.md"
 
@@ -40,8 +40,8 @@ def _chosen(arguments: argparse.Namespace) -> list[tuple[str, str]]:
     """Return name and noise of every arm: all under the first noise, some under each. Raises ConfigError."""
     first = [*arguments.policies, *(ABLATIONS if arguments.ablations else ())]
     for name in (*first, *arguments.noisy):
-        if name not in policy_names() and name not in ABLATIONS:
-            raise ConfigError(unknown("policy", name, (*policy_names(), *ABLATIONS)))
+        if name not in POLICIES and name not in ABLATIONS:
+            raise ConfigError(unknown("policy", name, (*POLICIES, *ABLATIONS)))
     return list(dict.fromkeys([*((name, arguments.noise[0]) for name in first),
                                *((name, noise) for noise in arguments.noise[1:] for name in arguments.noisy)]))
 

@@ -28,7 +28,7 @@ from eqa_nodes.cli.recordings_parser import (
     views_options,
 )
 from eqa_nodes.cli.scenes_parser import PLACES, robot_options, scene_options, set_environment
-from eqa_nodes.core import policies
+from eqa_nodes.registry import DEFAULT_POLICY
 from eqa_nodes.registry.agents import AGENTS, fill_in
 
 EXAMPLES = """examples:
@@ -77,7 +77,7 @@ def _chain_options(p: argparse.ArgumentParser) -> None:
     chain.add_argument("--agent", default="", metavar="NAME",
                        help=f"answerer, views and exploration by one name: {', '.join(AGENTS)}; or module:function, a "
                             "function of your own (docs/agents.md); the options below win over it")
-    chain.add_argument("--policy", help=f"exploration policy (default: the agent's, else {policies.DEFAULT})")
+    chain.add_argument("--policy", help=f"exploration policy (default: the agent's, else {DEFAULT_POLICY})")
     chain.add_argument("--answerer",
                        help="label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
                             "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)")

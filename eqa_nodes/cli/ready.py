@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.reach import check_reachable
-from eqa_nodes.registry.answerers import about
+from eqa_nodes.registry import ANSWERERS
 from sim_bridge.registry import open_simulator, simulator_of
 
 _LOCAL = ("torch", "transformers")
@@ -53,7 +53,7 @@ def check_answerer(arguments: argparse.Namespace) -> None:
 
 def check_asks(own: AnswererSettings) -> None:
     """Raise EqaError where the answerer of a node's settings cannot ask its model."""
-    if about(own.answerer).asks:
+    if ANSWERERS.traits(own.answerer).asks_model:
         check_model(own.model)
 
 

@@ -15,13 +15,12 @@ from eqa_nodes.cli.chain import parameters_of, run_folder
 from eqa_nodes.cli.history import frames_bar
 from eqa_nodes.cli.ready import check_asks
 from eqa_nodes.config.graph import Parameters, detecting, merged, settings
-from eqa_nodes.core import policies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.registry import ANSWERERS, DEFAULT_POLICY
 from eqa_nodes.registry.agents import refuse_function
-from eqa_nodes.registry.answerers import about
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
 
 QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
@@ -65,8 +64,8 @@ def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool)
 
     Raises ConfigError for wrong ones.
     """
-    chosen = argparse.Namespace(**{"image": "640x480", "policy": policies.DEFAULT, **vars(arguments)})
-    labels = labels and about(arguments.answerer).labels  # of the history; a detector's come from perception
+    chosen = argparse.Namespace(**{"image": "640x480", "policy": DEFAULT_POLICY, **vars(arguments)})
+    labels = labels and ANSWERERS.traits(arguments.answerer).labels  # of the history; a detector's come from perception
     observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
     parameters = parameters_of(chosen, folder)
     return merged(None, parameters, {

@@ -11,10 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import STOPPING, robot_parameters
+from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.registry.agents import stopping_parameters
 
 IMAGE = (160, 120)  # pixels; labels need no more
 
@@ -24,8 +25,8 @@ def label_chain(noise: str, *overrides: Parameters) -> Parameters:
     robot = RobotModel()
     camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)
     return merged(None, robot_parameters(replace(robot, camera=camera)), {
-        "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)},
-        "agent": dict(STOPPING["label"])}, *overrides)
+        "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)}},
+        stopping_parameters("label"), *overrides)
 
 
 def run_with_bar(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, max_steps: int, workers: int, *,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from eqa_nodes.core import policies
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
 from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfConfig
@@ -15,12 +14,13 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
-from eqa_nodes.core.policies.config import PolicyConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
 from eqa_nodes.recordings.options import RecordingConfig
+from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, POLICIES
+from eqa_nodes.registry.policies import policy_parameters
 from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
@@ -104,14 +104,18 @@ class ExplorerSettings:
     """Parameters of the explorer node."""
 
     node: NodeSettings = NodeSettings()
-    policy: str = policies.DEFAULT  # random | frontier | goal | fine | snapshot | topo | best
-    params: PolicyConfig = PolicyConfig()
+    # random | frontier | goal | fine | snapshot | topo | best, a name that an installed package registers, or
+    # package.module:Class
+    policy: str = DEFAULT_POLICY
+    params: Any = field(default_factory=policy_parameters)  # of each policy, by its name
     radius_m: Positive = 0.18  # radius of the robot, metres: no goal lies where it does not fit
 
     def __post_init__(self) -> None:
         check_ranges(self, "explorer")
-        if self.policy not in policies.policy_names():
-            raise ConfigError("explorer: " + unknown("policy", self.policy, policies.policy_names()))
+        try:
+            POLICIES.check(self.policy)
+        except ConfigError as error:
+            raise ConfigError(f"explorer: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,9 @@ class AnswererSettings:
     """Parameters of the answerer node."""
 
     node: NodeSettings = NodeSettings()
-    answerer: str = "label"  # label (rules over labels, privileged) | vlm (a model) | others, see docs/agents.md
+    # label (rules over labels, privileged) | vlm (a model) | others of docs/agents.md, a name that an installed package
+    # registers, or package.module:Class
+    answerer: str = DEFAULT_ANSWERER
     model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
     max_images: Count = 0  # pictures that the model is shown in one call; 0 = the answerer's own default
     folder: str = ""  # keeps what a model said of pictures, so that none is paid for twice; "" = while the node runs

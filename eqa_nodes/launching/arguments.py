@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.policies import policy_names
+from eqa_nodes.registry import ANSWERERS, POLICIES
 from eqa_nodes.registry.agents import AGENTS
-from eqa_nodes.registry.answerers import ANSWERERS
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
@@ -33,8 +32,8 @@ def _common(agent: str, params: str) -> dict[str, Argument]:
                                 "ROS parameter file for all nodes; the arguments here win over it"),
         "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, privileged, no model",
                           ("", *AGENTS)),
-        "answerer": Argument("", "who answers; empty: the agent's own", ("", *sorted(ANSWERERS))),
-        "policy": Argument("", "exploration policy; empty: the agent's own", ("", *policy_names())),
+        "answerer": Argument("", "who answers; empty: the agent's own", ("", *ANSWERERS)),
+        "policy": Argument("", "exploration policy; empty: the agent's own", ("", *POLICIES)),
         "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
         "model_url": Argument("", "its OpenAI-compatible endpoint; empty: EQA_VLM_BASE_URL"),
         "detector": Argument("", "gives memory its labels: transformers (docs/perception.md); empty: none"),

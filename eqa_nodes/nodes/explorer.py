@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from eqa_nodes.core.mapping.storeys import choose
-from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.geometry import pose2_of
 from eqa_nodes.core.types.questions import Limits, Question, Situation
+from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.newest import LatestMessages

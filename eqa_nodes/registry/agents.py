@@ -6,9 +6,8 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from eqa_nodes.core import policies
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.registry.answerers import about
+from eqa_nodes.registry import ANSWERERS, DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from eqa_nodes.config.graph import Parameters
@@ -45,10 +44,10 @@ AGENTS: dict[str, NamedAgent] = {
     "socratic-voxel-no-boxes": replace(_THINGS, answerer="socratic-voxel-no-boxes"),
     "multi-frame": NamedAgent("vlm"),
     "snapshot": replace(_THINGS, answerer="snapshot", policy="snapshot", explore="asking"),
-    "ours": NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy=policies.DEFAULT, explore="asking"),
-    "label": NamedAgent("label", policy=policies.DEFAULT, explore="asking"),
+    "ours": NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy=DEFAULT_POLICY, explore="asking"),
+    "label": NamedAgent("label", policy=DEFAULT_POLICY, explore="asking"),
 }
-DEFAULT = NamedAgent("label", policy=policies.DEFAULT, explore="asking")  # where none is named
+DEFAULT = NamedAgent("label", policy=DEFAULT_POLICY, explore="asking")  # where none is named
 FUNCTION = replace(DEFAULT, answerer="blind", k=0)  # beside a function: its blind guess, and every frame
 
 
@@ -88,9 +87,16 @@ def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
         own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
         if agent.explore == "first":
             own["answerer"] = {"max_images": k}
-    if about(answerer).captions:
+    if ANSWERERS.traits(answerer).captions:
         own["agent"]["model_deadline_s"] = _CAPTIONING_S
     return own
+
+
+def stopping_parameters(answerer: str) -> Parameters:
+    """Return the agent's calibration and the probability that is enough, as an answerer states them."""
+    traits = ANSWERERS.traits(answerer)
+    own: dict[str, object] = {"agent.calibration": traits.calibration} if traits.calibration else {}
+    return {"agent": own if traits.enough is None else {**own, "agent.enough": traits.enough}}
 
 
 def chain_parameters(name: str) -> Parameters:
@@ -98,4 +104,4 @@ def chain_parameters(name: str) -> Parameters:
     agent = agent_of(name)
     own = agent_parameters(name, agent.answerer, agent.k_active)
     own["answerer"]["answerer"] = agent.answerer
-    return {**own, "explorer": {"policy": agent.policy}, "memory": {"labels": about(agent.answerer).labels}}
+    return {**own, "explorer": {"policy": agent.policy}, "memory": {"labels": ANSWERERS.traits(agent.answerer).labels}}

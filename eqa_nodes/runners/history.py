@@ -25,12 +25,12 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
+from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.answerers import make_answerer
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.tours import Tour
 
-_ASK_MEMORY = ("label", "vlm")  # other answerers are the papers' agents: no memory of things helps them
 _SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
 _OPEN = 2  # histories whose views are kept open: questions about one come together
 
@@ -85,7 +85,7 @@ class HistoryRunner:
         check_selection(selection)
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener = force_guess, listener
-        self._asks_memory = selection.labels and answerer.answerer in _ASK_MEMORY
+        self._asks_memory = selection.labels and ANSWERERS.traits(answerer.answerer).asks_memory
         self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache)
         self._views: OrderedDict[str, HistoryViews] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}

@@ -18,7 +18,6 @@ from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.perception.tracking import Perceiver
-from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.floor import (
@@ -39,6 +38,7 @@ from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.registry.answerers import answerer_of
+from eqa_nodes.registry.policies import make_policy
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 

@@ -28,7 +28,7 @@ from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.registry import answerers
+from eqa_nodes.registry import ANSWERERS, answerers
 from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.registry import open_simulator
@@ -179,7 +179,7 @@ def test_a_named_agent_is_a_function_of_question_and_history(name: str, tour: To
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
     function = em_agent(name)
-    if answerers.about(name if name in answerers.ANSWERERS else "vlm").labels:
+    if ANSWERERS.traits(name if name in ANSWERERS else "vlm").labels:
         with pytest.raises(ConfigError, match="no labels"):
             function("Is there a wall?", arrays)
         arrays = labelled(tour, arrays)

@@ -12,12 +12,8 @@ from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import EM, Sample, read_samples
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.registry import ANSWERERS, POLICIES
 
-# Of a question of the test houses under moderate noise: batches that a model is asked, and atomic actions; from
-# docs/exploration.md.
-PER_POLICY = {"random": (12.5, 287), "frontier": (14.8, 220), "goal": (20.8, 186), "fine": (12.0, 175),
-              "snapshot": (28.1, 189), "topo": (13.6, 180), "best": (13.2, 153)}
-NO_MODEL = ("label", "random", "human")  # answerers that ask none
 VIEWS = 6.0  # in a batch: 13 of the first look, a handful after each leg, none where regions are ranked
 TOKENS_OF_IMAGE, TOKENS_OF_TEXT, TOKENS_OF_REPLY = 1000.0, 700.0, 110.0  # of 640 x 480; a prompt; one judged view
 ACTION_S, CALL_S, HISTORY_S = 0.12, 3.0, 1.0  # an action in the graph; a model's reply; choosing views
@@ -79,8 +75,8 @@ def estimate_documented(samples: Sequence[Sample], answerer: str, policy: str, t
 
     call_s: seconds of a model's reply. A blind answer is one more call without a view.
     """
-    asks = answerer not in NO_MODEL
-    calls, steps = (1.0, 0) if task == EM else PER_POLICY.get(policy, PER_POLICY["best"])
+    asks, traits = ANSWERERS.traits(answerer).asks_model, POLICIES.traits(policy)
+    calls, steps = (1.0, 0.0) if task == EM else (traits.calls, traits.steps)
     shown = float(views) if task == EM else calls * VIEWS
     idle = HISTORY_S if task == EM else ACTION_S * steps
     replies = TOKENS_OF_REPLY * (1.0 if task == EM else shown)

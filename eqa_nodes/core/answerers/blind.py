@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eqa_nodes.core.answerers.common import JudgesNoView
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 
@@ -25,3 +29,23 @@ class BlindAnswerer(JudgesNoView):
         """Guess without the items."""
         answer = self._inner.answer(question, ())
         return replace(answer, receipt=replace(answer.receipt, privileged=()))
+
+
+class BlindLabelAnswerer(BlindAnswerer):
+    """Guesses by rules: what is usual of such things."""
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> BlindLabelAnswerer:
+        """Return it as the registry makes it."""
+        return cls(LabelAnswerer.from_options(options))
+
+
+class BlindModelAnswerer(BlindAnswerer):
+    """Guesses by a model that is shown no view."""
+
+    traits = AnswererTraits(asks_model=True)
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> BlindModelAnswerer:
+        """Return it as the registry makes it. Raises as opening its model does."""
+        return cls(VlmAnswerer.from_options(options))

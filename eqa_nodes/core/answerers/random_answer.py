@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqa_nodes.core.answerers.common import JudgesNoView, check_question
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 
@@ -31,6 +32,11 @@ class RandomAnswerer(JudgesNoView):
 
     Each option is as likely as any other, and so is each usual answer. Raises BadQuestion.
     """
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> RandomAnswerer:
+        """Return it as the registry makes it: it has no options."""
+        return cls()
 
     def spent(self) -> Receipt:
         """Return no calls: nothing is asked."""

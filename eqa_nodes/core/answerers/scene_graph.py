@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from eqa_nodes.core.agent.spending import affordable
@@ -11,10 +11,12 @@ from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.object_graph import MAX_THINGS, GraphObject, likest, relations, things_in, told
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -44,12 +46,21 @@ class SceneGraphAnswerer(JudgesNoView):
 
     Knows of a thing its name, its box and pictures, and nothing else of what labels say: no room, colour or state. Its
     pictures are described by the model, once each. Raises ModelError (BudgetSpent), BadQuestion, BadFrame,
-    StorageError.
+    StorageError. preset: what a subclass tells of things.
     """
 
-    def __init__(self, backend: Backend, config: GraphConfig = VOXEL, store: CaptionStore | None = None) -> None:
+    traits = AnswererTraits(labels=True, captions=True, asks_model=True)
+    preset = VOXEL
+
+    def __init__(self, backend: Backend, config: GraphConfig | None = None, store: CaptionStore | None = None) -> None:
+        config = config or self.preset
         self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
         self._config, self._embedder = config, make_embedder(config.embedder)
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> SceneGraphAnswerer:
+        """Return it as the registry makes it. Raises as opening its model does, and StorageError."""
+        return cls(options.open_model(), store=options.captions())
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far; a caption that was kept costs nothing."""
@@ -80,3 +91,25 @@ class SceneGraphAnswerer(JudgesNoView):
         captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)
                     for crop in thing.crops[:self._config.crops])
         return " / ".join(dict.fromkeys(captions))
+
+
+class VoxelAnswerer(SceneGraphAnswerer):
+    """OpenEQA's sparse voxel map."""
+
+
+class VoxelAnswererNoBoxes(SceneGraphAnswerer):
+    """The same without boxes."""
+
+    preset = replace(VOXEL, boxes=False)
+
+
+class GraphAnswerer(SceneGraphAnswerer):
+    """A ConceptGraphs-like scene graph."""
+
+    preset = GRAPH
+
+
+class GraphAnswererNoBoxes(SceneGraphAnswerer):
+    """The same without boxes."""
+
+    preset = replace(GRAPH, boxes=False)

@@ -10,12 +10,14 @@ from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.object_graph import Snapshot, snapshots, things_in
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -40,11 +42,18 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
     ModelError (BudgetSpent), BadQuestion, BadFrame.
     """
 
+    traits = AnswererTraits(labels=True, asks_model=True)
+
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
         self._asker = MeteredModel(backend)
         self._judge = VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
         self._embedder = make_embedder(self._config.embedder)
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> SnapshotAnswerer:
+        """Return it as the registry makes it. Raises as opening its model does."""
+        return cls(options.open_model())
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far."""

@@ -10,9 +10,11 @@ from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -30,8 +32,15 @@ class CaptionAnswerer(JudgesNoView):
     here one does both. Raises ModelError (BudgetSpent), BadQuestion, StorageError.
     """
 
+    traits = AnswererTraits(captions=True, asks_model=True)
+
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> CaptionAnswerer:
+        """Return it as the registry makes it. Raises as opening its model does, and StorageError."""
+        return cls(options.open_model(), options.captions())
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far; a caption that was kept costs nothing."""

@@ -9,9 +9,11 @@ from typing import TypeVar
 
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
@@ -42,9 +44,16 @@ class VlmAnswerer(AcceptsAnyQuestion):
     Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
     """
 
+    traits = AnswererTraits(asks_model=True, asks_memory=True)
+
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
         self._asker = MeteredModel(backend, self._config.max_tokens)
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
+        """Return it as the registry makes it. Raises as opening its model does."""
+        return cls(options.open_model(), VlmConfig(max_images=options.max_images) if options.max_images else None)
 
     def spent(self) -> Receipt:
         """Return calls and tokens of this answerer so far, those of failed calls included."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.ranges import Count, NotNegative, Positive, Share
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
@@ -31,6 +33,35 @@ class _Option(NamedTuple):
     score: float
 
 
+@dataclass(frozen=True)
+class BestConfig:
+    """Parameters of our own policy, chosen on train seeds."""
+
+    leg_m: Positive = 3.0  # length of a leg, metres
+    switch: Positive = 1.3  # another target must score so many times better
+    turn_m: NotNegative = 0.5  # what half a turn costs beside the way's length, metres
+    fixed_m: Positive = 1.0  # what any drive costs beside its length, metres
+    fan_m: Positive = 3.0  # reach of the fan that counts unexplored floor, metres
+    area_m2: Positive = 3.0  # how much of that floor is as good as a room, square metres
+    unknown: Share = 0.35  # chance of a room not yet recognised
+    again: Share = 0.4  # what of it stays when the likely rooms are known
+    inside: Share = 0.8  # chance that a frontier belongs to the room it is in, where it is wider than doorway_m
+    doorway: Share = 0.35  # chance that a frontier belongs to the room it is in, where it is narrower
+    doorway_m: NotNegative = 1.2  # width of a doorway, metres
+    votes_m: Positive = 2.5  # how far round a frontier rooms are asked for, metres
+    look: NotNegative = 0.5  # what a promising spot is worth beside a frontier
+    thin: NotNegative = 0.6  # what a thing seen from afar is worth beside a frontier
+    seen_m: NotNegative = 1.5  # spots so near to a view were looked at, metres
+    count: Count = 6  # spots at most
+    remembered: Count = 60  # views that they come from, at most
+    near_m: Positive = 1.6  # a thing is in full view from so far on, metres
+    far_m: Positive = 2.8  # a thing is in full view up to so far, metres
+    rooms: bool = True  # look for the likely rooms
+    looks: bool = True  # drive to promising spots
+    confirm: bool = True  # look again before an answer
+    straight: bool = False  # distances as the crow flies, to see what those on the map are worth
+
+
 class BestPolicy:
     """Goes where most is to be learnt about the question per metre.
 
@@ -44,6 +75,8 @@ class BestPolicy:
     Before an answer is given, it goes to the nearest spot from which the thing is in full view, so that the last view
     proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
     """
+
+    traits = PolicyTraits(config=BestConfig, calls=13.2, steps=153)
 
     def __init__(self, config: BestConfig | None = None, radius_m: float = 0.18) -> None:
         self._c, self._radius_m = config or BestConfig(), radius_m

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
-from eqa_nodes.core.policies.config import FineConfig
-from eqa_nodes.core.policies.frontier_policy import SemanticValues, choose, none_left, weighed
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, SemanticValues, choose, none_left, weighed
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
-from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions, mask_of
+from eqa_nodes.core.policies.semantic_map import (
+    FunctionalRegion,
+    SemanticConfig,
+    SemanticMap,
+    functional_regions,
+    mask_of,
+)
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+
+
+@dataclass(frozen=True)
+class FineConfig:
+    """Fine-EQA."""
+
+    semantic: SemanticConfig = SemanticConfig()
+    frontier: FrontierConfig = FrontierConfig()
+    leg_m: Positive = 3.0  # length of a leg, metres
+    value: Positive = 0.5  # scale of the semantic terms
+    value_ray_m: Positive = 3.0  # length of the ray of the semantic terms, metres
+    quiet: Count = 2  # first decisions without the semantic terms
+    visits: Counted = 3  # visits to one region at most
+    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
 
 
 class FinePolicy(AnswersAtOnce):
@@ -27,6 +50,8 @@ class FinePolicy(AnswersAtOnce):
     The published code handles two regions only, drops "dining room, kitchen" for its blank, compares metres with cells,
     has no threshold for a region's confidence, and jumps between way-points; none of that is kept.
     """
+
+    traits = PolicyTraits(config=FineConfig, calls=12.0, steps=175)
 
     def __init__(self, config: FineConfig | None = None, radius_m: float = 0.18) -> None:
         self._c, self._radius_m = config or FineConfig(), radius_m

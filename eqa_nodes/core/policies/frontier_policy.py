@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.config import FrontierConfig
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     Reach,
@@ -20,6 +20,8 @@ from eqa_nodes.core.policies.steering import (
     reachable_frontiers,
     same,
 )
+from eqa_nodes.core.ranges import Positive
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.questions import Situation
 
@@ -66,6 +68,18 @@ def weighed(grid: GridMap, found: Sequence[tuple[Frontier, ReachablePose]], s: F
     return list(zip(places, given, strict=True))
 
 
+@dataclass(frozen=True)
+class FrontierConfig:
+    """Frontiers by weight (explore-eqa)."""
+
+    unexplored: Positive = 0.2  # scale of the unexplored share, in the weight
+    unoccupied: Positive = 2.0  # scale of the free share, in the weight
+    distance_m: Positive = 10.0  # scale of the distance, in the weight, metres
+    unexplored_ray_m: Positive = 3.0  # length of the ray that counts unexplored cells, metres
+    unoccupied_ray_m: Positive = 1.0  # length of the ray that counts free cells, metres
+    leg_m: Positive = 3.0  # length of a leg, metres
+
+
 class FrontierPolicy(AnswersAtOnce):
     """Samples a frontier by weight and keeps it until it is reached, in legs of at most 3 m.
 
@@ -78,6 +92,8 @@ class FrontierPolicy(AnswersAtOnce):
     w / sum(w) (eq. 8). A target that was looked at, or that the robot does not get to, is not drawn again; so
     exploration ends.
     """
+
+    traits = PolicyTraits(config=FrontierConfig, calls=14.8, steps=220)
 
     def __init__(self, config: FrontierConfig | None = None, radius_m: float = 0.18) -> None:
         self._scales, self._radius_m = config or FrontierConfig(), radius_m

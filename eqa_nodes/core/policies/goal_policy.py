@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import ndimage
 
 from eqa_nodes.core.driving.planning import centre_of
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
-from eqa_nodes.core.policies.config import GoalConfig
-from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions, mask_of
+from eqa_nodes.core.policies.semantic_map import (
+    FunctionalRegion,
+    SemanticConfig,
+    SemanticMap,
+    functional_regions,
+    mask_of,
+)
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets
+from eqa_nodes.core.ranges import Counted, NotNegative, Positive
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+
+
+@dataclass(frozen=True)
+class GoalConfig:
+    """Goal-oriented exploration (EXPRESS-Bench)."""
+
+    semantic: SemanticConfig = SemanticConfig()
+    leg_m: Positive = 3.0  # length of a leg, metres
+    visits: Counted = 3  # visits to one region at most
+    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
+    spread_m: NotNegative = 2.0  # where nothing is valued, floor so far from all visits is next, metres
 
 
 class GoalPolicy(AnswersAtOnce):
@@ -23,6 +43,8 @@ class GoalPolicy(AnswersAtOnce):
     What was visited counts no more (the paper: less). Where nothing is valued the floor farthest from all visits is
     next, so that exploration goes on and ends.
     """
+
+    traits = PolicyTraits(config=GoalConfig, calls=20.8, steps=186)
 
     def __init__(self, config: GoalConfig | None = None, radius_m: float = 0.18) -> None:
         self._c, self._radius_m = config or GoalConfig(), radius_m

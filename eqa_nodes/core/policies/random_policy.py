@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of, distance_field
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.config import RandomConfig
 from eqa_nodes.core.policies.steering import AnswersAtOnce
+from eqa_nodes.core.ranges import NotNegative
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+
+
+@dataclass(frozen=True)
+class RandomConfig:
+    """Of the policy that goes anywhere."""
+
+    nearest_m: NotNegative = 1.0  # cells nearer than this by path are not drawn, metres
 
 
 class RandomPolicy(AnswersAtOnce):
@@ -20,6 +29,8 @@ class RandomPolicy(AnswersAtOnce):
 
     The drive costs length, so cells are taken at least `nearest_m` metres of path away; there is no end by itself.
     """
+
+    traits = PolicyTraits(config=RandomConfig, calls=12.5, steps=287)
 
     def __init__(self, config: RandomConfig | None = None, radius_m: float = 0.18) -> None:
         self._radius_m, self._nearest_m = radius_m, (config or RandomConfig()).nearest_m

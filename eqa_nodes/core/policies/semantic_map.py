@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,26 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.config import SemanticConfig
+from eqa_nodes.core.ranges import NotNegative, Positive, Share
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
 _BLOCK = 32  # cells; the map grows in such steps, so that it seldom grows
 _SHOWN = 120  # values that are shown
+
+
+@dataclass(frozen=True)
+class SemanticConfig:
+    """Semantic value map and regions (EXPRESS-Bench and its code)."""
+
+    disc_m: Positive = 1.0  # radius of what a place paints, metres
+    sigma_cells: Positive = 5.0  # width of the Gaussian that smooths worth, cells
+    global_scale: Positive = 0.5  # scale s of the weight exp(worth / s)
+    merge_m: NotNegative = 3.0  # floor of one name so near to each other is one region, metres
+    # votes from which a square counts for a region: with `agreement`, the threshold that the paper names and its code
+    # lacks
+    least_votes: NotNegative = 1.0
+    agreement: Share = 0.5  # share of them that the region's name must have
 
 
 class SemanticMap:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.config import SnapshotConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.ranges import Counted, NotNegative, Positive
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 
@@ -26,6 +28,19 @@ class _Choice(NamedTuple):
     what: str
 
 
+@dataclass(frozen=True)
+class SnapshotConfig:
+    """3D-Mem."""
+
+    leg_m: Positive = 1.0  # length of a leg, metres
+    prefilter: Counted = 10  # most relevant views that compete
+    together_m: Positive = 3.5  # one snapshot for targets so near to each other, metres
+    unseen: float = 0.2  # score of a frontier that no view shows
+    margin: NotNegative = 0.1  # by so much another image must be better than the one driven to
+    sight_m: Positive = 6.0  # a frontier is seen from so far, metres
+    near_m: NotNegative = 1.0  # a thing is looked at from no nearer, metres
+
+
 class SnapshotPolicy(AnswersAtOnce):
     """Picks the best of remembered views (snapshots) and views of frontiers (Yang et al. 2025, 3D-Mem).
 
@@ -37,6 +52,8 @@ class SnapshotPolicy(AnswersAtOnce):
     Snapshots are the ten most relevant views, one of those that show the same thing (targets within 3.5 m); a leg is
     1 m at most. Views are kept one a metre and direction, so a decision costs no more after many steps.
     """
+
+    traits = PolicyTraits(config=SnapshotConfig, calls=28.1, steps=189)
 
     def __init__(self, config: SnapshotConfig | None = None, radius_m: float = 0.18) -> None:
         self._c, self._radius_m = config or SnapshotConfig(), radius_m

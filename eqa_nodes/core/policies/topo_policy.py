@@ -11,9 +11,10 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.config import TopoConfig
 from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.ranges import Positive, Share
+from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
@@ -85,6 +86,22 @@ class LinearScorer:
                 - c.distance * node.distance_m)
 
 
+@dataclass(frozen=True)
+class TopoConfig:
+    """AQ-Nav; worth, room, unseen and distance are the weights of the scorer without training."""
+
+    leg_m: Positive = 3.0  # length of a leg, metres
+    merge_m: Positive = 1.0  # nodes so near to each other are one, metres
+    sight_m: Positive = 6.0  # views so near to a node can look at it, metres
+    votes_m: Positive = 2.5  # how far round a node its room is asked for, metres
+    beta: Share = 0.5  # relevance from which a view is a keyframe for the answer (published)
+    stop: float = -4.0  # score of stopping
+    worth: float = 1.0  # weight of what views promise
+    room: float = 1.0  # weight of the room's name
+    unseen: float = 0.2  # weight of floor that was not seen
+    distance: float = 0.1  # weight of the way there, a metre
+
+
 class TopoPolicy(AnswersAtOnce):
     """Goes to the unvisited node of the online topological map that scores best, or stops when stopping scores higher.
 
@@ -92,6 +109,8 @@ class TopoPolicy(AnswersAtOnce):
     unvisited ones lie at the edge of what depth shows: the frontiers, merged likewise. The paper is silent about the
     merging; this is ETPNav's, on which it builds. Going back to a far node costs only its path on the own map.
     """
+
+    traits = PolicyTraits(config=TopoConfig, calls=13.6, steps=180)
 
     def __init__(self, config: TopoConfig | None = None, radius_m: float = 0.18,
                  scorer: NodeScorer | None = None) -> None:

@@ -23,9 +23,9 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
 from eqa_nodes.core.mapping.area import is_inside
-from eqa_nodes.core.policies import DEFAULT, policy_names
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.registry import DEFAULT_POLICY, POLICIES
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
@@ -126,7 +126,7 @@ def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: P
         assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)) == reference
 
 
-@pytest.mark.parametrize("policy", [name for name in policy_names() if name != DEFAULT])
+@pytest.mark.parametrize("policy", [name for name in POLICIES if name != DEFAULT_POLICY])
 def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path: Path) -> None:
     chosen = {"explorer": {"policy": policy}}
     with closing(InProcessRunner(parameters(tmp_path / "here", chosen), LIMITS)) as runner:

@@ -16,7 +16,6 @@ from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.export import write_bag
@@ -25,6 +24,7 @@ from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import POLICIES, ViewSelection
 from eqa_nodes.registry import answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
+from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.bags import needs_messages

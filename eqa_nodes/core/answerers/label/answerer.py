@@ -12,8 +12,10 @@ from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
+from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
+from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
@@ -31,8 +33,15 @@ class LabelAnswerer:
     Privileged but where all that it was shown was detected: then it knows what a robot knows.
     """
 
+    traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9)
+
     def __init__(self) -> None:
         self._shown: set[bool] = set()  # whether things were detected, of all things so far
+
+    @classmethod
+    def from_options(cls, options: AnswererOptions) -> LabelAnswerer:
+        """Return it as the registry makes it: it has no options."""
+        return cls()
 
     def spent(self) -> Receipt:
         """Return no calls and no tokens: nothing here asks a model."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.running.estimate import (
-    PER_POLICY,
     RunEstimator,
     estimate_documented,
     estimate_like,
@@ -23,8 +22,8 @@ from eqa_nodes.cli import main
 from eqa_nodes.cli.bench_run import share_of
 from eqa_nodes.cli.run_bar import outlook_text
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.policies import policy_names
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.registry import POLICIES
 from eqa_nodes.testing.model_server import VlmServer
 
 
@@ -56,7 +55,7 @@ def test_another_run_says_what_a_category_costs(tmp_path: Path) -> None:
 
 
 def test_documented_means_by_policy_and_task() -> None:
-    assert PER_POLICY.keys() == set(policy_names())
+    assert all(POLICIES.traits(name).calls > 1 for name in POLICIES)
     questions = [asked(str(n)) for n in range(10)]
     free = estimate_documented(questions, "label", "best", ACTIVE)
     assert (free.cost.calls, free.cost.tokens) == (0, 0) and free.cost.seconds > 0

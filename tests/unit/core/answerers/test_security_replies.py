@@ -16,13 +16,14 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import json_object
-from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
+from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry.policies import make_policy
 from tests.fixtures.rooms import view
 from tests.unit.core.answerers.test_vlm_views import jpeg
 from tests.unit.core.policies.test_policies_robust import RADIUS, check_goal, world
@@ -87,7 +88,7 @@ def test_any_reply_leaves_the_goal_on_floor_that_can_be_reached(seed: int, repli
         said = str(error)
     assert said == printable(said)
     assert all(r.name in REGIONS and 0.0 < r.weight <= 1.0 for r in regions)
-    for name in policy_names():
+    for name in list(POLICIES):
         policy = make_policy(name, None, RADIUS)
         policy.reset(seed)
         told = situation._replace(assessments=assessments, regions=regions)

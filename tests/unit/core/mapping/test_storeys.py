@@ -25,12 +25,12 @@ from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.simulator import Episode
 from sim_bridge.toy.plan import RISE_M

@@ -9,8 +9,7 @@ import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.best_policy import BestPolicy, unexplored_area
-from eqa_nodes.core.policies.config import BestConfig
+from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy, unexplored_area
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.policies.config import FineConfig
-from eqa_nodes.core.policies.fine_policy import FinePolicy
+from eqa_nodes.core.policies.fine_policy import FineConfig, FinePolicy
 from eqa_nodes.core.types.floor import Decision, GridMap
 from eqa_nodes.core.types.questions import ViewAssessment
 from tests.fixtures.policy_views import HERE, ROOMS, drive, goal_of, hall, situation, spot, view

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from eqa_nodes.core.policies.config import GoalConfig, SemanticConfig
-from eqa_nodes.core.policies.goal_policy import GoalPolicy
+from eqa_nodes.core.policies.goal_policy import GoalConfig, GoalPolicy
+from eqa_nodes.core.policies.semantic_map import SemanticConfig
 from eqa_nodes.core.types.floor import Decision
 from tests.fixtures.policy_views import HERE, LENGTH_M, drive, goal_of, situation, spot, view
 

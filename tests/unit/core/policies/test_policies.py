@@ -15,13 +15,14 @@ from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry.policies import make_policy
 from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 from tests.fixtures.grids import grid_of
@@ -243,6 +244,6 @@ def test_a_robot_walled_in_has_nowhere_to_go(name: str) -> None:
 
 
 def test_unknown_policies_are_named_with_the_known_ones() -> None:
-    assert {"best", "fine", "frontier", "goal", "random", "snapshot", "topo"} <= set(policy_names())
+    assert {"best", "fine", "frontier", "goal", "random", "snapshot", "topo"} <= set(POLICIES)
     with pytest.raises(ConfigError, match=r"'greedy'.*frontier.*random"):
         make_policy("greedy")

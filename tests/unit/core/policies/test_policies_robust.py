@@ -20,11 +20,12 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies import make_policy, policy_names
 from eqa_nodes.core.types.floor import Action, Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.views import Label
+from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
 from sim_bridge.house.simulator import HouseSimulator
@@ -36,7 +37,7 @@ RADIUS = 0.18
 SIDE = 70  # cells of 0.1 m
 ROOMS = ("kitchen", "bedroom", "dining room, kitchen", "")
 REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("dining room", 0.5), RankedRegion("dining room, kitchen", 0.3))
-SEARCHING = [name for name in policy_names() if name != "random"]  # a random walk has no end by itself
+SEARCHING = [name for name in list(POLICIES) if name != "random"]  # a random walk has no end by itself
 HOUSES = "house:35", "house:77"  # 4 rooms each
 TURN = math.radians(5)
 
@@ -88,7 +89,7 @@ def check_goal(situation: Situation, goal: Pose2) -> None:
     assert plan(grid, situation.pose, goal, RADIUS, tolerance_m=0.0) is not None
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), loose=st.booleans())
 def test_a_goal_can_be_reached_and_is_free_floor(name: str, seed: int, loose: bool) -> None:
@@ -134,7 +135,7 @@ def test_driving_to_every_goal_on_a_map_that_does_not_change_ends(name: str, see
     raise AssertionError(f"{name} drives for ever")
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_a_closed_room_is_left_alone_when_it_is_known(name: str) -> None:
     grid = grid_of("########", "#......#", "#......#", "#......#", "########")
     policy = make_policy(name, None, RADIUS)
@@ -150,7 +151,7 @@ def test_a_closed_room_is_left_alone_when_it_is_known(name: str) -> None:
     assert name in ("random", "goal") or situation.pose == Pose2(1.25, 1.25, 0.0)  # nothing to see, nowhere to go
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 @pytest.mark.parametrize("inside", [".", "?", "#"])
 def test_a_robot_that_is_walled_in_has_nowhere_to_go(name: str, inside: str) -> None:
     ring = "###", f"#{inside}#", "###"
@@ -169,7 +170,7 @@ def test_a_robot_that_is_walled_in_has_nowhere_to_go(name: str, inside: str) -> 
     raise AssertionError("it drives for ever in 0.4 m")
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_a_robot_off_the_map_says_so(name: str) -> None:
     policy = make_policy(name, None, RADIUS)
     policy.reset(0)
@@ -248,7 +249,7 @@ def test_exploring_a_house_ends_by_itself(name: str, scene: str, tmp_path: Path)
     assert "; " in result.answer.message  # the policy said why it ended
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Unsteady(HouseSimulator()))
@@ -260,7 +261,7 @@ def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
     assert result.trace.grid.explored_share() > 0.3
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 def test_a_robot_that_cannot_move_is_sent_to_few_places_none_of_them_twice(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Stuck(HouseSimulator()))
@@ -274,7 +275,7 @@ def test_a_robot_that_cannot_move_is_sent_to_few_places_none_of_them_twice(
     assert result.answer.error is (ErrorCode.NAVIGATION if len(goals) == 5 else ErrorCode.NONE)
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", list(POLICIES))
 @pytest.mark.parametrize("cell", [("###", "#>#", "###"), ("#####", "#.>.#", "#####")])
 def test_a_robot_that_starts_enclosed_says_that_nothing_is_left(
         name: str, cell: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

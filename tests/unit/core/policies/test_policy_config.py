@@ -7,10 +7,12 @@ import pytest
 from eqa_nodes.core.answerers.places import PlacesConfig
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.mapping.frontiers import SPACING_M
-from eqa_nodes.core.policies import policy_names
-from eqa_nodes.core.policies.config import FrontierConfig, PolicyConfig, SemanticConfig
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig
+from eqa_nodes.core.policies.semantic_map import SemanticConfig
+from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry.policies import policy_parameters
 
-C = PolicyConfig()
+C = policy_parameters()
 
 
 @pytest.mark.parametrize("policy", ["goal", "fine"])
@@ -43,4 +45,4 @@ def test_snapshots_are_those_of_3d_mem_and_the_threshold_of_keyframes_that_of_aq
 
 
 def test_every_policy_has_its_parameters() -> None:
-    assert policy_names() == sorted(vars(C))
+    assert list(POLICIES) == sorted(vars(C))

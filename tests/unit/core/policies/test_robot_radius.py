@@ -10,11 +10,11 @@ import pytest
 from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies import make_policy
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.registry.policies import make_policy
 
 CELL_M, WALL_M = 0.05, 2.0
 

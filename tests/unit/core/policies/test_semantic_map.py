@@ -7,8 +7,7 @@ import math
 import pytest
 
 from eqa_nodes.core.policies.belief import RoomBelief
-from eqa_nodes.core.policies.config import SemanticConfig
-from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticMap, functional_regions
+from eqa_nodes.core.policies.semantic_map import FunctionalRegion, SemanticConfig, SemanticMap, functional_regions
 from eqa_nodes.core.types.questions import ViewAssessment
 from tests.fixtures.grids import grid_of
 from tests.fixtures.policy_views import HERE, RANKED, spot, view

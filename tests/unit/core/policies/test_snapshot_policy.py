@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from eqa_nodes.core.policies.config import SnapshotConfig
-from eqa_nodes.core.policies.snapshot_policy import SnapshotPolicy
+from eqa_nodes.core.policies.snapshot_policy import SnapshotConfig, SnapshotPolicy
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment

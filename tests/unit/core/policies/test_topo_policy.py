@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from eqa_nodes.core.policies.config import TopoConfig
-from eqa_nodes.core.policies.topo_policy import NodeFeatures, TopoPolicy
+from eqa_nodes.core.policies.topo_policy import NodeFeatures, TopoConfig, TopoPolicy
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment

@@ -1,0 +1,29 @@
+"""What an answerer is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.answerers.captions import CaptionStore
+    from eqa_nodes.core.model import Backend
+
+
+class AnswererOptions(NamedTuple):
+    """open_model: opens the model of the run's settings, or raises ConfigError or MissingExtra.
+
+    max_images: shown to the model in one call, 0 = the answerer's own default. folder: where an answerer may keep what
+    a model said of pictures, None = in memory.
+    """
+
+    open_model: Callable[[], Backend]
+    max_images: int = 0
+    folder: Path | None = None
+
+    def captions(self) -> CaptionStore:
+        """Return where captions are kept. Raises StorageError."""
+        from eqa_nodes.core.answerers.captions import FILE, CaptionStore
+
+        return CaptionStore(self.folder / FILE if self.folder else None)

@@ -1,0 +1,94 @@
+"""What a component states about itself, as the attribute `traits` of its class. docs/extending.md has examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """Of every component.
+
+    library: a module that it imports and that may be absent; extra: the pip extra of eqa-nodes that installs it.
+    """
+
+    library: str = ""
+    extra: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyTraits(Traits):
+    """Of an exploration policy.
+
+    config: the dataclass of its parameters, which become `params.<name>.*` of the explorer; None = it has none.
+    calls, steps: batches that a model is asked and atomic actions of a question, on average, from which the cost of a
+    run is estimated; the built-in policies were measured in the test houses under moderate noise (docs/exploration.md).
+    The defaults are those of `best`.
+    """
+
+    config: type | None = None
+    calls: float = 13.2
+    steps: float = 153.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswererTraits(Traits):
+    """Of an answerer.
+
+    labels: it reads what labels say of views (privileged where a simulator labels). captions: it has many views
+    described before it answers, which takes long. asks_model: it needs a model. asks_memory: questions about the past
+    are put to the memory of objects first. calibration, enough: the name or file of the calibration of its confidence,
+    and the probability from which an answer ends the search; None = the agent's own settings.
+    """
+
+    labels: bool = False
+    captions: bool = False
+    asks_model: bool = False
+    asks_memory: bool = False
+    calibration: str = ""
+    enough: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderTraits(Traits):
+    """Of a reader of a data set.
+
+    tasks: what its samples are for: a-eqa (a robot explores), em-eqa (a recording is shown), tasks (something is done).
+    robot: the robot that drives unless one is named. splits: False = it has none. files: it reads a folder that the
+    user names. command: a command line that runs it, for messages.
+    """
+
+    tasks: tuple[str, ...] = ("a-eqa",)
+    robot: str = "default"
+    splits: bool = True
+    files: bool = True
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeTraits(Traits):
+    """Of a judge. asks_model: it needs a model; False = it marks by rules, at once."""
+
+    asks_model: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatorTraits(Traits):
+    """Of a simulator. scans: it opens scanned scenes, which are files; any of those can stand in for another."""
+
+    scans: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorTraits(Traits):
+    """Of a detector. labels: it reads the simulator's labels (privileged)."""
+
+    labels: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendTraits(Traits):
+    """Of a model backend. server: it asks a server; local: it loads the model into this process."""
+
+    server: bool = False
+    local: bool = False
