@@ -22,7 +22,7 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.recordings.views import POLICIES, ViewSelection
-from eqa_nodes.registry import answerers
+from eqa_nodes.registry import ANSWERERS, answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.history import HistoryRunner, file_source
@@ -62,7 +62,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
     monkeypatch.setenv("EQA_CACHE", str(tmp_path))
     assert main(["ask", f"Is there a {seen_on(open_history(tour))}?", "--history", str(tour), "--agent", name]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    knows = answerers.about(AGENTS[name].answerer).labels
+    knows = ANSWERERS.traits(AGENTS[name].answerer).labels
     assert printed.startswith(("yes", "no")) and ("privileged: " in printed) == knows
     assert bool(backend.requests) == (name not in MODELLESS)
     blind = AGENTS[name].frames == "none"
