@@ -161,7 +161,7 @@ NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MAN
 class NodeSpec(NamedTuple):
     """One node: where its class is, what it says and hears, what it serves and calls.
 
-    apart: what of that a second node NAME_ear hears for it, in a thread of its own (ros/ear.py); frames: parts of an
+    apart: what of that a second node NAME_listener hears for it, in a thread of its own (ros/listener.py); frames: parts of an
     observation that it takes in; threads: of its executor, more than one where a callback may wait
     for another; worlds: where it runs.
     """

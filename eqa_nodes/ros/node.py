@@ -25,11 +25,11 @@ from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
-from eqa_nodes.ros.ear import ListenerNode
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.hearing import AdaptiveSubscriptions, Take, message_alone
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
@@ -42,7 +42,7 @@ class EqaNode(ManagedNode):
     """A node of the graph; `row` names its row there."""
 
     row: str
-    _ear: ListenerNode | None = None  # also where __init__ has failed
+    _listener: ListenerNode | None = None  # also where __init__ has failed
     _hearing: AdaptiveSubscriptions | None = None
     _name_held: HeldName | None = None
 
@@ -74,18 +74,18 @@ class EqaNode(ManagedNode):
 
     def _clean(self) -> None:
         super()._clean()
-        self._close_ear()
+        self._close_listener()
 
     def destroy_node(self) -> None:
         super().destroy_node()
-        self._close_ear()
+        self._close_listener()
         if self._name_held is not None:
             self._name_held.close()
 
-    def _close_ear(self) -> None:
-        if self._ear is not None:
-            self._ear.close()
-            self._ear = None
+    def _close_listener(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
 
     @property
     def wall(self) -> Callable[[], int] | None:
@@ -126,8 +126,8 @@ class EqaNode(ManagedNode):
         heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
         counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
         if key in self.spec.apart:
-            self._ear = self._ear or ListenerNode(self)
-            node, hearing, group = self._ear.node, self._ear.hearing, None
+            self._listener = self._listener or ListenerNode(self)
+            node, hearing, group = self._listener.node, self._listener.hearing, None
         else:
             self._hearing = self._hearing or AdaptiveSubscriptions(self, self.data_group)
             node, hearing, group = self, self._hearing, self.data_group

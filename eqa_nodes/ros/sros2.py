@@ -100,8 +100,8 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
         frozenset(ACTIONS[key].name for key in calls if key in ACTIONS))
 
 
-def ear_of(name: str) -> NodePermissions | None:
-    """Return the rights of the second node `NAME_ear` of who has one, else None."""
+def listener_of(name: str) -> NodePermissions | None:
+    """Return the rights of the second node `NAME_listener` of who has one, else None."""
     apart = NODES[name].apart
     if not apart:
         return None
@@ -131,8 +131,8 @@ def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({})
         profiles = ElementTree.SubElement(enclave, "profiles")
         _profile(profiles, CLIENTS[name].node if name in CLIENTS else name, namespace, rights_of(name, world),
                  moved)
-        if name in NODES and (ear := ear_of(name)) is not None:
-            _profile(profiles, f"{name}_ear", namespace, ear, moved)
+        if name in NODES and (listener := listener_of(name)) is not None:
+            _profile(profiles, f"{name}_listener", namespace, listener, moved)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

@@ -52,7 +52,7 @@ def test_a_graph_that_answers_uses_its_rights_and_no_other(tmp_path: Path) -> No
             assert time.monotonic() < end, f"rights that nobody uses: {waiting}"
             time.sleep(0.1)
         nodes = {name for name, space in asker.get_node_names_and_namespaces() if space == "/"}
-        assert {*runner.graph.nodes, "eqa_client", "bridge_ear"} <= nodes
+        assert {*runner.graph.nodes, "eqa_client", "bridge_listener"} <= nodes
         for name in sorted(nodes):
             for used, given in zip(opened(asker, name), may[f"/{name}"], strict=True):
                 assert used <= given, f"{name} opens {used - given}, which its policy denies"

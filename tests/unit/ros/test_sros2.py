@@ -50,7 +50,7 @@ def test_a_node_holds_its_row_and_nothing_else(name: str, rights: dict[str, Wire
     assert has.publishers == (topics(spec.publishes) | told(spec.serves) | EVERY_NODE.publishers
                               | {f"/{name}/transition_event"} | topics(("taken",) * observer))
     if spec.apart:
-        assert rights[f"/{name}_ear"].subscribers == topics(spec.apart) | EVERY_NODE.subscribers
+        assert rights[f"/{name}_listener"].subscribers == topics(spec.apart) | EVERY_NODE.subscribers
     hears = {*spec.subscribes, *spec.frames, *TRANSFORMS * bool(spec.frames)} - {*spec.apart}
     assert has.subscribers == (topics(tuple(hears))
                                | told(spec.calls) | EVERY_NODE.subscribers | topics(("episode",) * observer)
@@ -83,10 +83,10 @@ def test_only_who_drives_may_act(rights: dict[str, Wires]) -> None:
 def test_every_node_has_an_enclave_of_its_own() -> None:
     enclaves = list(ElementTree.fromstring(policy()).iter("enclave"))
     assert [e.attrib["path"] for e in enclaves] == [f"/eqa/{name}" for name in (*NODES, *CLIENTS)]
-    for enclave in enclaves:  # and in it nobody but the node and its ear
+    for enclave in enclaves:  # and in it nobody but the node and its listener
         name = enclave.attrib["path"].removeprefix("/eqa/")
         own = CLIENTS[name].node if name in CLIENTS else name
-        assert {p.attrib["node"] for p in enclave.iter("profile")} <= {own, f"{own}_ear"}
+        assert {p.attrib["node"] for p in enclave.iter("profile")} <= {own, f"{own}_listener"}
 
 
 def test_a_namespace_and_names_of_a_robot(capsys: pytest.CaptureFixture[str]) -> None:

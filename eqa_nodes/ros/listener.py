@@ -12,14 +12,14 @@ from eqa_nodes.ros.spinning import spin
 
 
 class ListenerNode:
-    """`NAME_ear` beside the node NAME, with subscriptions and nothing else; its callbacks never overlap.
+    """`NAME_listener` beside the node NAME, with subscriptions and nothing else; its callbacks never overlap.
 
-    rclpy's executors look through all that a node has for each message, and an ear has little: docs/decisions.md has
+    rclpy's executors look through all that a node has for each message, and a listener node has little: docs/decisions.md has
     the figures. And it hears while callbacks of the first node wait.
     """
 
     def __init__(self, node: Node) -> None:
-        name = f"{node.get_name()}_ear"
+        name = f"{node.get_name()}_listener"
         self.node = Node(name, context=node.context, namespace=node.get_namespace(), enable_rosout=False,
                          start_parameter_services=False,
                          cli_args=["--ros-args", "-r", f"__node:={name}"])  # a launch file names all nodes of a process
