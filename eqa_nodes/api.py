@@ -25,7 +25,7 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
-from eqa_nodes.recordings.views import ViewSelection
+from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function

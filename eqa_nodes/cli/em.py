@@ -22,7 +22,7 @@ from eqa_nodes.core.storage.names import inside
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.views import ViewSelection, check_labels
+from eqa_nodes.recordings.history_views import ViewSelection, check_labels
 from eqa_nodes.registry.agents import is_function
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.runners.history import HistorySource, file_source, tour_source

@@ -19,7 +19,7 @@ from eqa_nodes.console.human.desk import Desk
 from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
 from eqa_nodes.console.human.runner import PersonRunner
 from eqa_nodes.console.human.server import PageServer
-from eqa_nodes.recordings.views import ViewSelection, open_views
+from eqa_nodes.recordings.history_views import ViewSelection, open_views
 from sim_bridge.registry import SimulatorPool
 
 

@@ -29,8 +29,8 @@ from eqa_nodes.recordings.images import rgb_of
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.graph import FOREIGN, SELDOM, TOPICS
-from eqa_nodes.ros.hearing import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.runners.in_graph import progress_of
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came

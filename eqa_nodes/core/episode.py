@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.agent.assessments import ViewAssessments
-from eqa_nodes.core.agent.background import aside
+from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.legs import Legs
@@ -287,7 +287,7 @@ class Search:
         if not self.config.assess_while_driving:
             yield
             return
-        with aside("assess", self._watch) as watch:
+        with background_task("assess", self._watch) as watch:
             yield
         self.promised = watch.result()
 

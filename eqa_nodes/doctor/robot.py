@@ -16,12 +16,12 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, RobotFacts
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.doctor.heard import ReceivedMessages
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
 from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
-from eqa_nodes.doctor.taken import as_taken, judge_transport, packed
+from eqa_nodes.doctor.received import ReceivedMessages
+from eqa_nodes.doctor.transport import as_received, judge_transport, packed
 from eqa_nodes.recordings.check import WHOLE, judged
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.measure import STAMPED, measure
@@ -29,7 +29,7 @@ from eqa_nodes.recordings.poses import KEYS
 from eqa_nodes.recordings.reader import Bag
 from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
-from eqa_nodes.ros.hearing import offer_of
+from eqa_nodes.ros.subscriptions import offer_of
 from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic
 
 _RAW = "sensor_msgs/msg/Image"
@@ -95,7 +95,7 @@ def robot_findings(how: Listening) -> list[Finding]:
     facts = RobotFacts()
     measured = measure(bag, how.options, facts.take, ALSO)
     exact = how.options._replace(tolerance_s=how.camera.tolerance_s)
-    lines = [line for line in as_taken(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
+    lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
     return [*(_topic(role, how, ear, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True),

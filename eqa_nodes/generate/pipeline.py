@@ -21,6 +21,7 @@ from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.roles import Evaluator, Generator
+from eqa_nodes.generate.scene_paths import make_way
 from eqa_nodes.generate.values import (
     ACCEPTED,
     FAILED,
@@ -32,7 +33,6 @@ from eqa_nodes.generate.values import (
     Round,
     ScenePath,
 )
-from eqa_nodes.generate.ways import make_way
 
 RECORDS, STEPS, WAYS = "records.jsonl", "steps.jsonl", "ways"
 _FAILURES = 3  # of the model in a row that end a run

@@ -12,8 +12,8 @@ from eqa_nodes.core.types.geometry import pose2_of
 from eqa_nodes.core.types.questions import Limits, Question, Situation
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
-from eqa_nodes.ros.newest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 

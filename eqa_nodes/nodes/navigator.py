@@ -14,7 +14,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.newest import LatestMessages
+from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 

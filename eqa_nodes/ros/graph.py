@@ -159,11 +159,11 @@ NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MAN
 
 
 class NodeSpec(NamedTuple):
-    """One node: where its class is, what it says and hears, what it serves and calls.
+    """One node: its class, the topics it publishes and subscribes to, the services it serves and calls.
 
-    apart: what of that a second node NAME_listener hears for it, in a thread of its own (ros/listener.py); frames: parts of an
-    observation that it takes in; threads: of its executor, more than one where a callback may wait
-    for another; worlds: where it runs.
+    apart: subscriptions that a second node, NAME_listener, holds in a thread of its own (ros/listener.py); frames: the
+    parts of an observation that the node receives; threads: number of executor threads, more than one where a callback
+    may wait for another; worlds: where the node runs.
     """
 
     target: str

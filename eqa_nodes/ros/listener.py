@@ -1,4 +1,4 @@
-"""A second node that hears topics for a first one, in a thread of its own."""
+"""A second node that subscribes to topics for a first one, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import threading
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.ros.hearing import AdaptiveSubscriptions
 from eqa_nodes.ros.spinning import spin
+from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions
 
 
 class ListenerNode:
-    """`NAME_listener` beside the node NAME, with subscriptions and nothing else; its callbacks never overlap.
+    """The node `NAME_listener` beside the node NAME. It only subscribes, and its callbacks never overlap.
 
-    rclpy's executors look through all that a node has for each message, and a listener node has little: docs/decisions.md has
-    the figures. And it hears while callbacks of the first node wait.
+    For each message rclpy's executors look through everything that a node has, and a listener node has little
+    (docs/decisions.md has the figures). It also receives messages while callbacks of the first node wait.
     """
 
     def __init__(self, node: Node) -> None:
@@ -29,6 +29,6 @@ class ListenerNode:
         threading.Thread(target=spin, args=(self._executor,), daemon=True).start()
 
     def close(self) -> None:
-        """Hear no more."""
+        """End the subscriptions and destroy the node."""
         self._executor.shutdown(timeout_sec=1.0)
         self.node.destroy_node()

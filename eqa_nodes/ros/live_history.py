@@ -29,8 +29,8 @@ from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.graph import SELDOM, TOPICS, TRANSFORMS
-from eqa_nodes.ros.hearing import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.spinning import spin
+from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 IMAGES = ("color", "depth", "camera_info")

@@ -26,7 +26,6 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
-from eqa_nodes.ros.hearing import AdaptiveSubscriptions, Take, message_alone
 from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.listener import ListenerNode
@@ -34,6 +33,7 @@ from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.run import HeldName, signature
+from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
 
 REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
 

@@ -16,9 +16,9 @@ from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.base_pose import BasePoseListener
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.place import BasePoseListener
 
 
 class RosOdometry(Protocol):

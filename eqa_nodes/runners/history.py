@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
+from eqa_nodes.recordings.history_views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
 from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.answerers import make_answerer
 

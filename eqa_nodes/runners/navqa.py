@@ -17,7 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import HistoryIndex, HistoryViews, RecalledViews
+from eqa_nodes.recordings.history_views import HistoryIndex, HistoryViews, RecalledViews
 from eqa_nodes.runners.history import HistoryRunner
 
 _SECOND = 1e9

@@ -18,7 +18,7 @@ from eqa_nodes.core.types.questions import Evidence, Receipt
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.views import HistoryViews, ViewSelection, keyframe_of
+from eqa_nodes.recordings.history_views import HistoryViews, ViewSelection, keyframe_of
 from sim_bridge.simulator import Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,

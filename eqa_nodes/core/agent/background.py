@@ -1,4 +1,4 @@
-"""Work in a thread of its own while something else goes on."""
+"""A background task: work in a thread of its own while the caller goes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def aside(name: str, work: Callable[[threading.Event], T]) -> Iterator[Future[T]]:
+def background_task(name: str, work: Callable[[threading.Event], T]) -> Iterator[Future[T]]:
     """Run work(over) until it returns, at the latest soon after the body has ended: `over` is set then.
 
     Yields its future. Raises what the work raised, unless the body itself fails.

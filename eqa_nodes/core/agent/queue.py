@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from eqa_nodes.core.agent.agent import Agent, Progress
-from eqa_nodes.core.agent.background import aside
+from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.cost import MeteredAnswerer
 from eqa_nodes.core.episode import Search
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
@@ -163,7 +163,7 @@ class Queue:
         if not self.agent.config.answer_waiting:
             yield
             return
-        with aside("waiting", self._share):
+        with background_task("waiting", self._share):
             yield
 
     def _share(self, over: threading.Event) -> None:

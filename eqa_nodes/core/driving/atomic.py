@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving import motion
-from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
+from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
+from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.gates import Gates
-from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError

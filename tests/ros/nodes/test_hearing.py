@@ -26,9 +26,9 @@ from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS
-from eqa_nodes.ros.hearing import OfferedQos
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.subscriptions import OfferedQos
 from eqa_nodes.testing.waiting import holds
 
 OFFERS = [OfferedQos(reliable, latched) for reliable in (True, False) for latched in (True, False)]

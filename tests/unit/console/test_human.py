@@ -25,8 +25,8 @@ from eqa_nodes.console.human.runner import PersonRunner, read_answer
 from eqa_nodes.console.human.server import PageServer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.recordings.history_views import ViewSelection, open_views
 from eqa_nodes.recordings.tours import RECIPES, plan_tour
-from eqa_nodes.recordings.views import ViewSelection, open_views
 from eqa_nodes.runners.history import tour_source
 from sim_bridge.toy.simulator import GridWorld
 

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.perception.scripted import ScriptedDetector
 from eqa_nodes.recordings.episode_history import RecordedHistory
-from eqa_nodes.recordings.views import ViewSelection, check_labels
+from eqa_nodes.recordings.history_views import ViewSelection, check_labels
 from tests.fixtures.frames import frame
 
 CUP = Detection("cup", 0.9, (20, 10, 30, 20))

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
-from eqa_nodes.recordings.views import POLICIES, FramePosition, HistoryViews, ViewSelection, open_views
+from eqa_nodes.recordings.history_views import POLICIES, FramePosition, HistoryViews, ViewSelection, open_views
 from tests.fixtures.frames import LABELS, frame
 
 SECOND = 10**9

@@ -20,8 +20,8 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.history_views import POLICIES, ViewSelection
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.recordings.views import POLICIES, ViewSelection
 from eqa_nodes.registry import ANSWERERS, answerers
 from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
 from eqa_nodes.registry.policies import make_policy
@@ -138,7 +138,7 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
         raise AssertionError("a blind agent has no use for frames")
 
     monkeypatch.setattr(answerers, "open_model", lambda config: talkative())
-    monkeypatch.setattr("eqa_nodes.recordings.views._Along", refuse)
+    monkeypatch.setattr("eqa_nodes.recordings.history_views._Along", refuse)
     agent = AGENTS[name]
     runner = HistoryRunner(lambda sample: file_source(tour), AnswererSettings(answerer=agent.answerer),
                            ViewSelection(agent.frames, agent.k), tmp_path)

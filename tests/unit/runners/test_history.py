@@ -26,9 +26,9 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source, tour_source
 from tests.fixtures.bags import needs_messages
 from tests.fixtures.histories import walk

@@ -25,8 +25,8 @@ from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
+from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
-from eqa_nodes.recordings.views import ViewSelection
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
 from sim_bridge.house.simulator import world

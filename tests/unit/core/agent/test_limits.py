@@ -23,7 +23,7 @@ from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
 from eqa_nodes.core.agent.spending import CallBudget, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.driving.leash import DriveBudget, DriveEnded
+from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message

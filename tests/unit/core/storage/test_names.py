@@ -25,7 +25,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.views import ViewSelection
+from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode

@@ -18,8 +18,8 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
+from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
 from eqa_nodes.recordings.tours import plan_tour, spread_points
-from eqa_nodes.recordings.views import ViewSelection, keyframe_of
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode, Point, Simulator
 

@@ -25,7 +25,7 @@ def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> F
                    f"{str(not raw).lower()}, or republish them (image_transport)")
 
 
-def as_taken(lines: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
+def as_received(lines: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
     """Yield the lines about images as they hold for a graph with these settings."""
     for line in lines:
         judge = _JUDGES.get(line.name)
