@@ -35,7 +35,7 @@ class Tap:
 
     def listen(self, node: Node) -> None:
         """Subscribe with the client's node, before it spins."""
-        for key, take in (("keyframes", self._on_keyframe), ("taken", self._on_taken)):
+        for key, take in (("keyframes", self._on_keyframe), ("acknowledged", self._on_acknowledged)):
             topic = TOPICS[key]
             node.create_subscription(interface(topic.type), topic.name, take, qos(topic.qos))
         self._clients = {name: node.create_client(SetParameters, f"/{name}/set_parameters") for name in self._nodes}
@@ -69,7 +69,7 @@ class Tap:
             if messages.stamp_of(message) >= self._begun_ns:
                 self.keyframes[int(message.keyframe_id)] = messages.stamp_of(message)
 
-    def _on_taken(self, header: Any) -> None:
+    def _on_acknowledged(self, header: Any) -> None:
         stamp = messages.ns_of(header.stamp)
         with self._lock:
             if stamp < self._begun_ns:

@@ -80,7 +80,7 @@ TOPICS: dict[str, Topic] = {
     "tf": Topic("/tf", "tf2_msgs/msg/TFMessage", "event"),
     "tf_static": Topic("/tf_static", "tf2_msgs/msg/TFMessage", "static"),
     "clock": Topic("/clock", "rosgraph_msgs/msg/Clock", "clock"),
-    "taken": Topic("lockstep/taken", "std_msgs/msg/Header", "event"),
+    "acknowledged": Topic("lockstep/acknowledged", "std_msgs/msg/Header", "event"),
     "started": Topic("started", "std_msgs/msg/Header", "state"),
     "episode": Topic("episode", "eqa_interfaces/msg/Episode", "latched"),
     "map": Topic("map", "nav_msgs/msg/OccupancyGrid", "latched"),
@@ -181,13 +181,13 @@ NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "scan"),
-        subscribes=("taken", "episode", "cmd_vel"), apart=("taken",), serves=("act", "reset_simulator"),
+        subscribes=("acknowledged", "episode", "cmd_vel"), apart=("acknowledged",), serves=("act", "reset_simulator"),
         worlds=("sim",)),
     "replay": NodeSpec(
         "eqa_nodes.nodes.replay:ReplayNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "replay_status"),
-        subscribes=("taken",), apart=("taken",), serves=("act", "reset_simulator"), calls=("reset_episode",),
-        worlds=("replay",)),
+        subscribes=("acknowledged",), apart=("acknowledged",), serves=("act", "reset_simulator"),
+        calls=("reset_episode",), worlds=("replay",)),
     "mapper": NodeSpec(
         "eqa_nodes.nodes.mapper:MapperNode", publishes=("map", "explored", "frontiers", "stairs"),
         frames=("depth", "camera_info"), serves=("reset_mapper",)),
@@ -224,7 +224,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
-        subscribes=("odom", "tf", "tf_static", "taken"), apart=("odom", "tf", "tf_static", "taken"),
+        subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
         serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",

@@ -31,15 +31,15 @@ class Observations:
     def __init__(self, node: EqaNode) -> None:
         self._node = node
         self._told: Mapping[int, Label] = {}  # the table of labels that was published last
-        self._taken: dict[str, int] = {}
+        self._acknowledged: dict[str, int] = {}
         self._heard = threading.Condition()
         for key in OBSERVATION:
             node.out(key)
-        node.hear("taken", self._on_taken)  # apart: a callback waits for it
+        node.hear("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
 
-    def _on_taken(self, header: Any) -> None:
+    def _on_acknowledged(self, header: Any) -> None:
         with self._heard:
-            self._taken[header.frame_id] = messages.ns_of(header.stamp)
+            self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
             self._heard.notify_all()
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
@@ -89,7 +89,7 @@ class Observations:
                     repeat()
 
     def _behind(self, stamp_ns: int) -> list[str]:
-        return [name for name in self._node.config.observers if self._taken.get(name, -1) < stamp_ns]
+        return [name for name in self._node.config.observers if self._acknowledged.get(name, -1) < stamp_ns]
 
 
 def offset_after(newest_ns: int, first_ns: int) -> int:

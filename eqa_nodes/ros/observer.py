@@ -33,7 +33,7 @@ class EpisodeNode(EqaNode):
         self.episode: Any = None
         self.starts_ns = 0
         self.last_ns = -1
-        self._taken = self.create_publisher(convert.Header, TOPICS["taken"].name, qos("event"))
+        self._acknowledged = self.create_publisher(convert.Header, TOPICS["acknowledged"].name, qos("event"))
         self.serve(f"reset_{self.row}", self._reset)
         self._subscribe("episode", self._late)
 
@@ -53,7 +53,7 @@ class EpisodeNode(EqaNode):
 
     def taken(self, stamp_ns: int) -> None:
         """Say that this observation has been taken in, or refused for good."""
-        self._taken.publish(convert.header(stamp_ns, self.get_name()))
+        self._acknowledged.publish(convert.header(stamp_ns, self.get_name()))
 
     def _reset(self, request: Any, response: Any) -> Any:
         response.episode = request.episode

@@ -88,10 +88,10 @@ class TopicOdometry:
         self._way = Odometer(node.config.node.tf.relocated_m or math.inf)
         self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
         self._stray = node.future_watch()
-        self._taken: dict[str, int] = {}
+        self._acknowledged: dict[str, int] = {}
         self._heard = threading.Condition()
         node.hear("odom", self._on_odom)
-        node.hear("taken", self._on_taken)
+        node.hear("acknowledged", self._on_acknowledged)
         self._place = BasePoseListener(node, self._heard)
 
     @property
@@ -132,7 +132,7 @@ class TopicOdometry:
             return self._place.wait(self._node.config.node.call_deadline_s)
 
     def _behind(self, stamp_ns: int) -> list[str]:
-        return [name for name in self._node.config.observers if self._taken.get(name, -1) < stamp_ns]
+        return [name for name in self._node.config.observers if self._acknowledged.get(name, -1) < stamp_ns]
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
@@ -154,9 +154,9 @@ class TopicOdometry:
         self._place.set_back(stamp_ns, back_ns)
         self._way.set_back()
 
-    def _on_taken(self, header: Any) -> None:
+    def _on_acknowledged(self, header: Any) -> None:
         with self._heard:
-            self._taken[header.frame_id] = messages.ns_of(header.stamp)
+            self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
             self._heard.notify_all()
 
 

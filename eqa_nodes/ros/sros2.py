@@ -86,7 +86,7 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
     if {*spec.calls} - {*NAV2_SERVES}:
         hears.add("started")  # whether who is called was started again
     if f"reset_{name}" in spec.serves:  # observers
-        says.add("taken")
+        says.add("acknowledged")
         hears.add("episode")
     cameras = {topic.name for topic in CAMERA_TOPICS.values()} if "camera_info" in hears and not client else set()
     own = {f"~/{service}" for service in (TYPE_DESCRIPTION, *(() if client else NODE_SERVICES))}

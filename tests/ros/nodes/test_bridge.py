@@ -38,7 +38,7 @@ class Driver:
         self.acknowledge, self.seen = True, []
         self.free = threading.Event()  # until it is set, a view is not finished with
         self.free.set()
-        self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
+        self._acknowledged = self.node.create_publisher(Header, TOPICS["acknowledged"].name, qos("event"))
         self.node.create_subscription(Image, TOPICS["depth"].name, self._on_depth, qos("frame"))
         remotes = Remotes(self.node)
         self._act, self._reset = remotes.service("act"), remotes.service("reset_simulator")
@@ -47,7 +47,7 @@ class Driver:
         self.seen.append(messages.ns_of(image.header.stamp))
         assert self.free.wait(WAIT_S)
         if self.acknowledge:
-            self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
+            self._acknowledged.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
     def reset(self, scene: str = "toy:room", **fields: Any) -> Any:
         return self._reset.exchange(60.0, episode=Episode(scene=scene, episode_id="e", **fields))

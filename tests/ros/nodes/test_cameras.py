@@ -47,8 +47,9 @@ class Walk:
         self.memory = ros.add(MemoryNode, folder=str(folder), **told)
         node = ros.plain("robot")
         self.robot = CameraRobot(node, ways, second)
-        self._heard, self._taken = threading.Condition(), dict[str, set[int]]()
-        node.create_subscription(interface(TOPICS["taken"].type), TOPICS["taken"].name, self._on, qos("event"))
+        self._heard, self._acknowledged = threading.Condition(), dict[str, set[int]]()
+        node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
+                                 qos("event"))
         for name in ("mapper", "memory"):
             episode = Episode(episode_id="walk", map_name="house")
             episode.header.stamp.sec = BEGIN_NS // 10**9 - starts_s
@@ -57,7 +58,7 @@ class Walk:
 
     def _on(self, header: Any) -> None:
         with self._heard:
-            self._taken.setdefault(header.frame_id, set()).add(messages.ns_of(header.stamp))
+            self._acknowledged.setdefault(header.frame_id, set()).add(messages.ns_of(header.stamp))
             self._heard.notify_all()
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -65,10 +66,10 @@ class Walk:
             for _ in range(round(WAIT_S / 0.1)):
                 if self._heard.wait_for(done, 0.1):
                     return
-        raise AssertionError(f"mapper {self.mapper.counts}, memory {self.memory.counts}, taken {self._taken}")
+        raise AssertionError(f"mapper {self.mapper.counts}, memory {self.memory.counts}, taken {self._acknowledged}")
 
     def taken(self, number: int) -> bool:
-        return all(self.robot.stamp(number) in self._taken.get(name, ()) for name in ("mapper", "memory"))
+        return all(self.robot.stamp(number) in self._acknowledged.get(name, ()) for name in ("mapper", "memory"))
 
     def go(self, begin: int = 0, end: int = len(WAY), lag: int = 0) -> None:
         """Show moments; each, or the one that lies `lag` before, is taken in before the next."""

@@ -145,7 +145,7 @@ class Simulated:
         ros.add(BridgeNode, observers=["watcher"], taken_deadline_s=60.0, robot__camera__width=96,
                 robot__camera__height=72, robot__camera__tilt_down_deg=20.0)
         node = ros.plain("watcher")
-        taken = node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
+        taken = node.create_publisher(Header, TOPICS["acknowledged"].name, qos("event"))
         node.create_subscription(Image, TOPICS["depth"].name, lambda image: taken.publish(
             Header(stamp=image.header.stamp, frame_id="watcher")), qos("frame"))
         remotes = Remotes(node)

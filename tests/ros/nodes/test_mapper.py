@@ -45,7 +45,7 @@ class Camera:
         self.taken: list[int] = []
         self.maps: list[Any] = []
         self.stairs: list[Any] = []
-        for key, store in (("taken", self.taken), ("map", self.maps), ("stairs", self.stairs)):
+        for key, store in (("acknowledged", self.taken), ("map", self.maps), ("stairs", self.stairs)):
             topic = TOPICS[key]
             self.node.create_subscription(interface(topic.type), topic.name, partial(self._on, store), qos(topic.qos))
         response = Remotes(self.node).service("reset_mapper").call(WAIT_S, episode=Episode(episode_id="e"))

@@ -39,7 +39,7 @@ class Robot:
         self.odometry = self.agent.odometry
         node = ros.plain("robot")
         self._out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
-                     for key in ("odom", "tf", "tf_static", "taken")}
+                     for key in ("odom", "tf", "tf_static", "acknowledged")}
         self.until(lambda: all(out.get_subscription_count() for out in self._out.values()))
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -70,7 +70,7 @@ class Robot:
         self._out["odom"].publish(odom)
 
     def take(self, name: str, seconds: int) -> None:
-        self._out["taken"].publish(Header(stamp=convert.time_of(seconds * SECOND), frame_id=name))
+        self._out["acknowledged"].publish(Header(stamp=convert.time_of(seconds * SECOND), frame_id=name))
 
 
 def test_it_counts_metres_and_knows_the_place_in_the_map(ros: Any) -> None:

@@ -33,7 +33,7 @@ from tests.fixtures.frames import frame
 
 SECOND = 1_000_000_000
 CUP = Detection("cup", 0.75, (20, 10, 30, 20))
-HEARD = ("detected", "detected_table", "detections", "taken", "keyframes")
+HEARD = ("detected", "detected_table", "detections", "acknowledged", "keyframes")
 
 
 def view(stamp: int) -> Frame:
@@ -90,7 +90,7 @@ class Robot:
             return next(m for m in self.heard[key] if messages.stamp_of(m) == stamp)
 
     def _takers(self, stamp: int) -> set[str]:
-        return {m.frame_id for m in self.heard["taken"] if messages.ns_of(m.stamp) >= stamp}
+        return {m.frame_id for m in self.heard["acknowledged"] if messages.ns_of(m.stamp) >= stamp}
 
     def _on(self, store: list[Any], message: Any) -> None:
         with self._changed:

@@ -43,7 +43,8 @@ class Camera:
         self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name,
                                                      qos(TOPICS[key].qos)) for key in (*OBSERVATION, "tf")}
         self._heard, self.taken = threading.Condition(), list[int]()
-        self.node.create_subscription(interface(TOPICS["taken"].type), TOPICS["taken"].name, self._on, qos("event"))
+        self.node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
+                                      qos("event"))
         self._reset = Remotes(self.node).service("reset_recorder")
         self._heard_by_recorder()
         self.begin("e")

@@ -39,7 +39,8 @@ class Taping:
         self._node = ros.plain("robot")
         self.robot = CameraRobot(self._node, ways, second="node__second_camera__present" in parameters)
         self._heard, self.taken = threading.Condition(), set[int]()
-        self._node.create_subscription(interface(TOPICS["taken"].type), TOPICS["taken"].name, self._on, qos("event"))
+        self._node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
+                                       qos("event"))
         self.begin("walk")
         self._until(lambda: self.robot.listened_to(1))
 

@@ -51,7 +51,7 @@ class Audience:
         self.status: DiagnosticStatus | None = None
         self.reports = 0
         self.ended = threading.Event()
-        self._taken = self.node.create_publisher(Header, TOPICS["taken"].name, qos("event"))
+        self._acknowledged = self.node.create_publisher(Header, TOPICS["acknowledged"].name, qos("event"))
         for key, kind, callback in (("depth", Image, self._on_depth), ("labels", Image, self.labels.append),
                                     ("tf", TFMessage, lambda m: self.links.extend(m.transforms)),
                                     ("replay_status", DiagnosticStatus, self._on_status)):
@@ -63,7 +63,7 @@ class Audience:
         self.depths.append((messages.stamp_of(image), bytes(image.data), time.monotonic()))
         time.sleep(self.delay_s)
         if self.acknowledge:
-            self._taken.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
+            self._acknowledged.publish(Header(stamp=image.header.stamp, frame_id="watcher"))
 
     def _on_status(self, status: DiagnosticStatus) -> None:
         self.status, self.reports = status, self.reports + 1

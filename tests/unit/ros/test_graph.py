@@ -31,7 +31,7 @@ from eqa_nodes.ros.graph import (
 from tests.fixtures.paths import ROOT
 
 # the base classes', ROS's own, Nav2's, or a robot's
-LATE = {"clock", "diagnostics", "episode", "started", "taken", "tf_static", "cmd_vel", "stop", "battery",
+LATE = {"clock", "diagnostics", "episode", "started", "acknowledged", "tf_static", "cmd_vel", "stop", "battery",
         "localisation"}
 
 

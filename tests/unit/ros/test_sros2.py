@@ -48,7 +48,7 @@ def test_a_node_holds_its_row_and_nothing_else(name: str, rights: dict[str, Wire
     cameras = {wire(topic.name) for topic in CAMERA_TOPICS.values() if "camera_info" in spec.subscribes + spec.frames}
     observer = f"reset_{name}" in spec.serves
     assert has.publishers == (topics(spec.publishes) | told(spec.serves) | EVERY_NODE.publishers
-                              | {f"/{name}/transition_event"} | topics(("taken",) * observer))
+                              | {f"/{name}/transition_event"} | topics(("acknowledged",) * observer))
     if spec.apart:
         assert rights[f"/{name}_listener"].subscribers == topics(spec.apart) | EVERY_NODE.subscribers
     hears = {*spec.subscribes, *spec.frames, *TRANSFORMS * bool(spec.frames)} - {*spec.apart}
