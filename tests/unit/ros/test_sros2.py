@@ -107,6 +107,8 @@ def test_a_wrong_name_is_refused(wrong: dict[str, object]) -> None:
 def test_every_node_that_the_code_makes_is_known() -> None:
     made = set()
     for path in [*(ROOT / "eqa_nodes").rglob("*.py"), *(ROOT / "sim_bridge").rglob("*.py")]:
+        if ROOT / "eqa_nodes" / "testing" in path.parents:
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("Node", "create_node"):
                 made |= {word.value for word in node.args[:1] if isinstance(word, ast.Constant)}
