@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import RobotModel

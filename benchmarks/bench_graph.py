@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.ros.client import GraphClient

@@ -15,22 +15,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import robot_parameters
-from eqa_nodes.config.graph import merged
-from eqa_nodes.config.nodes import AnswererSettings
-from eqa_nodes.config.parameters import leaves
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
-from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.registry import ANSWERERS
-from eqa_nodes.registry.agents import agent_of, chain_parameters, is_function
+from eqa_nodes.registry.agents import agent_of, is_function
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
 from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner
+from eqa_nodes.runners.opening import selection_of
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Point, Simulator, Step
 
@@ -45,12 +42,11 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
     cache: keeps what was made of histories and said of pictures; None: as long as the function is there. Raises
     ConfigError for an unknown name; the function raises it for arrays without labels where the agent knows things.
     """
-    agent = agent_of(_named(name))
+    config = RunConfig(agent=_named(name), model=model)
     scratch = TemporaryDirectory(prefix="eqa-") if cache is None else None
     folder = Path(scratch.name) if scratch is not None else Path(str(cache))
     sources: dict[str, HistorySource] = {}
-    runner = HistoryRunner(lambda sample: sources[sample.id], AnswererSettings(answerer=agent.answerer, model=model),
-                           ViewSelection(agent.frames, agent.k, ANSWERERS.traits(agent.answerer).labels), folder,
+    runner = HistoryRunner(lambda sample: sources[sample.id], config.settings("answerer"), selection_of(config), folder,
                            force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
@@ -73,10 +69,8 @@ def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: boo
 
     def answered(question: str, state: Environment) -> tuple[Answer, int]:
         with TemporaryDirectory(prefix="eqa-") as folder:
-            of_model = {"answerer": {f"model.{key}": value for key, value in leaves(model)}}
-            parameters = merged(None, robot_parameters(state.robot), chain_parameters(name), of_model,
-                                {"memory": {"folder": folder}})
-            runner = InProcessRunner(parameters, state.limits, force_guess, pool=_ThisPlace(state))
+            config = RunConfig(agent=name, model=model, body=state.robot, folder=Path(folder))
+            runner = InProcessRunner(config.parameters(), state.limits, force_guess, pool=_ThisPlace(state))
             return runner.run(Sample("question", question, "", scene="environment")).answer, state.steps
 
     return answered

@@ -18,8 +18,8 @@ from benchmarks.chaos.nav2 import Aborting
 from benchmarks.chaos.schedule import Fault
 from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, driven_by, merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient

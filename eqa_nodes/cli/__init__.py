@@ -1,29 +1,14 @@
-"""The command `eqa`. Its parser and its verbs load inside `main`, so that an early Ctrl-C ends it without a traceback.
-"""
+"""The command `eqa`. Parser and verbs load inside `main`, so that an early Ctrl-C ends it without a traceback."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
-    from eqa_nodes.cli.parser import parser as whole
-
-    return whole()
-
-
-def parsed(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the options, those that an agent's name decides filled in. Raises ConfigError for an unknown agent."""
-    from eqa_nodes.cli.parser import parsed as filled_in
-
-    return filled_in(argv)
+COMPLETING = "_ARGCOMPLETE"  # variable of a shell that wants words completed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,13 +23,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     from eqa_nodes.cli.failures import in_one_line
     from eqa_nodes.cli.paths import check_outputs
+    from eqa_nodes.cli.verbs import command_of
 
     try:
         _speak_utf8()
-        arguments = parsed(argv)
-        check_outputs(arguments)
-        module, _, function = arguments.run.partition(":")
-        code = int(getattr(import_module(module), function)(arguments))
+        if COMPLETING in os.environ:
+            from eqa_nodes.cli.completion import complete
+
+            complete()
+        command = command_of(sys.argv[1:] if argv is None else argv)
+        check_outputs(command)
+        code = command.run()
         if sys.stdout is not None:  # it may be closed: `eqa ... >&-`
             sys.stdout.flush()
         return code

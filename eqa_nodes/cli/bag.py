@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from eqa_nodes.cli.groups import BagReading
+from eqa_nodes.cli.options import argument, flag, group, option
 
-from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.doctor.findings import show
-from eqa_nodes.recordings.check import BagReport, check_bag
-from eqa_nodes.recordings.history import BagOptions
-
-
-def check(arguments: argparse.Namespace) -> int:
-    """Check and print; 1 when an error was found."""
-    options = BagOptions(remapping(arguments.remap), arguments.map_frame, arguments.base_frame, arguments.tolerance)
-    report = check_bag(arguments.bag, arguments.namespace, options)
-    if arguments.json:
-        print(json.dumps({"bag": report.bag, "usable": report.usable,
-                          "findings": [finding._asdict() for finding in report.findings],
-                          "uses": {use: {"usable": not errors, "errors": errors}
-                                   for use, errors in report.uses.items()}}, indent=2))
-    else:
-        _print(report)
-    return 0 if report.usable else 1
+if TYPE_CHECKING:
+    from eqa_nodes.recordings.check import BagReport
 
 
-def remapping(words: Sequence[str]) -> dict[str, str]:
-    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
-    parts = [word.partition(":=" if ":=" in word else "=") for word in words]
-    for word, part in zip(words, parts, strict=True):
-        if not all(part):
-            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
-    return {role: topic for role, _, topic in parts}
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Checks a bag of any robot."""
+
+    bag: Path = argument("folder, .mcap or .db3 file", metavar="BAG")
+    how: BagReading = group(BagReading)
+    namespace: str = option("", "namespace of the robot, where the bag has several (default: none)")
+    json: bool = flag("print JSON")
+
+    def run(self) -> int:
+        """Check and print; 1 when an error was found."""
+        from eqa_nodes.recordings.check import check_bag
+
+        report = check_bag(self.bag, self.namespace, self.how.options())
+        if self.json:
+            print(json.dumps({"bag": report.bag, "usable": report.usable,
+                              "findings": [finding._asdict() for finding in report.findings],
+                              "uses": {use: {"usable": not errors, "errors": errors}
+                                       for use, errors in report.uses.items()}}, indent=2))
+        else:
+            _print(report)
+        return 0 if report.usable else 1
 
 
 def _print(report: BagReport) -> None:
+    from rich.console import Console
+
+    from eqa_nodes.doctor.findings import show
+
     console = Console(highlight=False)
     show(report.findings, console)
     console.print("\ncan be used for", soft_wrap=True)

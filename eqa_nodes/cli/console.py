@@ -2,110 +2,168 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import signal
 import threading
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console as Terminal
+from eqa_nodes.cli.ask import AREA, check_attached
+from eqa_nodes.cli.groups import ChainOptions, remapping
+from eqa_nodes.cli.options import FOLDER, flag, group, option
 
-from eqa_nodes.cli.ask import check_attached
-from eqa_nodes.cli.bag import remapping
-from eqa_nodes.cli.chain import limits_of, parameters_of, run_folder
-from eqa_nodes.cli.ready import check_answerer, check_scene
-from eqa_nodes.console.feed import Feed
-from eqa_nodes.console.kept import KeptRun
-from eqa_nodes.console.past import Past
-from eqa_nodes.console.questions import Options, Questions
-from eqa_nodes.console.stopping import check_limit
-from eqa_nodes.console.values import WatchedRobot
-from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.registry.agents import is_function
+if TYPE_CHECKING:
+    from rich.console import Console as Terminal
+
+    from eqa_nodes.config.run import RunConfig
+    from eqa_nodes.console.feed import Feed
+    from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"
 _NEEDED = ("starlette", "uvicorn")
 _EPISODE_S = 3.0  # for the running graph's episode to be heard
 
 
-def console(arguments: argparse.Namespace) -> int:
-    """Serve the page until Ctrl-C, or until the process is told to end."""
-    for library in _NEEDED:
-        if importlib.util.find_spec(library) is None:
-            raise MissingExtra(library, "console")
-    if arguments.keep_memory and not arguments.attach:
-        raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered nothing")
-    if (arguments.map_frame or arguments.base_frame) and not arguments.attach:
-        raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
-    check_attached(arguments)
-    check_limit(arguments.dead_man)
-    limits_of(arguments)  # an area that is none is told before anything begins
-    if arguments.through == "process" or is_function(arguments.agent):
-        raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no function")
-    from eqa_nodes.ros.environment import ensure_ros
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """Where the page is served, and when it stops the robot."""
 
-    ensure_ros()
-    if not arguments.attach:
-        check_answerer(arguments)
-        check_scene(arguments.scene or SCENE)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        _serve(arguments, Terminal())
-    except KeyboardInterrupt:
-        pass  # how a console ends
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
-    return 0
+    host: str = option("127.0.0.1", "address to listen on; any but this machine's own asks for a token")
+    port: int = option(8090, "port to listen on, 0 = a free one")
+    dead_man: float = option(0.0, "while a question of the page waits or runs: stop the robot when no open page was "
+                             "heard of for this time, seconds; 0 = never (default: 0)", metavar="SECONDS")
+    token: bool = flag("ask for a token on this machine's own address too")
 
 
-def _serve(arguments: argparse.Namespace, terminal: Terminal) -> None:
-    from eqa_nodes.console.app import Console
-    from eqa_nodes.console.server import ConsoleServer, rules_for
+@dataclass(frozen=True, kw_only=True)
+class Console:
+    """Serves a page on which to ask the robot, to watch what it does and why, to read answers with their pictures, and
+    to replay past episodes. Ctrl-C ends it.
+    """
 
-    with ExitStack() as stack:
-        kept = stack.enter_context(closing(KeptRun(run_folder(arguments))))
-        template = Question("", limits=limits_of(arguments), force_guess=arguments.force_guess)
-        feed = Feed()
-        questions = Questions(feed, Options(template, kept.keep))
-        page = Console(feed, questions, Past(arguments.runs, kept.out), rules_for(arguments.host, arguments.token),
-                       arguments.dead_man)
-        server = stack.enter_context(closing(ConsoleServer(page, arguments.host, arguments.port)))
-        terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
-                       highlight=False, markup=False)
+    scene: str = option("", "where (default: house:3; with --attach: the running episode continues)")
+    attach: bool = flag("show the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
+    keep_memory: bool = flag("with --attach and --scene: the graph keeps its memory when the episode begins")
+    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
+    area: str = option("", AREA, metavar="CORNERS")
+    remap: tuple[str, ...] = option((), "with --attach: topics and services with other names there, as in "
+                                    "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
+    map_frame: str = option("", "with --attach: the robot's map frame (default: map)", metavar="FRAME")
+    base_frame: str = option("", "with --attach: the robot's base frame (default: base_link)", metavar="FRAME")
+    runs: Path = option(Path("runs"), "run directory, or a folder of some, for the replay of past episodes",
+                        metavar="DIR")
+    out: Path | None = option(None, "run directory of what is asked here (default: runs/<time>)", writes=FOLDER)
+    page: PageOptions = group(PageOptions, "the page")
+    chain: ChainOptions = group(ChainOptions)
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The configuration of the run, less its folder."""
+        return self.chain.config(self.area)
+
+    def run(self) -> int:
+        """Serve the page until Ctrl-C, or until the process is told to end."""
+        self._check()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            self._serve()
+        except KeyboardInterrupt:
+            pass  # how a console ends
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.default_int_handler)
+        return 0
+
+    def _check(self) -> None:
+        """Raise EqaError for what cannot be, before anything starts."""
+        from eqa_nodes.cli.ready import check_answerer, check_scene
+        from eqa_nodes.config.run import PROCESS
+        from eqa_nodes.console.stopping import check_limit
+        from eqa_nodes.core.errors import ConfigError, MissingExtra
+        from eqa_nodes.registry.agents import is_function
+        from eqa_nodes.ros.environment import ensure_ros
+
+        for library in _NEEDED:
+            if importlib.util.find_spec(library) is None:
+                raise MissingExtra(library, "console")
+        if self.keep_memory and not self.attach:
+            raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
+                              "nothing")
+        if (self.map_frame or self.base_frame) and not self.attach:
+            raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
+        check_attached(self.attach, self.namespace, self.remap, self.config)
+        check_limit(self.page.dead_man)
+        if self.config.through == PROCESS or is_function(self.config.agent):
+            raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no "
+                              "function")
+        ensure_ros()
+        if not self.attach:
+            check_answerer(self.config)
+            check_scene(self.scene or SCENE)
+
+    def _serve(self) -> None:
+        from rich.console import Console as Terminal
+
+        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.console.app import Console as Page
+        from eqa_nodes.console.feed import Feed
+        from eqa_nodes.console.kept import KeptRun
+        from eqa_nodes.console.past import Past
+        from eqa_nodes.console.questions import Options, Questions
+        from eqa_nodes.console.server import ConsoleServer, rules_for
+        from eqa_nodes.core.types.questions import Question
+
+        terminal = Terminal()
+        with ExitStack() as stack:
+            kept = stack.enter_context(closing(KeptRun(run_folder(self.out))))
+            template = Question("", limits=self.config.question_limits, force_guess=self.config.force_guess)
+            feed = Feed()
+            questions = Questions(feed, Options(template, kept.keep))
+            page = Page(feed, questions, Past(self.runs, kept.out), rules_for(self.page.host, self.page.token),
+                        self.page.dead_man)
+            server = stack.enter_context(closing(ConsoleServer(page, self.page.host, self.page.port)))
+            terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
+                           highlight=False, markup=False)
+            robot = self._robot(stack, kept.out, feed, terminal)
+            stack.enter_context(closing(questions))
+            page.begin(robot)
+            stack.callback(_end_quietly)
+            threading.Event().wait()
+
+    def _robot(self, stack: ExitStack, out: Path, feed: Feed, terminal: Terminal) -> WatchedRobot:
+        """Return the robot: of a graph of its own, or of the one that runs in this domain."""
         with terminal.status("starting the robot"):
-            robot = _robot(arguments, stack, kept.out, feed)
-        stack.enter_context(closing(questions))
-        page.begin(robot)
-        stack.callback(_end_quietly)
-        threading.Event().wait()
+            return self._attached(stack, out, feed) if self.attach else self._own(stack, out, feed)
 
+    def _attached(self, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.console.robot import RosRobot
+        from eqa_nodes.core.camera.config import TfConfig
 
-def _robot(arguments: argparse.Namespace, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
-    """Return the robot: of a graph of its own, or of the one that runs in this domain."""
-    from eqa_nodes.console.robot import RosRobot
-    from eqa_nodes.ros.runner import RunningGraph
-
-    if arguments.attach:
         usual = TfConfig()
-        names = TfConfig(map_frame=arguments.map_frame or usual.map_frame,
-                         base_frame=arguments.base_frame or usual.base_frame)
+        names = TfConfig(map_frame=self.map_frame or usual.map_frame, base_frame=self.base_frame or usual.base_frame)
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
-        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=arguments.namespace,
-                                                    remap=remapping(arguments.remap), names=names)))
-        if arguments.scene or not robot.episodes.wait(_EPISODE_S):
-            robot.begin(arguments.scene or "", out.name, arguments.keep_memory)
+        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.namespace,
+                                                    remap=remapping(self.remap), names=names)))
+        if self.scene or not robot.episodes.wait(_EPISODE_S):
+            robot.begin(self.scene, out.name, self.keep_memory)
         return robot
-    graph = stack.enter_context(RunningGraph(out, parameters_of(arguments, out),
-                                             isolate=arguments.through == "isolated"))
-    robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
-    robot.begin(arguments.scene or SCENE, out.name)
-    stack.callback(robot.end)
-    return robot
+
+    def _own(self, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.config.run import ISOLATED
+        from eqa_nodes.console.robot import RosRobot
+        from eqa_nodes.ros.runner import RunningGraph
+
+        config = replace(self.config, folder=out)
+        graph = stack.enter_context(RunningGraph(out, config.parameters(),
+                                                 isolate=config.through == ISOLATED))
+        robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
+        robot.begin(self.scene or SCENE, out.name)
+        stack.callback(robot.end)
+        return robot
 
 
 def _end_quietly() -> None:

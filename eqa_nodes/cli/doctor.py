@@ -2,64 +2,92 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from eqa_nodes.cli.groups import BagReading, ModelOptions
+from eqa_nodes.cli.options import flag, group, option
 
-from eqa_nodes.cli.bag import remapping
-from eqa_nodes.cli.model import model_of
-from eqa_nodes.config.graph import merged, of_world, settings
-from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.doctor.findings import Finding, failed, show
-from eqa_nodes.recordings.history import BagOptions
+if TYPE_CHECKING:
+    from eqa_nodes.config.nodes import NodeSettings
+    from eqa_nodes.doctor.findings import Finding
 
 
-def doctor(arguments: argparse.Namespace) -> int:
-    """Check and print; 1 when something that a run needs is missing, with --strict also after a warning."""
-    findings = _findings(arguments)
-    if arguments.json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=2))
-    else:
-        show(findings, Console(highlight=False))
-    return 1 if failed(findings, arguments.strict) else 0
+@dataclass(frozen=True, kw_only=True)
+class Doctor:
+    """Checks this machine and the model, which is asked about a picture of one pixel; with --robot a running robot,
+    with --bag a recording.
+    """
+
+    robot: bool = flag("check a robot or simulator that runs in this ROS_DOMAIN_ID", alone="what")
+    bag: Path | None = option(None, "check a recording of any robot: folder, .mcap or .db3 file (default: none)",
+                              alone="what", metavar="BAG")
+    namespace: str = option("", "namespace of the robot (default: none)")
+    seconds: float = option(5.0, "how long a robot is listened to, seconds", metavar="S")
+    wait: float = option(10.0, "how long its topics may take to appear, seconds", metavar="S")
+    strict: bool = flag("a warning is a failure too")
+    json: bool = flag("print JSON")
+    params: Path | None = option(
+        None, "with --robot: the graph's ROS parameter file, which describes its camera and names the frames (default: "
+        "raw, rectified, aligned images with stamps that differ by at most 20 ms)", metavar="FILE")
+    how: BagReading = group(BagReading)
+    model: ModelOptions = group(ModelOptions, "the answerer's model")
+
+    def run(self) -> int:
+        """Check and print; 1 when something that a run needs is missing, with --strict also after a warning."""
+        from rich.console import Console
+
+        from eqa_nodes.doctor.findings import failed, show
+
+        findings = self._findings()
+        if self.json:
+            print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        else:
+            show(findings, Console(highlight=False))
+        return 1 if failed(findings, self.strict) else 0
+
+    def _findings(self) -> list[Finding]:
+        from eqa_nodes.core.errors import ConfigError
+
+        options = self.how.options()
+        if self.params and not self.robot:
+            raise ConfigError("--params describes the camera of a robot's graph: it needs --robot")
+        if self.bag:
+            from eqa_nodes.doctor.judge import bag_findings
+
+            return bag_findings(self.bag, self.namespace, options)
+        if self.robot:
+            return self._of_robot()
+        from eqa_nodes.doctor.machine import machine_findings
+        from eqa_nodes.doctor.model import judge_model
+
+        return [*machine_findings(), *judge_model(self.model.config())]
+
+    def _of_robot(self) -> list[Finding]:
+        from rich.console import Console
+
+        from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.ros.environment import ensure_ros
+
+        if self.seconds <= 0:
+            raise ConfigError(f"--seconds is {self.seconds:g}: listen for some time")
+        ensure_ros()
+        from eqa_nodes.doctor.robot import Listening, robot_findings
+
+        node, options = node_of(self.params), self.how.options()
+        if self.params:
+            options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
+                                       base_frame=options.base_frame or node.tf.base_frame)
+        how = Listening(self.namespace, options.remap, self.seconds, self.wait, options, node.camera)
+        with Console(stderr=True).status(f"listening for {self.seconds:g} s"):
+            return robot_findings(how)
 
 
-def _findings(arguments: argparse.Namespace) -> list[Finding]:
-    options = BagOptions(remapping(arguments.remap), arguments.map_frame, arguments.base_frame, arguments.tolerance)
-    if arguments.params and not arguments.robot:
-        raise ConfigError("--params says what camera the graph of a robot takes: it needs --robot")
-    if arguments.bag:
-        from eqa_nodes.doctor.judge import bag_findings
-
-        return bag_findings(arguments.bag, arguments.namespace, options)
-    if arguments.robot:
-        return _robot(arguments, options)
-    from eqa_nodes.doctor.machine import machine_findings
-    from eqa_nodes.doctor.model import judge_model
-
-    return [*machine_findings(), *judge_model(model_of(arguments))]
-
-
-def node_of(params: Path | None) -> Any:
+def node_of(params: Path | None) -> NodeSettings:
     """Return what the nodes of a robot's graph have in common, with this parameter file as launch takes it."""
-    return settings("mapper", merged(None, of_world("robot"), merged(params))).node
+    from eqa_nodes.config.run import ROBOT, RunConfig
 
-
-def _robot(arguments: argparse.Namespace, options: BagOptions) -> list[Finding]:
-    from eqa_nodes.ros.environment import ensure_ros
-
-    if arguments.seconds <= 0:
-        raise ConfigError(f"--seconds is {arguments.seconds:g}: listen for some time")
-    ensure_ros()
-    from eqa_nodes.doctor.robot import Listening, robot_findings
-
-    node = node_of(arguments.params)
-    if arguments.params:
-        options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
-                                   base_frame=options.base_frame or node.tf.base_frame)
-    how = Listening(arguments.namespace, options.remap, arguments.seconds, arguments.wait, options, node.camera)
-    with Console(stderr=True).status(f"listening for {arguments.seconds:g} s"):
-        return robot_findings(how)
+    node: NodeSettings = RunConfig(world=ROBOT, params=params).settings("mapper").node
+    return node

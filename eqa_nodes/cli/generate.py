@@ -1,135 +1,113 @@
-"""`eqa generate express | exploraqa | finish`."""
+"""`eqa generate express | exploraqa | finish`: question-answer data out of a simulator."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
+from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FOLDER, argument, group, option
 
-from eqa_nodes.cli.chain import run_folder
-from eqa_nodes.cli.model import model_of
-from eqa_nodes.cli.ready import check_model
-from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.errors import BudgetSpent, ConfigError
-from eqa_nodes.core.model import Backend, Usage
-from eqa_nodes.generate.filters import FilterConfig
-from eqa_nodes.generate.page import PAGE
-from eqa_nodes.generate.pipeline import Cast, GenerationProgress, Job, generate
-from eqa_nodes.generate.results import begin, cost_line, end
-from eqa_nodes.generate.results import finish as finished
-from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
-from eqa_nodes.generate.values import ACCEPTED, Benchmark, benchmark
-from eqa_nodes.models import open_model
-from eqa_nodes.models.config import ModelConfig
+if TYPE_CHECKING:
+    from eqa_nodes.generate.pipeline import Job
 
-WAYS = "shortest paths of the simulator"  # that ways and places are found with, as the benchmarks' own makers did
+LABEL, MODEL = "label", "model"
 
 
-class Players(NamedTuple):
-    """A cast, by what it is called in the manifest, and what it knows that no robot does."""
-
-    cast: Cast
-    names: Mapping[str, str]
-    privileged: Sequence[str]
-
-
-def make(arguments: argparse.Namespace) -> int:
-    """Make questions; what was accepted is written however it ends."""
-    kind, job, out = benchmark(arguments.benchmark), job_of(arguments), run_folder(arguments)
-    console = Console()
-    with _players(arguments, kind) as players:
-        begin(out, kind, job, players.names, players.privileged)
-        with _GenerationBar(console, job) as bar:
-            summary = generate(kind, job, players.cast, out, bar.show)
-    file = end(out, kind, summary)
-    accepted = sum(record.status == ACCEPTED for record in summary.records)
-    console.print(f"{accepted} of {len(summary.records)} attempts accepted, {cost_line(summary.spent)}, privileged: "
-                  f"{', '.join(players.privileged)}\n{file}\nlook through {out / PAGE}, then: eqa generate "
-                  f"finish {out} --verdicts FILE", soft_wrap=True, highlight=False, markup=False)
-    if summary.stopped:
-        raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same line with --out {out} goes on")
-    return 0 if accepted >= job.count else 1
+def _share(text: str) -> tuple[int, int]:
+    needed, _, times = text.partition("/")
+    if not (needed.isdecimal() and times.isdecimal() and 0 < int(needed) <= int(times)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no share such as 2/3")
+    return int(needed), int(times)
 
 
-def finish(arguments: argparse.Namespace) -> int:
-    """Write what people let pass."""
-    file, records = finished(arguments.out, arguments.verdicts)
-    passed = sum(record.status == ACCEPTED for record in records)
-    Console().print(f"{passed} of {len(records)} questions passed {len(arguments.verdicts)} reviewers: {file}",
-                    soft_wrap=True, highlight=False)
-    return 0
+def _from_zero(text: str) -> int:
+    return 0 if text == "0" else whole(text)
 
 
-def job_of(arguments: argparse.Namespace) -> Job:
-    """Return what the options ask for. Raises ConfigError for a number below 1 (--elsewhere: below 0)."""
-    for name, least in (("count", 1), ("per_way", 1), ("tries", 1), ("rounds", 1), ("elsewhere", 0)):
-        if (value := getattr(arguments, name)) < least:
-            raise ConfigError(f"--{name.replace('_', '-')} is {value}: it must be {least} or more")
-    needed, times = arguments.reproduce
-    return Job(tuple(arguments.scene), arguments.count, arguments.seed, arguments.per_way, arguments.tries,
-               arguments.rounds, arguments.elsewhere, FilterConfig(times=times, needed=needed))
+@dataclass(frozen=True, kw_only=True)
+class Generate:
+    """Makes questions with answers in a simulator, with their whole history. The same command resumes after a kill, and
+    pays for nothing twice; a larger --count adds to what is there.
+    """
+
+    scene: tuple[str, ...] = option(("house:3",), f"scenes, used in turn: {PLACES}", metavar="SCENE")
+    count: int = option(5, "accepted questions", type=whole, metavar="N")
+    out: Path | None = option(None, "folder that is made (default: runs/<time>)", metavar="DIR", writes=FOLDER)
+    seed: int = option(0, "decides paths and the seeds of models (default: 0)")
+    per_path: int = option(3, "attempts at the end of each path", type=whole, metavar="N", formerly=("--per-way",))
+    tries: int = option(12, "maximum attempts for each wanted question", type=whole, metavar="N")
+    rounds: int = option(3, "maximum proposals of an attempt", type=whole, metavar="N")
+    elsewhere: int = option(3, "views of other parts of the scene that a question is asked at", type=_from_zero,
+                            metavar="N")
+    reproduce: tuple[int, int] = option((2, 3), "answers that must be right of how many (default: 2/3)", type=_share,
+                                        metavar="K/N")
+    generator: str = option("", "label: the built-in house's own questions, privileged, no model; model: see below "
+                            "(default: model where --model is given, else label)", choices=(LABEL, MODEL))
+    scans: ScanOptions = group(ScanOptions, "scans")
+    model: ModelOptions = group(ModelOptions, "the answerer's model")
+    evaluator: ModelOptions = group(ModelOptions, "the evaluator's model", prefix="evaluator")
+
+    @property
+    def labels(self) -> bool:
+        """Whether the built-in house's own questions are taken, without a model."""
+        return (self.generator or (MODEL if self.model.model else LABEL)) == LABEL
+
+    def job(self) -> Job:
+        """Return what the options ask for."""
+        from eqa_nodes.generate.filters import FilterConfig
+        from eqa_nodes.generate.pipeline import Job
+
+        needed, times = self.reproduce
+        return Job(self.scene, self.count, self.seed, self.per_path, self.tries, self.rounds, self.elsewhere,
+                   FilterConfig(times=times, needed=needed))
+
+    def make(self, benchmark: str) -> int:
+        """Make questions in the form of a benchmark."""
+        from eqa_nodes.cli.generating import make
+
+        self.scans.set_environment()
+        return make(self, benchmark)
 
 
-@contextmanager
-def _players(arguments: argparse.Namespace, kind: Benchmark) -> Iterator[Players]:
-    """Yield who plays which role; models are closed after it."""
-    if (arguments.generator or ("model" if arguments.model else "label")) == "label":
-        from eqa_nodes.bench.house.roles import PRIVILEGED, HouseRoles
+@dataclass(frozen=True, kw_only=True)
+class Express(Generate):
+    __doc__ = Generate.__doc__
 
-        roles = HouseRoles(kind)
-        yield Players(Cast(roles, roles, LabelAnswerer(), Usage, True), dict.fromkeys(
-            ("generator", "evaluator", "solver"), "label"), (WAYS, *PRIVILEGED))
-        return
-    config, own = model_of(arguments), model_of(arguments, "evaluator")
-    check_model(config)
-    if own != ModelConfig():
-        check_model(own)
-    writer = open_model(config)
-    checker = open_model(own) if own != ModelConfig() else writer
-    try:
-        yield _models(kind, writer, checker)
-    finally:
-        writer.close()
-        checker.close()
+    def run(self) -> int:
+        """Make questions as EXPRESS-Bench did."""
+        return self.make("express")
 
 
-def _models(kind: Benchmark, writer: Backend, checker: Backend) -> Players:
-    """Return models in their roles: who checks also answers, so that nobody confirms himself where there are two."""
-    def usage() -> Usage:
-        return writer.usage if checker is writer else writer.usage + checker.usage
+@dataclass(frozen=True, kw_only=True)
+class Exploraqa(Generate):
+    __doc__ = Generate.__doc__
 
-    cast = Cast(ModelGenerator(writer, kind), ModelEvaluator(checker, kind), VlmAnswerer(checker), usage)
-    return Players(cast, {"generator": writer.model, "evaluator": checker.model, "solver": checker.model}, (WAYS,))
+    def run(self) -> int:
+        """Make questions as ExploraQA did."""
+        return self.make("exploraqa")
 
 
-class _GenerationBar:
-    """One line that says how far it is and what is being done; one line for each attempt that has ended."""
+@dataclass(frozen=True, kw_only=True)
+class Finish:
+    """Writes the questions that people accepted."""
 
-    def __init__(self, console: Console, job: Job) -> None:
-        self._console, self._most = console, job.count * job.tries
-        self._bar = Bar(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
-                        TextColumn("{task.description}"), console=console)
-        self._task = self._bar.add_task("", total=job.count)
+    out: Path = argument("folder that was generated", metavar="DIR")
+    verdicts: tuple[Path, ...] = option((), "what verify.html exported, one file per reviewer", required=True,
+                                        metavar="FILE")
 
-    def __enter__(self) -> _GenerationBar:
-        self._bar.start()
-        return self
+    def run(self) -> int:
+        """Write them."""
+        from rich.console import Console
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        from eqa_nodes.generate.results import finish
+        from eqa_nodes.generate.values import ACCEPTED
 
-    def show(self, now: GenerationProgress) -> None:
-        """Show where the run is."""
-        self._bar.update(self._task, completed=now.accepted, description=(
-            f"accepted; attempt {now.attempts} of at most {self._most}, {cost_line(now.spent)}. {now.doing}"))
-        if (record := now.ended) is not None:
-            words = f"{record.pair.question} {record.pair.answer}" if record.pair else record.category
-            note = record.reason and f": {record.reason}"
-            self._console.print(f"{record.id} {record.status}{note}  {words}", soft_wrap=True, markup=False,
-                                highlight=False)
+        file, records = finish(self.out, self.verdicts)
+        passed = sum(record.status == ACCEPTED for record in records)
+        Console().print(f"{passed} of {len(records)} questions passed {len(self.verdicts)} reviewers: {file}",
+                        soft_wrap=True, highlight=False)
+        return 0

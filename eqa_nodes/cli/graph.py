@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from eqa_nodes.cli.bag import remapping
-from eqa_nodes.config.graph import merged
-from eqa_nodes.config.live import live
-from eqa_nodes.config.nodes import SETTINGS
-from eqa_nodes.config.parameters import Parameter, parameters_of
+from eqa_nodes.cli.groups import remapping
+from eqa_nodes.cli.options import option
 from eqa_nodes.ros.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
-from eqa_nodes.ros.sros2 import policy
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.parameters import Parameter
 
 
-def graph(arguments: argparse.Namespace) -> int:
-    """Print the graph, or check a parameter file; a wrong file is a named error."""
-    if arguments.check:
-        values = merged(arguments.check)
-        print(f"{arguments.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """Shows the graph, or checks a parameter file."""
+
+    format: str = option("table", "parameters: all of them, as docs/parameters.md; sros2: least-privilege policies for "
+                         "ros2 security (docs/security.md)", choices=("table", "dot", "json", "sros2", "parameters"))
+    namespace: str = option("/", "for sros2: namespace of the nodes", metavar="NS")
+    remap: tuple[str, ...] = option((), "for sros2: names that differ on the robot, as in color:=/front/image_raw "
+                                    "(default: none)", metavar="KEY:=NAME")
+    world: str = option("", "for sros2: the nodes that run there, with what they need there (default: all)",
+                        choices=("sim", "robot", "replay"))
+    check: Path | None = option(None, "ROS parameter file to check against the graph (default: none)", metavar="FILE")
+
+    def run(self) -> int:
+        """Print the graph, or check a parameter file; a wrong file is a named error."""
+        if self.check:
+            from eqa_nodes.config.graph import merged
+
+            values = merged(self.check)
+            print(f"{self.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
+            return 0
+        if self.format == "sros2":
+            from eqa_nodes.ros.sros2 import policy
+
+            print(policy(self.namespace, remapping(self.remap), self.world), end="")
+            return 0
+        {"table": _table, "dot": _dot, "json": _json, "parameters": _parameters}[self.format]()
         return 0
-    if arguments.format == "sros2":
-        print(policy(arguments.namespace, remapping(arguments.remap), arguments.world), end="")
-        return 0
-    {"table": _table, "dot": _dot, "json": _json, "parameters": _parameters}[arguments.format]()
-    return 0
 
 
 def heard(spec: NodeSpec) -> tuple[str, ...]:
@@ -38,6 +52,9 @@ def heard(spec: NodeSpec) -> tuple[str, ...]:
 
 
 def _table() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console()
     nodes = Table("node", "publishes", "hears", "serves", "calls", title="nodes", show_lines=True)
     for name, spec in NODES.items():
@@ -91,6 +108,10 @@ the node runs:
 
 def _parameters() -> None:
     """Print docs/parameters.md."""
+    from eqa_nodes.config.live import live
+    from eqa_nodes.config.nodes import SETTINGS
+    from eqa_nodes.config.parameters import parameters_of
+
     tables = {name: list(parameters_of(config)) for name, config in SETTINGS.items()}
     shared = [p for p in tables["mapper"] if p.name.startswith("node.")]
     print(_PAGE)

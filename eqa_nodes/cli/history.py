@@ -2,109 +2,165 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from eqa_nodes.cli.groups import FORMATS, PLACES, SOURCES, BagReading, ScanOptions, remapping
+from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
-from eqa_nodes.cli.bag import remapping
-from eqa_nodes.cli.chain import with_image
-from eqa_nodes.cli.em import bag_options
-from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.episode_history import EpisodeHistory, survey
-from eqa_nodes.recordings.histories import open_history
+if TYPE_CHECKING:
+    from eqa_nodes.core.types.views import Frame
+    from eqa_nodes.recordings.episode_history import EpisodeHistory
+
+    Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], Counter[str]]
 
 LIVE = "live"
-Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], "Counter[str]"]
+PATH = f"{SOURCES}; live: or live:/NAMESPACE is what the robot of this ROS_DOMAIN_ID sees"
 
 
-def info(arguments: argparse.Namespace) -> int:
-    """Read a whole history and print what it holds."""
-    history = _opened(arguments)
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a history is read."""
+
+    seconds: float = option(0.0, "length of a live history, seconds (default: until the camera is quiet)", metavar="S")
+    format: str = option("", FORMATS)
+    bag: BagReading = group(BagReading)
+
+    def opened(self, path: Path) -> EpisodeHistory:
+        """Return the history of a path, or of a running robot. Raises StorageError, ConfigError."""
+        from eqa_nodes.recordings.histories import open_history
+
+        kind, colon, namespace = str(path).partition(":")
+        if kind != LIVE or not colon:
+            return open_history(path, self.format, self.bag.chosen())
+        from eqa_nodes.ros.environment import ensure_ros
+
+        ensure_ros()
+        from eqa_nodes.ros.live_history import LiveHistory
+
+        return LiveHistory(namespace, remapping(self.bag.remap), self.seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """Reads a whole history and prints what it holds."""
+
+    path: Path = argument(PATH, metavar="PATH")
+    how: Reading = group(Reading)
+
+    def run(self) -> int:
+        """Read and print."""
+        from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.recordings.episode_history import survey
+
+        history = self.how.opened(self.path)
+        with frames_bar(history) as show:
+            found = survey(_counted(history, show))
+        (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
+        width, height = found.image
+        _print(f"{history.name}: {found.frames} frames of {width}x{height}, {found.seconds:.1f} s at "
+               f"{found.rate_hz:.1f} Hz")
+        _print(f"path {found.path_m:.2f} m; x {x0:.2f} to {x1:.2f} m, y {y0:.2f} to {y1:.2f} m, z {z0:.2f} to "
+               f"{z1:.2f} m")
+        if history.labels:
+            _print(f"labels of {len(history.labels)} things, out of a simulator: answers that use them are privileged")
+        _print_counts("not used", history.dropped)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportHistory:
+    """Writes a history in another form."""
+
+    path: Path = argument(PATH, metavar="PATH")
+    out: Path = argument("folder that is made", metavar="OUT", writes=FOLDER)
+    to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
+    how: Reading = group(Reading)
+
+    def run(self) -> int:
+        """Write it."""
+        export_of(self.to)
+        return _write(self.how.opened(self.path), self.to, self.out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Video:
+    """Writes a history as a video with an inset of the path so far."""
+
+    path: Path = argument(PATH, metavar="PATH")
+    out: Path = argument("file that is made", metavar="OUT.mp4", writes=FILE)
+    how: Reading = group(Reading)
+
+    def run(self) -> int:
+        """Write it."""
+        from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.recordings.video import write_video
+
+        history = self.how.opened(self.path)
+        with frames_bar(history) as show:
+            frames = write_video(history, self.out, show)
+        _print_counts("not used", history.dropped)
+        _print(f"written: {self.out}, {frames} frames")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordTour:
+    """Makes a history in a simulator and writes it."""
+
+    scene: str = argument(PLACES, metavar="SCENE")
+    out: Path = argument("folder that is made", metavar="OUT", writes=FOLDER)
+    to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
+    kind: str = option("openeqa", "openeqa: more than 10 m of curved path, a look round every metre, 1920x1080; "
+                       "express: 10 to 100 atomic actions, 512x512; exploraqa: at least 5 m, 512x512",
+                       complete=lambda: ("openeqa", "express", "exploraqa"))
+    seed: int = option(0, "decides where it begins and ends (default: 0)")
+    image: str = option("", "size of the camera image in pixels (default: that of the kind)", metavar="WxH")
+    min_metres: float | None = option(None, "minimum length of the path, metres (default: that of the kind)",
+                                      metavar="M")
+    scans: ScanOptions = group(ScanOptions, "scans")
+
+    def run(self) -> int:
+        """Drive the tour and write it."""
+        from eqa_nodes.config.run import with_image
+        from eqa_nodes.core.errors import ConfigError, unknown
+        from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
+
+        self.scans.set_environment()
+        export_of(self.to)
+        recipe = RECIPES.get(self.kind)
+        if recipe is None:
+            raise ConfigError(unknown("kind of tour", self.kind, RECIPES))
+        recipe = replace(recipe, robot=with_image(recipe.robot, self.image))
+        if self.min_metres is not None:
+            recipe = replace(recipe, min_m=self.min_metres)
+        tour = plan_tour(self.scene, recipe, self.seed)
+        _print(f"{self.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
+        return _write(TourHistory(tour), self.to, self.out)
+
+
+def export_of(name: str) -> Export:
+    """Return what writes a form. Raises ConfigError for an unknown one."""
+    from eqa_nodes.core.errors import ConfigError, unknown
+
+    exports: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
+    if name not in exports:
+        raise ConfigError(unknown("form of export", name, exports))
+    return exports[name]
+
+
+def _write(history: EpisodeHistory, to: str, out: Path) -> int:
+    """Write a history in a form, and print what it could not keep."""
+    from eqa_nodes.cli.frames_bar import frames_bar
+
     with frames_bar(history) as show:
-        found = survey(_counted(history, show))
-    (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
-    console = Console()
-    width, height = found.image
-    _print(console, f"{history.name}: {found.frames} frames of {width}x{height}, {found.seconds:.1f} s at "
-                    f"{found.rate_hz:.1f} Hz")
-    _print(console, f"path {found.path_m:.2f} m; x {x0:.2f} to {x1:.2f} m, y {y0:.2f} to {y1:.2f} m, z {z0:.2f} to "
-                    f"{z1:.2f} m")
-    if history.labels:
-        _print(console, f"labels of {len(history.labels)} things, out of a simulator: answers that use them are "
-                        "privileged")
-    _print_counts(console, "not used", history.dropped)
-    return 0
-
-
-def export(arguments: argparse.Namespace) -> int:
-    """Write a history in another form."""
-    _form(arguments.to)
-    return _write(_opened(arguments), arguments)
-
-
-def record(arguments: argparse.Namespace) -> int:
-    """Make a history in a simulator and write it."""
-    from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-
-    _form(arguments.to)
-    recipe = RECIPES.get(arguments.kind)
-    if recipe is None:
-        raise ConfigError(unknown("kind of tour", arguments.kind, RECIPES))
-    recipe = replace(recipe, robot=with_image(recipe.robot, arguments.image))
-    if arguments.min_metres is not None:
-        recipe = replace(recipe, min_m=arguments.min_metres)
-    tour = plan_tour(arguments.scene, recipe, arguments.seed)
-    _print(Console(), f"{arguments.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
-    return _write(TourHistory(tour), arguments)
-
-
-def _form(name: str) -> Export:
-    if name not in EXPORTS:
-        raise ConfigError(unknown("form of export", name, EXPORTS))
-    return EXPORTS[name]
-
-
-def _write(history: EpisodeHistory, arguments: argparse.Namespace) -> int:
-    """Write a history in the form that was asked for, and print what it could not keep."""
-    with frames_bar(history) as show:
-        lost = _form(arguments.to)(history, arguments.out, show)
-    console = Console()
-    _print_counts(console, "not used", history.dropped)
-    _print_counts(console, "not kept", lost)
-    _print(console, f"written: {arguments.out}")
-    return 0
-
-
-def _opened(arguments: argparse.Namespace) -> EpisodeHistory:
-    """Return the history of a path, or of a robot that runs."""
-    kind, colon, namespace = str(arguments.path).partition(":")
-    if kind != LIVE or not colon:
-        return open_history(arguments.path, arguments.format, bag_options(arguments))
-    from eqa_nodes.ros.environment import ensure_ros
-
-    ensure_ros()
-    from eqa_nodes.ros.live_history import LiveHistory
-
-    return LiveHistory(namespace, remapping(arguments.remap), arguments.seconds)
-
-
-def video(arguments: argparse.Namespace) -> int:
-    """Write a history as a video."""
-    from eqa_nodes.recordings.video import write_video
-
-    history = _opened(arguments)
-    with frames_bar(history) as show:
-        frames = write_video(history, arguments.out, show)
-    console = Console()
-    _print_counts(console, "not used", history.dropped)
-    _print(console, f"written: {arguments.out}, {frames} frames")
+        lost = export_of(to)(history, out, show)
+    _print_counts("not used", history.dropped)
+    _print_counts("not kept", lost)
+    _print(f"written: {out}")
     return 0
 
 
@@ -120,28 +176,18 @@ def _bag(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) ->
     return write_bag(history, out, progress, history.labels)
 
 
-EXPORTS: dict[str, Export] = {"bag": _bag, "openeqa": _openeqa}
-
-
-@contextmanager
-def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
-    """Show a bar over the frames of a history; yields what is told how many are done."""
-    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
-                  transient=True) as bar:
-        task = bar.add_task("", total=len(history) or None)
-        yield lambda done: bar.update(task, completed=done)
-
-
 def _counted(frames: Iterable[Frame], show: Callable[[int], None]) -> Iterator[Frame]:
     for i, frame in enumerate(frames, start=1):
         show(i)
         yield frame
 
 
-def _print_counts(console: Console, what: str, counts: Counter[str]) -> None:
+def _print_counts(what: str, counts: Counter[str]) -> None:
     for reason, n in sorted(counts.items()):
-        _print(console, f"{what}: {n} x {reason}")
+        _print(f"{what}: {n} x {reason}")
 
 
-def _print(console: Console, line: str) -> None:
-    console.print(line, soft_wrap=True, markup=False, highlight=False)
+def _print(line: str) -> None:
+    from rich.console import Console
+
+    Console().print(line, soft_wrap=True, markup=False, highlight=False)

@@ -36,21 +36,3 @@ def measure_or_none(text: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise argparse.ArgumentTypeError(f"expected a number above 0, or {NONE}, got {text!r}")
     return value
-
-
-def limit_options(p: argparse.ArgumentParser) -> None:
-    """Add the limits of a question."""
-    limits = p.add_argument_group(f"limits of a question; none of them is exceeded ({NONE} = no limit)")
-    limits.add_argument("--max-steps", type=whole_or_none, default=300, metavar="N",
-                        help="atomic actions (default: 300)")
-    limits.add_argument("--max-metres", type=measure_or_none, default=UNLIMITED, metavar="M",
-                        help="driven way (default: none)")
-    limits.add_argument("--max-seconds", type=measure_or_none, default=UNLIMITED, metavar="S",
-                        help="time while the question is worked on (default: none)")
-    limits.add_argument("--max-calls", type=whole_or_none, default=UNLIMITED, metavar="N",
-                        help="model calls; the last one is kept for the answer (default: none)")
-    limits.add_argument("--max-tokens", type=whole_or_none, default=UNLIMITED, metavar="N",
-                        help="tokens that the model reads and writes (default: none)")
-    limits.add_argument("--max-money", type=measure_or_none, default=UNLIMITED, metavar="X",
-                        help="money for the model, by --price-in and --price-out (default: none)")
-    limits.add_argument("--force-guess", action="store_true", help="guess instead of saying that nothing was found")

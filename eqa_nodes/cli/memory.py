@@ -4,123 +4,217 @@ from __future__ import annotations
 
 import math
 import time
-from argparse import Namespace
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
-from eqa_nodes.cli.printing import shown
-from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import BadQuestion, StorageError
-from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.memory.changes import name_of, place_of
-from eqa_nodes.core.memory.crops import crop_of, file_name
-from eqa_nodes.core.memory.forgetting import ForgetSelection, within
-from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.memory.times import told
-from eqa_nodes.core.storage.codec import write_bytes
-from eqa_nodes.core.storage.text import stored
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
-
-console = Console()
+if TYPE_CHECKING:
+    from eqa_nodes.core.memory import MemoryStore
 
 
-def info(args: Namespace) -> int:
-    """Print what is in the file."""
-    with _opened(args) as store:
-        for name, value in store.info().items():
-            console.print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {shown(str(value))}")
-        table = Table("session", "map", "place")
-        for session, map_name, place in store.sessions():
-            table.add_row(shown(session) or "(unnamed)", shown(map_name), str(place))
-        console.print(table)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class MemoryFile:
+    """A file of memory."""
+
+    path: Path = argument("file of the memory node (memory/NAME.sqlite)", metavar="FILE")
+
+    def opened(self, write: bool = False) -> closing[MemoryStore]:
+        """Open the file; one that is missing is not made. Raises StorageError."""
+        from eqa_nodes.core.errors import StorageError
+        from eqa_nodes.core.memory import MemoryStore
+
+        if not self.path.is_file():
+            raise StorageError(f"there is no memory {self.path}: name the file that the memory node wrote")
+        store = MemoryStore(self.path, write=write)
+        if later := store.set_now(time.time_ns()):
+            _print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "
+                   "forget FILE --when 'the future'", style="yellow")
+        return closing(store)
 
 
-def objects(args: Namespace) -> int:
-    """Print the things that are remembered; --save writes the best picture of each."""
-    with _opened(args) as store:
-        table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
-        for o in store.objects(args.about or "", args.limit):
-            x, y, z = o.centre
-            state = "gone" if o.gone_ns else o.attributes.get("state", "")
-            at = f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map"
-            table.add_row(shown(name_of(o)), shown(place_of(o)), at, "once" if o.times == 1 else f"{o.times} times",
-                          told(o.last_ns, store.newest_ns), shown(state))
-            if args.save and (view := store.keyframe(o.keyframe_id)) is not None:
-                _save(args.save / file_name(o), crop_of(view.jpeg, o.bbox))
-        console.print(table)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """Prints how much is remembered, and the sessions."""
+
+    file: MemoryFile = group(MemoryFile)
+
+    def run(self) -> int:
+        """Print what is in the file."""
+        from rich.table import Table
+
+        from eqa_nodes.cli.printing import shown
+
+        with self.file.opened() as store:
+            for name, value in store.info().items():
+                _print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {shown(str(value))}")
+            table = Table("session", "map", "place")
+            for session, map_name, place in store.sessions():
+                table.add_row(shown(session) or "(unnamed)", shown(map_name), str(place))
+            _print(table)
+        return 0
 
 
-def recall(args: Namespace) -> int:
-    """Print the views that a text means, with the reasons; --save writes their pictures."""
-    with _opened(args) as store:
-        near = tuple(args.near) if args.near else None
-        table = Table("view", "score", "why", "when", "where", "shows")
-        for view, score, why in store.recall(RecallQuery(stored(args.text), args.limit, near=near)):
-            table.add_row(str(view.id), f"{score:.2f}", shown(why), told(view.stamp_ns, store.newest_ns),
-                          f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
-                          shown(view.caption[:60]))
-            if args.save:
-                _save(args.save / f"view-{view.id}.jpg", view.jpeg)
-        console.print(table)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Objects:
+    """Prints the remembered objects."""
+
+    file: MemoryFile = group(MemoryFile)
+    about: str = option("", 'objects that fit a text, such as "red cups" (default: all)', metavar="TEXT")
+    save: Path | None = option(None, "folder for the best picture of each, as ID-KIND.jpg (default: not written)",
+                               metavar="DIR", writes=FOLDER)
+    limit: int = option(20, "how many", metavar="N")
+
+    def run(self) -> int:
+        """Print the objects; --save writes the best picture of each."""
+        from rich.table import Table
+
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.memory.changes import name_of, place_of
+        from eqa_nodes.core.memory.crops import crop_of, file_name
+        from eqa_nodes.core.memory.times import told
+
+        with self.file.opened() as store:
+            table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
+            for o in store.objects(self.about, self.limit):
+                x, y, z = o.centre
+                state = "gone" if o.gone_ns else o.attributes.get("state", "")
+                at = f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map"
+                table.add_row(shown(name_of(o)), shown(place_of(o)), at,
+                              "once" if o.times == 1 else f"{o.times} times", told(o.last_ns, store.newest_ns),
+                              shown(state))
+                if self.save and (view := store.keyframe(o.keyframe_id)) is not None:
+                    _save(self.save / file_name(o), crop_of(view.jpeg, o.bbox))
+            _print(table)
+        return 0
 
 
-def ask(args: Namespace) -> int:
-    """Print what memory itself says about the past."""
-    with _opened(args) as store:
-        said = store.recollect(check_question(args.question))
-        if said is None and about_past(args.question):
-            raise BadQuestion("nothing that this memory holds fits the question: eqa memory objects lists what it has "
-                              "seen")
-        if said is None:
-            raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" and "
-                              "\"What changed since ...?\", about things that it has seen; eqa ask asks the robot")
-        console.print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
-        for proof in said.evidence:
-            console.print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at "
-                          f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Recall:
+    """Prints the views that fit a text, and why."""
+
+    file: MemoryFile = group(MemoryFile)
+    text: str = argument('such as "keys yesterday evening near the kitchen"')
+    save: Path | None = option(None, "folder for the pictures (default: not written)", metavar="DIR", writes=FOLDER)
+    limit: int = option(20, "how many", metavar="N")
+    near: tuple[float, ...] | None = option(None, "views taken there, metres in the map frame (default: anywhere)",
+                                            type=float, nargs=3, metavar=("X", "Y", "RADIUS"))
+
+    def run(self) -> int:
+        """Print the views with the reasons; --save writes their pictures."""
+        from rich.table import Table
+
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.memory.times import told
+        from eqa_nodes.core.storage.text import stored
+        from eqa_nodes.core.types.remembered import RecallQuery
+
+        with self.file.opened() as store:
+            table = Table("view", "score", "why", "when", "where", "shows")
+            query = RecallQuery(stored(self.text), self.limit, near=_circle(self.near))
+            for view, score, why in store.recall(query):
+                table.add_row(str(view.id), f"{score:.2f}", shown(why), told(view.stamp_ns, store.newest_ns),
+                              f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
+                              shown(view.caption[:60]))
+                if self.save:
+                    _save(self.save / f"view-{view.id}.jpg", view.jpeg)
+            _print(table)
+        return 0
 
 
-def forget(args: Namespace) -> int:
-    """Delete for good."""
-    near = tuple(args.near) if args.near else None
-    selection = ForgetSelection(args.region or "", args.kind or "", near, everything=args.everything)
-    with _opened(args, write=True) as store:
-        keyframes, things = store.forget(within(selection, args.when or "", store.newest_ns))
-    console.print(f"forgot {keyframes} views and {things} things. Bags are files of their own: delete those as well")
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class AskMemory:
+    """Prints what memory itself answers about the past."""
+
+    file: MemoryFile = group(MemoryFile)
+    question: str = argument('such as "When did you last see the mug?" or "What changed since yesterday?"')
+
+    def run(self) -> int:
+        """Ask and print."""
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.answerers.common import check_question
+        from eqa_nodes.core.errors import BadQuestion
+        from eqa_nodes.core.memory.recollect import about_past
+        from eqa_nodes.core.memory.times import told
+
+        with self.file.opened() as store:
+            said = store.recollect(check_question(self.question))
+            if said is None and about_past(self.question):
+                raise BadQuestion("nothing that this memory holds fits the question: eqa memory objects lists what it "
+                                  "has seen")
+            if said is None:
+                raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" "
+                                  "and \"What changed since ...?\", about things that it has seen; eqa ask asks the "
+                                  "robot")
+            _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
+            for proof in said.evidence:
+                _print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at "
+                       f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
+        return 0
 
 
-def align(args: Namespace) -> int:
-    """Say where one map lies in another."""
-    x, y, degrees = args.x, args.y, args.degrees
-    with _opened(args, write=True) as store:
-        store.align(args.map, args.known, Pose2(x, y, math.radians(degrees)).transform())
-    console.print(f"{args.map} lies in {args.known} at ({x:g}, {y:g}) m, turned by {degrees:g} degrees")
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class Forget:
+    """Deletes for good; conditions combine."""
+
+    file: MemoryFile = group(MemoryFile)
+    region: str = option("", 'views of a kind of room, such as "bedroom" (default: any)')
+    kind: str = option("", "views that show a kind of object (default: any)")
+    when: str = option("", 'views of a time, such as "yesterday" or "in the last two hours" (default: any)',
+                       metavar="TIME")
+    everything: bool = flag("all that is remembered")
+    near: tuple[float, ...] | None = option(None, "views taken there, metres in the map frame (default: anywhere)",
+                                            type=float, nargs=3, metavar=("X", "Y", "RADIUS"))
+
+    def run(self) -> int:
+        """Delete."""
+        from eqa_nodes.core.memory.forgetting import ForgetSelection, within
+
+        selection = ForgetSelection(self.region, self.kind, _circle(self.near), everything=self.everything)
+        with self.file.opened(write=True) as store:
+            keyframes, things = store.forget(within(selection, self.when, store.newest_ns))
+        _print(f"forgot {keyframes} views and {things} things. Bags are files of their own: delete those as well")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Align:
+    """States where one map lies in another."""
+
+    file: MemoryFile = group(MemoryFile)
+    map: str = argument("name of a map, or of the session that is alone in it")
+    known: str = argument("name of the map that it lies in")
+    x: float = argument("of its origin in that one, metres", metavar="X")
+    y: float = argument("of its origin in that one, metres", metavar="Y")
+    degrees: float = argument("of its origin in that one, degrees counterclockwise", metavar="DEGREES")
+
+    def run(self) -> int:
+        """Write it into the memory."""
+        from eqa_nodes.core.types.geometry import Pose2
+
+        with self.file.opened(write=True) as store:
+            store.align(self.map, self.known, Pose2(self.x, self.y, math.radians(self.degrees)).transform())
+        _print(f"{self.map} lies in {self.known} at ({self.x:g}, {self.y:g}) m, turned by {self.degrees:g} degrees")
+        return 0
+
+
+def _circle(near: tuple[float, ...] | None) -> tuple[float, float, float] | None:
+    return None if near is None else (near[0], near[1], near[2])
 
 
 def _save(path: Path, jpeg: bytes) -> None:
+    from eqa_nodes.core.errors import StorageError
+    from eqa_nodes.core.storage.codec import write_bytes
+
     try:
         write_bytes(path, jpeg)
     except OSError as error:
         raise StorageError(f"{path} cannot be written ({error}): name another folder") from error
 
 
-def _opened(args: Namespace, write: bool = False) -> closing[MemoryStore]:
-    """Open the file; one that is not there is not made. Raises StorageError."""
-    if not args.file.is_file():
-        raise StorageError(f"there is no memory {args.file}: name the file that the memory node wrote")
-    store = MemoryStore(args.file, write=write)
-    later = store.set_now(time.time_ns())
-    if later:
-        console.print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "
-                      "forget FILE --when 'the future'", style="yellow")
-    return closing(store)
+def _print(what: object, style: str = "") -> None:
+    from rich.console import Console
+
+    Console().print(what, style=style or None)

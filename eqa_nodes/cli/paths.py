@@ -1,33 +1,31 @@
-"""Paths that a command will write to: they are tried before anything starts, and left as they were."""
+"""Paths that a command writes to: they are checked before anything starts, and left as they were."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from eqa_nodes.cli.options import FOLDER, written_paths
 from eqa_nodes.core.errors import StorageError
 
 _BLOCK = b"\0" * 4096  # a full disk makes files, and has no room in them
 
 
-class NewFolder(type(Path())):  # type: ignore[misc]
-    """The type of an option that names a folder to write into; it is made where it is not there."""
+def run_folder(chosen: Path | None) -> Path:
+    """Return the run directory: as chosen, else runs/<time>. Raises StorageError where nothing can be written there."""
+    folder = chosen or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    check_folder(folder)
+    return folder
 
 
-class NewFile(type(Path())):  # type: ignore[misc]
-    """The type of an option that names a file to write."""
-
-
-def check_outputs(arguments: argparse.Namespace) -> None:
-    """Try every path of the options that is to be written. Raises StorageError for the first that cannot be."""
-    for value in vars(arguments).values():
-        if isinstance(value, NewFolder):
-            check_folder(Path(value))
-        elif isinstance(value, NewFile):
-            check_file(Path(value))
+def check_outputs(command: Any) -> None:
+    """Try every path of a command's options that is to be written. Raises StorageError for the first that cannot be."""
+    for kind, path in written_paths(command):
+        (check_folder if kind == FOLDER else check_file)(path)
 
 
 def check_folder(folder: Path) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 from pathlib import Path
 
 from eqa_nodes.bench.samples import SCANNED
-from eqa_nodes.cli.chain import parameters_of
 from eqa_nodes.cli.paths import check_file
-from eqa_nodes.config.graph import settings
 from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
@@ -21,14 +19,14 @@ from sim_bridge.registry import open_simulator, simulator_of
 _LOCAL = ("torch", "transformers")
 
 
-def check_chain(arguments: argparse.Namespace) -> None:
-    """Raise EqaError for what would end an episode of these options before its first step."""
-    if arguments.through != "process":
+def check_chain(config: RunConfig, scene: str) -> None:
+    """Raise EqaError for what would end an episode of this configuration before its first step."""
+    if config.through != PROCESS:
         from eqa_nodes.ros.environment import ensure_ros
 
         ensure_ros()
-    check_scene(arguments.scene)
-    check_answerer(arguments)
+    check_scene(scene)
+    check_answerer(config)
 
 
 def check_scene(scene: str) -> None:
@@ -46,9 +44,9 @@ def check_scene(scene: str) -> None:
     open_simulator(scene).close()
 
 
-def check_answerer(arguments: argparse.Namespace) -> None:
-    """Raise EqaError where the answerer of the options cannot ask its model."""
-    check_asks(settings("answerer", parameters_of(arguments, Path())))
+def check_answerer(config: RunConfig) -> None:
+    """Raise EqaError where the answerer of a run cannot ask its model."""
+    check_asks(config.settings("answerer"))
 
 
 def check_asks(own: AnswererSettings) -> None:

@@ -2,109 +2,107 @@
 
 from __future__ import annotations
 
-import argparse
-import threading
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from eqa_nodes.cli import names
+from eqa_nodes.cli.groups import SOURCES, DetectorOptions, ModelOptions
+from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
-from eqa_nodes.cli.ask import print_answer
-from eqa_nodes.cli.chain import parameters_of, run_folder
-from eqa_nodes.cli.history import frames_bar
-from eqa_nodes.cli.ready import check_asks
-from eqa_nodes.config.graph import Parameters, detecting, merged, settings
-from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.registry import ANSWERERS, DEFAULT_POLICY
-from eqa_nodes.registry.agents import refuse_function
-from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
+if TYPE_CHECKING:
+    from rich.console import Console
 
-QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
+    from eqa_nodes.config.run import RunConfig
+    from eqa_nodes.core.types.questions import Answer
+
 VIEW = "it shows on ROS_DOMAIN_ID={domain}: rviz2 -d launch/rviz/eqa.rviz"
 
 
-def replay(arguments: argparse.Namespace) -> int:
-    """Show the history to a graph of its own, ask, and print the answers; 1 when the replay or a question failed."""
-    for question in arguments.ask:
-        check_question(question)
-    refuse_function(arguments.agent)
-    history = open_history(arguments.source)
-    folder, console = run_folder(arguments), Console()
-    from eqa_nodes.ros.environment import ensure_ros
-
-    ensure_ros()
-    from eqa_nodes.ros.client import CALL_S, GraphClient
-    from eqa_nodes.ros.runner import RunningGraph
-
-    parameters = replay_parameters(arguments, folder, bool(history.labels))
-    check_asks(settings("answerer", parameters))
-    with RunningGraph(folder, parameters, nodes=nodes_of("replay", arguments.record, detecting(parameters))) as graph, \
-            GraphClient(graph.environment) as client:
-        console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)
-        watch = Watch(client.node)
-        client.reset(str(arguments.source.resolve()), arguments.source.stem, None, 0)
-        with frames_bar(history) as show:
-            status = watch.until_end(show)
-        _print_status(console, status)
-        act = client.services["act"]
-        act.call(CALL_S, action=act.Request.OBSERVE)  # at a rate, nodes may be behind
-        answers = [_ask(client, console, question) for question in arguments.ask]
-        if arguments.record:
-            client.end_episode()
-            console.print(f"recorded: {folder / 'bags'}", soft_wrap=True, highlight=False)
-    return 1 if any(answer.error for answer in answers) else 0
-
-
-def replay_parameters(arguments: argparse.Namespace, folder: Path, labels: bool) -> Parameters:
-    """Return the parameters of all nodes. labels: the history has some; the rules of the label answerer take them.
-
-    Raises ConfigError for wrong ones.
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Starts the graph with a replay in the robot's place, shows it the history and asks the questions at the end.
+    Nothing can be driven: answers come from what was recorded.
     """
-    chosen = argparse.Namespace(**{"image": "640x480", "policy": DEFAULT_POLICY, **vars(arguments)})
-    labels = labels and ANSWERERS.traits(arguments.answerer).labels  # of the history; a detector's come from perception
-    observers = tuple(name for name in OBSERVERS if name in nodes_of("replay", arguments.record))
-    parameters = parameters_of(chosen, folder)
-    return merged(None, parameters, {
-        "memory": {"labels": labels or detecting(parameters)}, "recorder": {"labels": labels},
-        "agent": {"observers": observers},
-        "replay": {"labels": labels, "observers": observers, "rate": arguments.rate}})
 
+    source: Path = argument(SOURCES, metavar="SOURCE")
+    rate: float = option(0.0, "speed relative to real time, by the recorded stamps (default: --lock-step)",
+                         alone="pace", metavar="R")
+    lock_step: bool = flag("as fast as the nodes process the frames; none is lost (default)", alone="pace")
+    ask: tuple[str, ...] = option((), "questions, in plain English (default: none)", metavar="QUESTION")
+    record: bool = flag("record what is shown and what the graph makes of it")
+    agent: str = option("", "named agent that answers (docs/agents.md; default: rules over labels)", metavar="NAME",
+                        complete=names.agents)
+    answerer: str = option("", "label: rules over the history's labels, privileged, no model; vlm: a model, see below; "
+                           "its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
+                           complete=names.answerers)
+    params: Path | None = option(None, "ROS parameter file; the options above win over it (default: none)",
+                                 metavar="FILE")
+    out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+    detector: DetectorOptions = group(DetectorOptions, "the detector")
+    model: ModelOptions = group(ModelOptions, "the answerer's model")
 
-class Watch:
-    """Hears how far a replay is."""
+    def config(self, folder: Path, labels: bool) -> RunConfig:
+        """Return the configuration of the run. labels: the history has some. Raises ConfigError."""
+        from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
+        from eqa_nodes.registry.agents import refuse_function
 
-    def __init__(self, node: Any) -> None:
-        from eqa_nodes.ros.interfaces import interface, qos
+        refuse_function(self.agent)
+        return RunConfig(agent=self.agent, answerer=self.answerer, model=self.model.config(),
+                         detector=self.detector.config(), world=REPLAY, params=self.params, folder=folder,
+                         replayed=Replayed(labels, self.record, self.rate))
 
-        topic = TOPICS["replay_status"]
-        self._status: Any = None
-        self._heard = threading.Event()
-        node.create_subscription(interface(topic.type), topic.name, self._on_status, qos(topic.qos))
+    def run(self) -> int:
+        """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""
+        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.ready import check_asks
+        from eqa_nodes.core.answerers.common import check_question
+        from eqa_nodes.recordings.histories import open_history
+        from eqa_nodes.registry.agents import refuse_function
 
-    def _on_status(self, status: Any) -> None:
-        self._status = status
-        self._heard.set()
+        for question in self.ask:
+            check_question(question)
+        refuse_function(self.agent)
+        history = open_history(self.source)
+        from eqa_nodes.ros.environment import ensure_ros
 
-    def until_end(self, show: Callable[[int], None]) -> Any:
-        """Return the last report of the replay; raises NodeLost when there is none, or it failed."""
-        while True:
-            if not self._heard.wait(QUIET_S):
-                raise NodeLost(f"the replay has reported nothing for {QUIET_S:g} s: does it run?")
-            self._heard.clear()
-            status = self._status
-            show(next((int(v.value) for v in status.values if v.key == "shown"), 0))
-            if status.message.startswith("failed"):
-                raise NodeLost(f"the replay {status.message}")
-            if status.message == "finished":
-                return status
+        config = self.config(run_folder(self.out), bool(history.labels))
+        ensure_ros()
+        check_asks(config.settings("answerer"))
+        answers = self._replayed(config, history)
+        return 1 if any(answer.error for answer in answers) else 0
+
+    def _replayed(self, config: RunConfig, history: Any) -> list[Answer]:
+        from rich.console import Console
+
+        from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.cli.replaying import Watch
+        from eqa_nodes.ros.client import CALL_S, GraphClient
+        from eqa_nodes.ros.runner import RunningGraph
+
+        console = Console()
+        with RunningGraph(config.folder, config.parameters(), nodes=config.nodes) as graph, \
+                GraphClient(graph.environment) as client:
+            console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)
+            watch = Watch(client.node)
+            client.reset(str(self.source.resolve()), self.source.stem, None, 0)
+            with frames_bar(history) as show:
+                status = watch.until_end(show)
+            _print_status(console, status)
+            act = client.services["act"]
+            act.call(CALL_S, action=act.Request.OBSERVE)  # at a rate, nodes may be behind
+            answers = [_ask(client, console, question) for question in self.ask]
+            if self.record:
+                client.end_episode()
+                console.print(f"recorded: {config.folder / 'bags'}", soft_wrap=True, highlight=False)
+        return answers
 
 
 def _ask(client: Any, console: Console, text: str) -> Answer:
-    answer = client.ask(Question(text, may_explore=False))
+    from eqa_nodes.cli.answers import print_answer
+    from eqa_nodes.core.types.questions import Question
+
+    answer: Answer = client.ask(Question(text, may_explore=False))
     console.print(text, style="dim", markup=False)
     print_answer(console, answer)
     return answer

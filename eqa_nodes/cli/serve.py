@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import importlib.util
 import os
@@ -17,10 +16,10 @@ import urllib.request
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from eqa_nodes.cli.options import argument, option
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 
 NEEDED = ("torch", "transformers", "accelerate", "fastapi", "uvicorn", "openai")
@@ -28,27 +27,40 @@ _STOP_DEADLINE_S = 10.0
 _POLL_S = 0.25
 
 
-def serve(arguments: argparse.Namespace) -> int:
-    """Start the server, print what points the answerer to it, and run until Ctrl-C; 1 when the server ends by itself.
-
-    Raises ConfigError for a port that is taken, MissingExtra, ModelError when it does not come up.
+@dataclass(frozen=True, kw_only=True)
+class Serve:
+    """Starts an OpenAI-compatible endpoint over an image-text-to-text model of transformers, prints the variables that
+    point the answerer vlm to it, and runs until Ctrl-C.
     """
-    for library in NEEDED:
-        if importlib.util.find_spec(library) is None:
-            raise MissingExtra(library, "serve")
-    here = Path(arguments.model).is_dir()
-    model = str(Path(arguments.model).resolve()) if here else arguments.model
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"} if here else dict(os.environ)  # a folder needs no network
-    url = f"http://{arguments.host}:{_port(arguments.host, arguments.port)}"
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "serve.log"
-        with _running(command(model, url, arguments.device, arguments.dtype), environment, log) as child:
-            _wait_until_ready(child, url, model, arguments.deadline, log)
-            for name, value in {"BASE_URL": f"{url}/v1", "MODEL": model, "API_KEY": "none"}.items():
-                print(f"export EQA_VLM_{name}={shlex.quote(value)}", flush=True)
-            code = child.wait()
-            print(f"eqa: the server of {model} has ended with code {code}:\n{_tail(log)}", file=sys.stderr)
-            return 1
+
+    model: str = argument("folder, or name on the hub, such as HuggingFaceTB/SmolVLM-Instruct")
+    host: str = option("127.0.0.1", "address to listen on")
+    port: int = option(8000, "port to listen on, 0 = a free one")
+    device: str = option("", "cuda, mps, cpu (default: the first that is there)")
+    dtype: str = option("", "float32, float16, bfloat16 (default: that of the weights)")
+    deadline: float = option(1800.0, "time for the model to be downloaded and loaded, seconds", metavar="SECONDS")
+
+    def run(self) -> int:
+        """Start the server, print what points the answerer to it, and run until Ctrl-C; 1 when the server ends.
+
+        Raises ConfigError for a port that is taken, MissingExtra, ModelError when it does not come up.
+        """
+        for library in NEEDED:
+            if importlib.util.find_spec(library) is None:
+                raise MissingExtra(library, "serve")
+        here = Path(self.model).is_dir()
+        model = str(Path(self.model).resolve()) if here else self.model
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"} if here else dict(os.environ)  # a folder needs no network
+        url = f"http://{self.host}:{_port(self.host, self.port)}"
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "serve.log"
+            with _running(command(model, url, self.device, self.dtype), environment, log) as child:
+                _wait_until_ready(child, url, model, self.deadline, log)
+                for name, value in {"BASE_URL": f"{url}/v1", "MODEL": model, "API_KEY": "none"}.items():
+                    print(f"export EQA_VLM_{name}={shlex.quote(value)}", flush=True)
+                code = child.wait()
+                print(f"eqa: the server of {model} has ended with code {code}:\n{_tail(log)}", file=sys.stderr)
+                return 1
 
 
 def command(model: str, url: str, device: str = "", dtype: str = "") -> list[str]:
@@ -95,6 +107,8 @@ def _running(words: Sequence[str], environment: Mapping[str, str], log: Path) ->
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], url: str, model: str, deadline_s: float, log: Path) -> None:
+    from rich.console import Console
+
     end = time.monotonic() + deadline_s
     with Console(stderr=True).status(f"loading {model}"):
         while not _healthy(url) or child.poll() is not None:  # another program may answer there

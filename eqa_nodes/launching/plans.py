@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.cli.chain import parameters_of
-from eqa_nodes.cli.replay import replay_parameters
-from eqa_nodes.config.graph import Parameters, detecting, merged, navigator_of, of_world, settings
-from eqa_nodes.config.nodes import NAV2, SETTINGS
+from eqa_nodes.config.graph import Parameters, detecting, navigator_of, settings
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS
 from eqa_nodes.config.parameters import write_file
+from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
 from eqa_nodes.launching.nav2_parameters import write_nav2
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.registry.agents import fill_in
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
@@ -65,25 +64,25 @@ class LaunchPlan:
 
 def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
-    arguments, folder = _arguments(chosen), _folder(chosen)
+    config = _config(chosen, ROBOT)
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
-    parameters = parameters_of(arguments, folder, merged(None, of_world("robot"), {"perception": {"newest": True}}))
+    parameters = config.parameters()
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
     nodes = [name for name in nodes_of("robot", detecting=detecting(parameters)) if name not in left_out]
     said: Parameters = {name: {"use_sim_time": use_sim_time} for name in nodes}
     said["agent"]["observers"] = tuple(name for name in OBSERVERS if name in nodes)
     said["memory"] |= _memory(chosen["memory_file"])
-    parameters = merged(None, parameters, said, *(
+    parameters = config.with_overrides(said, *(
         _said(SETTINGS, f"node.tf.{name}", chosen[name], default)
         for name, default in FRAMES.items()), _autostart(chosen, nodes),
-        _said(["agent"], "map_name", chosen["map_name"], ""))
+        _said(["agent"], "map_name", chosen["map_name"], "")).parameters()
     _refuse_labels(parameters)
     if chosen["enclave"] and _yes(chosen, "composed"):
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
-    return LaunchPlan(chosen, folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
-                      begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
-                      rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
+    return LaunchPlan(chosen, config.folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
+                begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
+                rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
 
 def sim(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -91,22 +90,22 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
 
     Raises ConfigError for wrong arguments and parameters.
     """
-    arguments, folder = _arguments(chosen), _folder(chosen)
-    parameters = parameters_of(arguments, folder)
+    config = _config(chosen, SIM)
+    folder, parameters = config.folder, config.parameters()
     navigator = navigator_of(parameters)
     if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
                           "the transforms of an episode")
-    nodes = nodes_of("sim", detecting=detecting(parameters), navigator=navigator)
-    parameters = merged(None, parameters, _autostart(chosen, nodes))
+    nodes = nodes_of(SIM, detecting=detecting(parameters), navigator=navigator)
+    parameters = config.with_overrides(_autostart(chosen, nodes)).parameters()
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
     own = folder / "nav2.yaml"
     if navigator == NAV2:
         folder.mkdir(parents=True, exist_ok=True)
         write_nav2(files / "nav2" / "nav2.yaml", settings("bridge", parameters), own)
     return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
-                      nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
-                      rviz=not _yes(chosen, "headless"))
+                nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
+                rviz=not _yes(chosen, "headless"))
 
 
 def replay(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -114,12 +113,12 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
 
     Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
     """
-    arguments, folder, source = _arguments(chosen), _folder(chosen), Path(chosen["source"]).resolve()
-    arguments.record, arguments.rate = _yes(chosen, "record"), _number(chosen, "rate")
-    parameters = replay_parameters(arguments, folder, bool(open_history(source).labels))
-    nodes = nodes_of("replay", recording=arguments.record, detecting=detecting(parameters))
-    return LaunchPlan(chosen, folder, nodes, merged(None, parameters, _autostart(chosen, nodes)),
-                      begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
+    source = Path(chosen["source"]).resolve()
+    replayed = Replayed(bool(open_history(source).labels), _yes(chosen, "record"), _number(chosen, "rate"))
+    config = replace(_config(chosen, REPLAY), replayed=replayed)
+    nodes = config.nodes
+    return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen, nodes)).parameters(),
+                begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
 PLANS: dict[str, Callable[[Chosen, Path], LaunchPlan]] = {"robot": robot, "sim": sim, "replay": replay}
@@ -139,16 +138,14 @@ def planned(world: str, chosen: Chosen, files: Path) -> LaunchPlan:
     return plan
 
 
-def _arguments(chosen: Chosen) -> argparse.Namespace:
-    """Return the arguments as the command line's options have them: None is what nobody named."""
-    said = {name: chosen.get(name) or None for name in ("answerer", "policy", "detector")}
-    plain = {name: chosen.get(name, "") for name in ("agent", "robot", "dataset", "image")}
-    arguments = argparse.Namespace(**said, **plain, frames="", params=Path(chosen["params_file"]),
-                                   model=chosen["model"], base_url=chosen["model_url"])
-    if "navigator" in chosen:
-        arguments.navigator = chosen["navigator"]
-    fill_in(arguments)
-    return arguments
+def _config(chosen: Chosen, world: str) -> RunConfig:
+    """Return the configuration that the arguments say. Raises ConfigError."""
+    return RunConfig(
+        agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
+        model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
+        detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
+        dataset=chosen.get("dataset", ""), image=chosen.get("image", ""), navigator=chosen.get("navigator", ATOMIC),
+        params=Path(chosen["params_file"]), folder=_folder(chosen))
 
 
 def _folder(chosen: Chosen) -> Path:

@@ -125,12 +125,11 @@ def await_all(roll: Roll, deadline_s: float) -> None:
         time.sleep(POLL_S)
 
 
-def begin(client: GraphClient, arguments: argparse.Namespace) -> None:
-    """Begin an episode as the options say. Raises what the graph reports."""
-    episode = interface("eqa_interfaces/msg/Episode")(
-        episode_id=arguments.episode, scene=arguments.scene, seed=arguments.seed)
+def begin(client: GraphClient, name: str, scene: str, seed: int) -> None:
+    """Begin an episode. Raises what the graph reports."""
+    episode = interface("eqa_interfaces/msg/Episode")(episode_id=name, scene=scene, seed=seed)
     client.services["reset_episode"].call(RESET_S, episode=episode)
-    print(f"eqa: episode {arguments.episode} has begun", flush=True)
+    print(f"eqa: episode {name} has begun", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -166,7 +165,7 @@ def main() -> int:
             print("eqa: all nodes work" if arguments.up else READY, flush=True)
             ready = True
             if arguments.episode:
-                begin(client, arguments)
+                begin(client, arguments.episode, arguments.scene, arguments.seed)
     except EqaError as error:
         print(f"eqa: {error}", flush=True)
         return EPISODE_FAILED if ready else NOT_READY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -70,15 +69,6 @@ def refuse_function(name: str) -> None:
                           "--history`")
 
 
-def fill_in(arguments: argparse.Namespace) -> None:
-    """Give the command line's options that nobody named the values of its agent; those that were named stay."""
-    agent, k = agent_of(arguments.agent), getattr(arguments, "k", None)
-    arguments.k_active = agent.k_active if k is None else k
-    for name in ("answerer", "policy", "frames", "k"):
-        if getattr(arguments, name, None) is None:
-            setattr(arguments, name, getattr(agent, name))
-
-
 def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
     """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
     agent = agent_of(name)
@@ -97,11 +87,3 @@ def stopping_parameters(answerer: str) -> Parameters:
     traits = ANSWERERS.traits(answerer)
     own: dict[str, object] = {"agent.calibration": traits.calibration} if traits.calibration else {}
     return {"agent": own if traits.enough is None else {**own, "agent.enough": traits.enough}}
-
-
-def chain_parameters(name: str) -> Parameters:
-    """Return the parameters of a whole chain under a named agent, beside those of its robot and its model."""
-    agent = agent_of(name)
-    own = agent_parameters(name, agent.answerer, agent.k_active)
-    own["answerer"]["answerer"] = agent.answerer
-    return {**own, "explorer": {"policy": agent.policy}, "memory": {"labels": ANSWERERS.traits(agent.answerer).labels}}

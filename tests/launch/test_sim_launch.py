@@ -10,7 +10,6 @@ from tests.fixtures.needs import need_launch
 
 need_launch()
 
-import argparse
 import os
 import signal
 import tempfile
@@ -31,7 +30,7 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import parameters_of
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
@@ -110,7 +109,7 @@ class TestGraph(unittest.TestCase):
     def test_a_question_is_answered_as_without_ros(self, environment: dict[str, str], folder: Path,
                                                    proc_output: Any) -> None:
         await_episode(proc_output)
-        own = parameters_of(argparse.Namespace(**ARGUMENTS, params=None), folder / "without_ros")
+        own = RunConfig(**ARGUMENTS, folder=folder / "without_ros").parameters()
         with closing(InProcessRunner(own, LIMITS)) as runner:
             expected = runner.run(PLANT).answer
         with GraphClient(environment) as client:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eqa_nodes.cli import main, parser
+from eqa_nodes.cli import main
+from eqa_nodes.cli.verbs import parser
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS

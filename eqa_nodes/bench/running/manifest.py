@@ -25,7 +25,8 @@ _SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what
 class RunManifest:
     """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
 
-    config: every setting of the run as plain JSON. sessions: how often the run was started (2 = resumed once);
+    config: what decides the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} where there is none.
+    sessions: how often the run was started (2 = resumed once);
     earlier_commits: those that it was started from before this one.
     """
 
@@ -49,18 +50,20 @@ class RunManifest:
     judge: str = ""
     judge_sha256: str = ""
     task: str = ACTIVE
+    run: Mapping[str, object] = field(default_factory=dict)
 
 
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
-                   config: Mapping[str, object] | None = None, task: str = ACTIVE) -> RunManifest:
+                   config: Mapping[str, object] | None = None, task: str = ACTIVE,
+                   run: Mapping[str, object] | None = None) -> RunManifest:
     """Write the manifest of a run that starts or goes on.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
     """
     commit, dirty = git_state()
     now = RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
-                      eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
-                      platform.platform(), list(sys.argv), utc_now(), task=task)
+                   eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
+                   platform.platform(), list(sys.argv), utc_now(), task=task, run=dict(run or {}))
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if getattr(before, name) != getattr(now, name)]

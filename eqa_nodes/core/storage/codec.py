@@ -13,7 +13,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from numbers import Integral, Real
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from eqa_nodes.core.errors import StorageError
@@ -26,7 +26,7 @@ _KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints 
 
 
 def encode(value: object) -> Any:
-    """Return plain JSON data: records as objects, enums by name, bytes in base 64. Raises TypeError for others.
+    """Return plain JSON data: records as objects, enums by name, bytes in base 64, paths as text. Raises TypeError.
 
     Texts come out encodable, so that no file, topic or database refuses what one of them holds.
     """
@@ -36,6 +36,8 @@ def encode(value: object) -> Any:
         return encodable(value)
     if isinstance(value, Enum):
         return value.name
+    if isinstance(value, PurePath):
+        return encodable(str(value))
     if isinstance(value, Integral):  # also NumPy's
         return int(value)
     if isinstance(value, Real):
@@ -164,6 +166,8 @@ def _decode_scalar(cls: Any, data: Any) -> Any:
         if not math.isfinite(data):  # `dumps` writes none
             raise ValueError(f"{data} is no number to compute with")
         return float(data)
+    if cls is Path and isinstance(data, str):
+        return Path(data)
     if cls is bytes:
         return base64.b64decode(data, validate=True)
     if not isinstance(data, cls) or (isinstance(data, bool) and cls is not bool):

@@ -20,8 +20,8 @@ from rclpy.parameter import Parameter
 
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel

@@ -6,15 +6,15 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.cli.replay import Watch, replay_parameters
+from eqa_nodes.cli.replaying import Watch
 from eqa_nodes.config.graph import settings
+from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.questions import Question
@@ -38,8 +38,8 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     """The sequence as a bag -> replay -> map, keyframes, recall, an honest answer -> the recorder's bag -> the same."""
     sequence = list(open_history(shared_data("rgbd-real")))
     write_bag(sequence, tmp_path / "real")
-    options = argparse.Namespace(record=True, rate=0.0, answerer="label", params=None)
-    parameters = replay_parameters(options, tmp_path, labels=False)
+    config = RunConfig(answerer="label", world=REPLAY, folder=tmp_path, replayed=Replayed(record=True))
+    parameters = config.parameters()
     with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay", recording=True)) as graph, \
             GraphClient(graph.environment) as client:
         watch, shown = Watch(client.node), []
@@ -100,8 +100,8 @@ def test_questions_are_answered_from_a_recording(kitchen: Path, tmp_path: Path,
 
 def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Path) -> None:
     """As replay.launch.py starts it: nobody asks for an episode."""
-    options = argparse.Namespace(record=False, rate=4.0, answerer="label", params=None)
-    parameters = replay_parameters(options, tmp_path, labels=True)
+    config = RunConfig(answerer="label", world=REPLAY, folder=tmp_path, replayed=Replayed(labels=True, rate=4.0))
+    parameters = config.parameters()
     parameters["replay"]["source"] = str(kitchen)
     with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay"), isolate=True) as graph, \
             GraphClient(graph.environment) as client:

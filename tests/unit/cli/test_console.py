@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli import main, parsed
+from eqa_nodes.cli import main
+from eqa_nodes.cli.ask import Ask
+from eqa_nodes.cli.console import Console
+from eqa_nodes.cli.verbs import command_of
 
 
 def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
-    arguments = parsed(["console"])
-    assert (arguments.host, arguments.token, arguments.attach) == ("127.0.0.1", False, False)
-    assert arguments.runs == Path("runs") and arguments.max_steps == 300 and arguments.answerer == "label"
+    command = command_of(["console"])
+    assert isinstance(command, Console)
+    assert (command.page.host, command.page.token, command.attach) == ("127.0.0.1", False, False)
+    assert command.runs == Path("runs")
+    assert command.config.limits.steps == 300 and command.config.named.answerer == "label"
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
@@ -40,8 +45,9 @@ def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyP
 
 
 def test_asking_a_graph_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = parsed(["ask", "Where?", "--attach", "--namespace", "robot1", "--remap", "color:=/front", "--show"])
-    assert (arguments.namespace, arguments.remap, arguments.show) == ("robot1", ["color:=/front"], True)
+    command = command_of(["ask", "Where?", "--attach", "--namespace", "robot1", "--remap", "color:=/front", "--show"])
+    assert isinstance(command, Ask)
+    assert (command.namespace, command.recording.bag.remap, command.show) == ("robot1", ("color:=/front",), True)
     assert main(["ask", "Where?", "--namespace", "robot1"]) == 2 and "need --attach" in capsys.readouterr().err
     assert main(["ask", "Where?", "--history", "no-bag", "--show"]) == 2
     assert "leave out --show" in capsys.readouterr().err

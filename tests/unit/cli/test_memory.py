@@ -22,7 +22,7 @@ VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you 
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqa_nodes.cli.memory.console.width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOON + 9 * DAY)
 
 

@@ -12,23 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes import cli
-from eqa_nodes.cli import main, parser
+from eqa_nodes.cli import main, verbs
+from eqa_nodes.cli.graph import Graph
+from eqa_nodes.cli.verbs import parser
 
 EQA = (sys.executable, "-m", "eqa_nodes.cli")
 
 
-def verbs(found: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...],
+def below(found: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...],
                                                                                         argparse.ArgumentParser]]:
     """Yield every verb with its parser."""
     yield words, found
     for action in found._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, below in action.choices.items():
-                yield from verbs(below, (*words, name))
+            for name, verb in action.choices.items():
+                yield from below(verb, (*words, name))
 
 
-VERBS = dict(verbs(parser()))
+VERBS = dict(below(parser()))
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
@@ -95,11 +96,9 @@ def test_an_interrupt_is_one_line_while_modules_load_and_while_a_verb_runs(
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    from eqa_nodes.cli import graph
-
-    monkeypatch.setattr(graph, "graph", interrupted)
+    monkeypatch.setattr(Graph, "run", interrupted)
     assert main(["graph"]) == 130
-    monkeypatch.setattr(cli, "parsed", interrupted)
+    monkeypatch.setattr(verbs, "parser", interrupted)
     assert main(["graph"]) == 130
     assert capsys.readouterr() == ("", "eqa: interrupted\neqa: interrupted\n")
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli import main, parsed
-from eqa_nodes.cli.chain import parameters_of
-from eqa_nodes.cli.model import model_of, model_options
-from eqa_nodes.config.graph import settings
+from eqa_nodes.cli import main
+from eqa_nodes.cli.ask import Ask
+from eqa_nodes.cli.bench.score import Score
+from eqa_nodes.cli.generate import Express
+from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
 from eqa_nodes.models import open_model
@@ -29,24 +29,24 @@ MEANT = ModelConfig("transformers", "m", "http://x", 0.5, 7, stream=True, rate_c
 
 def test_every_option_reaches_the_answerers_configuration() -> None:
     words = ["ask", "Where?", "--answerer", "vlm", "--stream", *(word for pair in SAID.items() for word in pair)]
-    arguments = parsed(words)
-    assert model_of(arguments) == MEANT
-    assert settings("answerer", parameters_of(arguments, Path())).model == MEANT
+    command = command_of(words)
+    assert isinstance(command, Ask)
+    assert command.chain.model.config() == MEANT == command.config.settings("answerer").model
 
 
 def test_roles_do_not_mix() -> None:
-    p = argparse.ArgumentParser()
-    model_options(p)
-    model_options(p, "judge")
-    arguments = p.parse_args(["--judge-stream", *(word for option, value in SAID.items()
-                                                  for word in (option.replace("--", "--judge-"), value))])
-    assert model_of(arguments) == ModelConfig() and model_of(arguments, "judge") == MEANT
+    words = ["--judge-stream", *(word for option, value in SAID.items()
+                                 for word in (option.replace("--", "--judge-"), value))]
+    command = command_of(["bench", "score", "RUN", *words])
+    assert isinstance(command, Score) and command.how.model.config() == MEANT
+    made = command_of(["generate", "express", "--model", "m"])
+    assert isinstance(made, Express) and made.evaluator.config() == ModelConfig() != made.model.config()
 
 
 def test_a_cassette_is_found_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = parsed(["ask", "Where?", "--cassette", "tape.jsonl"])
-    assert model_of(arguments).cassette == str(tmp_path / "tape.jsonl")
+    command = command_of(["ask", "Where?", "--cassette", "tape.jsonl"])
+    assert isinstance(command, Ask) and command.config.model.cassette == str(tmp_path / "tape.jsonl")
 
 
 def test_money_without_prices_is_wrong_use(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

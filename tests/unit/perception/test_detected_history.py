@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.cli import main, parsed
-from eqa_nodes.cli.chain import parameters_of
-from eqa_nodes.config.graph import settings
+from eqa_nodes.cli import main
+from eqa_nodes.cli.ask import Ask
+from eqa_nodes.cli.verbs import command_of
+from eqa_nodes.config.graph import Parameters, settings
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label
@@ -67,9 +68,16 @@ def test_a_detector_on_the_command_line_or_in_a_file_gives_memory_its_labels(tmp
                     "/**/memory:\n  ros__parameters: {labels: true, labels_from: detector}\n")
     line = ["ask", "where?", "--answerer", "vlm"]
     for options in (["--params", str(file)], ["--detector", "transformers", "--detector-model", "here"]):
-        parameters = parameters_of(parsed([*line, *options]), tmp_path)
+        parameters = parameters_of([*line, *options])
         memory, seen = settings("memory", parameters), settings("perception", parameters)
         assert memory.labels and memory.labels_from == "detector" and seen.detector.model == "here"
         assert "perception" in settings("agent", parameters).observers
-    without = parameters_of(parsed(line), tmp_path)
+    without = parameters_of(line)
     assert not settings("memory", without).labels and "perception" not in settings("agent", without).observers
+
+
+def parameters_of(words: list[str]) -> Parameters:
+    """Return the parameters that a command line says."""
+    command = command_of(words)
+    assert isinstance(command, Ask)
+    return command.config.parameters()

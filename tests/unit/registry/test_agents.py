@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli import main, parsed, ready
-from eqa_nodes.cli.chain import parameters_of, robot_parameters
-from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.cli import main, ready
+from eqa_nodes.cli.bench.run import Run
+from eqa_nodes.cli.replay import Replay
+from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Limits
@@ -23,7 +24,7 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import POLICIES, ViewSelection
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.registry import ANSWERERS, answerers
-from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters, chain_parameters
+from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
@@ -48,7 +49,7 @@ def test_a_row_names_what_there_is(name: str) -> None:
     agent = AGENTS[name]
     assert agent.frames in POLICIES and agent.k > 0 < agent.k_active
     make_policy(agent.policy)
-    merged(None, chain_parameters(name))
+    RunConfig(agent=name).parameters()
     assert (agent.frames == "none") == (agent.explore == "never")
 
 
@@ -82,8 +83,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
 def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend, robot = talkative(), RobotModel(camera=CameraModel(96, 72))
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
-    parameters = merged(None, robot_parameters(robot), chain_parameters(name),
-                        {"memory": {**chain_parameters(name)["memory"], "folder": str(tmp_path)}})
+    parameters = RunConfig(agent=name, body=robot, folder=tmp_path).parameters()
     sample = Sample("q", "Is there a plant?", "yes", scene="toy:flat", seed=3)
     with closing(InProcessRunner(parameters, Limits(steps=30))) as runner:
         result = runner.run(sample)
@@ -100,23 +100,29 @@ def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("given", [{}, {"answerer": "label"}, {"policy": "random"}, {"frames": "recalled", "k": "7"}])
-def test_options_win_over_the_agent(given: dict[str, str], tmp_path: Path) -> None:
+def test_options_win_over_the_agent(given: dict[str, str]) -> None:
     words = [word for name, value in given.items() for word in (f"--{name}" if len(name) > 1 else f"-{name}", value)]
-    arguments = parsed(["bench", "run", "--agent", "multi-frame", *words])
+    config = configured(["bench", "run", "--agent", "multi-frame", *words])
     expected = {"answerer": "vlm", "policy": "frontier", "frames": "uniform", "k": "50", **given}
-    assert {name: str(getattr(arguments, name)) for name in expected} == expected
-    own = settings("agent", parameters_of(arguments, tmp_path)).agent
+    assert {name: str(getattr(config.named, name)) for name in expected} == expected
+    own = config.settings("agent").agent
     assert (own.explore, own.recall_limit) == ("first", int(given.get("k", 75)))
-    assert settings("answerer", parameters_of(arguments, tmp_path)).max_images == int(given.get("k", 75))
-    assert settings("memory", parameters_of(arguments, tmp_path)).labels == (given.get("answerer") == "label")
+    assert config.settings("answerer").max_images == int(given.get("k", 75))
+    assert config.settings("memory").labels == (given.get("answerer") == "label")
 
 
-def test_without_a_name_everything_is_as_before(tmp_path: Path) -> None:
-    arguments = parsed(["bench", "run", "--answerer", "vlm"])
-    assert (arguments.policy, arguments.frames, arguments.k) == ("best", "uniform", 50)
-    assert settings("agent", parameters_of(arguments, tmp_path)).agent == AgentConfig()
-    old = argparse.Namespace(answerer="vlm", policy="best", image="160x120", params=None)  # a launch file's
-    assert parameters_of(old, tmp_path)["explorer"] == {"policy": "best", "radius_m": 0.18}
+def configured(words: list[str]) -> RunConfig:
+    """Return the configuration that a line of `eqa bench run` says."""
+    run = command_of(words)
+    assert isinstance(run, Run)
+    return run.chain.config(frames=run.em.views.frames, k=run.em.views.k)
+
+
+def test_without_a_name_everything_is_as_before() -> None:
+    config = configured(["bench", "run", "--answerer", "vlm"])
+    assert (config.named.policy, config.named.frames, config.named.k) == ("best", "uniform", 50)
+    assert config.settings("agent").agent == AgentConfig()
+    assert config.parameters()["explorer"] == {"policy": "best", "radius_m": 0.18}
 
 
 def test_many_pictures_may_take_long() -> None:
@@ -147,11 +153,10 @@ def test_who_is_blind_reads_no_history(name: str, tour: Path, tmp_path: Path, mo
 
 
 def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.cli.replay import replay_parameters
-
-    arguments = parsed(["replay", "BAG", "--agent", "socratic-voxel"])
-    parameters = replay_parameters(arguments, tmp_path, labels=True)
-    assert settings("agent", parameters).agent.explore == "first" and settings("replay", parameters).labels
-    assert settings("answerer", parameters).answerer == "socratic-voxel"
+    command = command_of(["replay", "BAG", "--agent", "socratic-voxel"])
+    assert isinstance(command, Replay)
+    config = command.config(tmp_path, labels=True)
+    assert config.settings("agent").agent.explore == "first" and config.settings("replay").labels
+    assert config.settings("answerer").answerer == "socratic-voxel"
     assert main(["replay", "BAG", "--agent", "my.module:agent"]) == 2
     assert "is a function, which no node runs" in capsys.readouterr().err

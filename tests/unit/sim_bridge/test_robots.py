@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli import parsed
-from eqa_nodes.cli.chain import parameters_of, robot_parameters
+from eqa_nodes.cli.bench.run import Run
+from eqa_nodes.cli.groups import ScanOptions
+from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.run import RunConfig, robot_parameters
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.robots import ROBOTS, map_settings, robot_of
@@ -47,7 +48,9 @@ def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
 
 def chosen(*options: str) -> RobotModel:
     """Return the bridge's robot under options of `eqa bench run`."""
-    robot = settings("bridge", parameters_of(parsed(["bench", "run", *options]), Path("runs"))).robot
+    run = command_of(["bench", "run", *options])
+    assert isinstance(run, Run)
+    robot = run.chain.config(dataset=run.dataset).settings("bridge").robot
     assert isinstance(robot, RobotModel)
     return robot
 
@@ -64,8 +67,7 @@ def test_a_data_set_brings_its_robot_and_options_win() -> None:
 
 def test_launch_files_without_a_data_set_get_the_robot_that_they_name() -> None:
     assert robot_of("") == robot_of("default", "openeqa") == ROBOTS["default"]
-    arguments = argparse.Namespace(**{**vars(parsed(["ask", "?"])), "robot": "hm-eqa"})
-    assert settings("bridge", parameters_of(arguments, Path("runs"))).robot == ROBOTS["hm-eqa"]
+    assert RunConfig(robot="hm-eqa").settings("bridge").robot == ROBOTS["hm-eqa"]
 
 
 def test_where_the_floor_comes_into_view() -> None:
@@ -80,14 +82,21 @@ def test_the_command_line_says_where_scans_and_habitat_are(tmp_path: Path, monke
     for name in ("EQA_SCENES", "EQA_HABITAT_PYTHON"):
         monkeypatch.setenv(name, "before")
     monkeypatch.chdir(tmp_path)
-    parsed(["ask", "?"])
+    ScanOptions().set_environment()
     assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("before", "before")
-    parsed(["ask", "?", "--scenes", "scans", "--habitat-python", "python3.9"])
+    said(["ask", "?", "--scenes", "scans", "--habitat-python", "python3.9"]).set_environment()
     assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == (str(tmp_path / "scans"), "python3.9")
     for words in (["bench", "run"], ["bench", "human"], ["bench", "tasks"], ["history", "record", "mesh:x.glb", "out"],
                   ["generate", "express", "--out", "out"]):
-        parsed([*words, "--scenes", "/data", "--habitat-python", "bin/python"])
+        said([*words, "--scenes", "/data", "--habitat-python", "bin/python"]).set_environment()
         assert (os.environ["EQA_SCENES"], os.environ["EQA_HABITAT_PYTHON"]) == ("/data", str(tmp_path / "bin/python"))
         monkeypatch.setenv("EQA_SCENES", "before")
-    defaults = {verb: parsed(["bench", verb]).simulator for verb in ("run", "human", "tasks")}
+    defaults = {verb: said(["bench", verb]).simulator for verb in ("run", "human", "tasks")}  # type: ignore[attr-defined]
     assert defaults == {"run": "habitat", "human": "habitat", "tasks": "mesh"}
+
+
+def said(words: list[str]) -> ScanOptions:
+    """Return what a command line says of scans."""
+    scans = command_of(words).scans  # type: ignore[attr-defined]
+    assert isinstance(scans, ScanOptions)
+    return scans

@@ -19,10 +19,11 @@ from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import ACTIVE, EM, Sample
 from eqa_nodes.cli import main
-from eqa_nodes.cli.bench_run import share_of
-from eqa_nodes.cli.run_bar import outlook_text
+from eqa_nodes.cli.bench.run_bar import outlook_text
+from eqa_nodes.config.run import RunConfig, share_of
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.registry import POLICIES
 from eqa_nodes.testing.model_server import VlmServer
 
@@ -144,11 +145,9 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_budgets_are_shared_out_among_workers() -> None:
-    import argparse
-
-    options = argparse.Namespace(workers=3, budget_calls=11, budget_tokens=0, budget_money=3.0)
-    shares = [share_of(options, n) for n in range(3)]
+    model = ModelConfig(budget_calls=11, budget_money=3.0, price_in=1.0)
+    shares = [share_of(RunConfig(model=model), n, 3).model for n in range(3)]
     assert [s.budget_calls for s in shares] == [4, 4, 3] and {s.budget_tokens for s in shares} == {0}
     assert [s.budget_money for s in shares] == [1.0, 1.0, 1.0]
     with pytest.raises(ConfigError, match="--budget-calls 2"):
-        share_of(argparse.Namespace(workers=3, budget_calls=2), 0)
+        share_of(RunConfig(model=ModelConfig(budget_calls=2)), 0, 3)

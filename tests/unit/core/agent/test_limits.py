@@ -15,8 +15,9 @@ import pytest
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli import parsed
+from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
+from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
@@ -147,11 +148,12 @@ def test_options_refuse_what_limits_nothing(read: Callable[[str], float], text: 
 
 
 def test_options_take_numbers_and_none() -> None:
-    said = parsed(["ask", "Where is the mug?", "--max-steps", "none", "--max-metres", "2.5", "--max-tokens", "900"])
-    assert (said.max_steps, said.max_metres, said.max_calls, said.max_tokens) == (0, 2.5, 0, 900)
+    said = command_of(["ask", "Where is the mug?", "--max-steps", "none", "--max-metres", "2.5", "--max-tokens", "900"])
+    assert isinstance(said, Ask)
+    assert said.config.limits == Limits(metres=2.5, tokens=900) and said.config.question_limits == Limits(metres=2.5)
     for word in ("--max-metres=nan", "--max-seconds=-1", "--max-calls=0", "--max-money=inf"):
         with pytest.raises(SystemExit):
-            parsed(["ask", "Where is the mug?", word])
+            command_of(["ask", "Where is the mug?", word])
 
 
 def test_a_limit_of_money_wants_prices() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from collections.abc import Sequence
@@ -13,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.cli.chain import parameters_of
-from eqa_nodes.config.graph import settings
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.stopping import (
     FEATURES,
@@ -193,14 +191,12 @@ def by_looks(tmp_path: Path) -> str:
 
 
 def test_the_label_answerer_is_calibrated_and_a_parameter_file_wins(tmp_path: Path) -> None:
-    options = argparse.Namespace(policy="best", answerer="label", image="160x120", params=None)
-    agent = settings("agent", parameters_of(options, tmp_path)).agent
+    agent = RunConfig(answerer="label").settings("agent").agent
     assert agent.calibration == "label" and agent.enough > AgentConfig().enough
-    options.params = tmp_path / "own.yaml"
-    options.params.write_text("/**/agent:\n  ros__parameters:\n    agent.enough: 0.5\n")
-    assert settings("agent", parameters_of(options, tmp_path)).agent.enough == 0.5
-    options.answerer, options.params = "vlm", None
-    assert settings("agent", parameters_of(options, tmp_path)).agent == AgentConfig()
+    file = tmp_path / "own.yaml"
+    file.write_text("/**/agent:\n  ros__parameters:\n    agent.enough: 0.5\n")
+    assert RunConfig(answerer="label", params=file).settings("agent").agent.enough == 0.5
+    assert RunConfig(answerer="vlm").settings("agent").agent == AgentConfig()
 
 
 def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:

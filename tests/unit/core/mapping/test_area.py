@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eqa_nodes.cli.chain import area_of
+from eqa_nodes.cli.groups import area_of
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import BadQuestion, ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.mapping.area import check_area, fenced, inside, is_inside

@@ -113,7 +113,7 @@ def test_the_commands_say_it_and_let_go_of_it(store: MemoryStore, monkeypatch: p
                                               capsys: pytest.CaptureFixture[str]) -> None:
     store.close()
     monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOW)
-    monkeypatch.setattr("eqa_nodes.cli.memory.console.width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     for verb in (["info"], ["objects"], ["recall"], ["ask"]):
         words = {"recall": ["kettle"], "ask": ["When did you last see the kettle?"]}.get(verb[0], [])
         assert main(["memory", *verb, str(store.path), *words]) == 0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.trials import label_chain
+from eqa_nodes.cli.bench.trials import label_chain
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2

@@ -16,7 +16,6 @@ from eqa_nodes.bench.running.predictions import PREDICTIONS
 from eqa_nodes.bench.running.runner import EPISODES, EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import EM, Sample, check_samples
-from eqa_nodes.cli.em import source_finder
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
 from eqa_nodes.core.storage.names import file_name, inside
@@ -27,6 +26,7 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.in_process import InProcessRunner
+from eqa_nodes.runners.sources import source_finder
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode
 from tests.fixtures.histories import walk

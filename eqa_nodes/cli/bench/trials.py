@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli.chain import robot_parameters
 from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.run import robot_parameters
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry.agents import stopping_parameters

@@ -1,0 +1,106 @@
+"""`eqa bench agree`: how far judges and people agree."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.cli.bench.judging import JudgeChoice
+from eqa_nodes.cli.groups import names_of
+from eqa_nodes.cli.options import argument, group, option
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from eqa_nodes.bench.metrics.agreement import Agreement, Marks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agree:
+    """Compares judges with each other and with people: Spearman's rho with its 95 % bootstrap interval over questions,
+    the share of equal marks, and who gave what.
+    """
+
+    out: Path | None = argument("run directory; without it --marks holds pairs: question, reference, answer, mark",
+                                nargs="?", default=None, metavar="RUN")
+    judges: tuple[str, ...] = option((), "offline, choices, the beginning of the name or version of a judge whose "
+                                     "marks the run has kept, or a scores file (default: none)", type=names_of,
+                                     metavar="A,B")
+    marks: tuple[Path, ...] = option((), "marks of people, one file each (default: none)", metavar="CSV")
+    seed: int = option(0, "seed of the bootstrap (default: 0)")
+    how: JudgeChoice = group(JudgeChoice)
+
+    def run(self) -> int:
+        """Print how far each two of the judges and people agree."""
+        from eqa_nodes.bench.metrics.agreement import agreement
+        from eqa_nodes.cli.bench.tables import wide_console
+        from eqa_nodes.core.errors import ConfigError
+
+        marks = self._on_run(self.out) if self.out is not None else self._on_pairs()
+        if len(marks) < 2:
+            raise ConfigError("agreement is between two: name judges (--judges offline,llm-match) or marks (--marks "
+                              "CSV)")
+        pairs = {pair: agreement(marks[pair[0]], marks[pair[1]], self.seed) for pair in combinations(marks, 2)}
+        printed = table("a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b", "one alone")
+        for (a, b), same in pairs.items():
+            printed.add_row(a, b, str(same.n), rho(same.rho, same.low, same.high), f"{100 * same.equal:.1f}",
+                            f"{same.mean_a:.2f}", f"{same.mean_b:.2f}", str(same.left_out))
+        console = wide_console()
+        console.print(printed)
+        for (a, b), same in pairs.items():
+            console.print(_confusion(a, b, same))
+        return 0
+
+    def _on_run(self, out: Path) -> dict[str, Marks]:
+        from eqa_nodes.bench.metrics.agreement import human_marks, marks_of
+
+        judges = {name: marks_of(name, out) for name in self.judges}
+        return {**judges, **{str(path): human_marks(path, out) for path in self.marks}}
+
+    def _on_pairs(self) -> dict[str, Marks]:
+        """Let judges mark the pairs of one CSV; what a model gives is kept beside it."""
+        from eqa_nodes.bench.judges import JUDGES, open_judge
+        from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
+        from eqa_nodes.bench.metrics.agreement import marks_on_pairs, read_pairs
+        from eqa_nodes.core.errors import ConfigError
+
+        if len(self.marks) != 1:
+            raise ConfigError("without a RUN give one CSV of pairs: --marks pairs.csv")
+        path = self.marks[0]
+        pairs = read_pairs(path)
+        marks: dict[str, Marks] = {path.name: {p.sample.id: p.mark for p in pairs}}
+        for name in self.judges:
+            judge = open_judge(name, self.how.options())
+            kept = judge if name in JUDGES else CachedJudge(judge, path.with_suffix(f".{MARKS}"))
+            with closing(kept):
+                marks[name] = marks_on_pairs(kept, pairs)
+        return marks
+
+
+def table(first: str, *others: str) -> Table:
+    """Return an empty table with these headings."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD)
+    made.add_column(first)
+    for heading in others:
+        made.add_column(heading, justify="left" if heading in ("b", "value") else "right")
+    return made
+
+
+def rho(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a correlation with its interval as text."""
+    if value is None:
+        return "–"
+    return f"{value:.3f}" + ("" if low is None or high is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def _confusion(a: str, b: str, same: Agreement) -> Table:
+    counts = table(f"{a} \\ {b}", *(str(mark) for mark in range(1, 6)))
+    for mark, row in enumerate(same.confusion, 1):
+        counts.add_row(str(mark), *(str(n) if n else "·" for n in row))
+    return counts

@@ -1,0 +1,228 @@
+"""Pass 1 of a benchmark: what is missing, what it will cost, and then the questions, by one worker or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.running.crew import CrewEngine, Opening
+from eqa_nodes.bench.running.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
+from eqa_nodes.bench.running.preflight import (
+    Check,
+    Problem,
+    history_problems,
+    refuse_if_hopeless,
+    scene_problems,
+    setting_problems,
+)
+from eqa_nodes.bench.running.runner import Engine, EpisodeRunner, SequentialEngine, run_with
+from eqa_nodes.bench.running.scene_files import ScenePreflight
+from eqa_nodes.bench.running.workers import process_engine
+from eqa_nodes.bench.samples import ACTIVE, EM, Sample, opened_by
+from eqa_nodes.cli.bench.run_bar import RunBar
+from eqa_nodes.cli.paths import check_folder
+from eqa_nodes.cli.ready import check_asks
+from eqa_nodes.config.run import PROCESS, RunConfig, share_of
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.storage.codec import encode, write_json
+from eqa_nodes.runners.history import HistorySource
+from eqa_nodes.runners.opening import open_history_runner, open_runner
+from eqa_nodes.runners.sources import benchmark_sources, cache_folder
+from sim_bridge.habitat.devices import check_python
+from sim_bridge.registry import simulator_of
+
+SourceOf = Callable[[Sample], HistorySource]
+PROCESSES, RAY = "processes", "ray"
+
+
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """A benchmark run: which questions, asked how, and by whom. It pickles, so that workers get it.
+
+    config: of the run; its data set names the questions too. data: folder of a published data set's files.
+    histories, cache: of the task EM. workers, engine, ray_address: who asks.
+    """
+
+    config: RunConfig
+    data: Path | None = None
+    split: str = "test"
+    questions: int = 0
+    seed: int = 0
+    task: str = ACTIVE
+    simulator: str = "habitat"
+    retry_failed: bool = False
+    histories: Path | None = None
+    cache: Path | None = None
+    workers: int = 1
+    engine: str = PROCESSES
+    ray_address: str = ""
+
+    def samples(self) -> list[Sample]:
+        """Return the questions. Raises ConfigError, StorageError."""
+        return opened_by(self.simulator, open_dataset(
+            self.config.dataset, folder=self.data, split=self.split, limit=self.questions, seed=self.seed,
+            task=self.task))
+
+    def sources(self) -> SourceOf | None:
+        """Return the histories of the questions, None where a robot looks for the answers."""
+        return benchmark_sources(self.config, self.histories) if self.task == EM else None
+
+
+def _ray(opening: Opening, workers: int, address: str) -> CrewEngine:
+    from eqa_nodes.bench.running.ray_engine import ray_engine
+
+    return ray_engine(opening, workers, address)
+
+
+ENGINES: dict[str, Callable[[Opening, int, str], CrewEngine]] = {
+    PROCESSES: lambda opening, workers, address: process_engine(opening, workers), RAY: _ray}
+
+
+class Preparation:
+    """The questions of a run, and what is missing for them; nothing has been asked yet."""
+
+    def __init__(self, run: BenchmarkRun, console: Console) -> None:
+        with console.status("choosing questions"):
+            self.run, self.console = run, console
+            self.samples, self.source_of = run.samples(), run.sources()
+            memory = run.config.settings("memory")
+            self.scenes = ScenePreflight(bool(memory.labels and memory.labels_from == "simulator"))
+            self.problems = self._problems()
+
+    def say_problems(self) -> None:
+        """Print what is missing."""
+        for problem in self.problems:
+            self.console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
+
+    def _problems(self) -> list[Problem]:
+        unknown_kind = scene_problems(self.samples, self.run.task)
+        there = "" if unknown_kind else next(
+            (s.scene for s in self.samples if self.scenes.state(s.scene).error is None), "")
+        missing = (history_problems(self.samples, self.source_of) if self.source_of is not None
+                   else self.scenes.problems(self.samples))
+        return [*unknown_kind, *setting_problems(_checks(self.run, there), len(self.samples)), *missing]
+
+
+def ask_questions(run: BenchmarkRun) -> int:
+    """Ask what the run directory has no answer for. Returns the exit code."""
+    console = Console()
+    prepared = Preparation(run, console)
+    samples, config, out = prepared.samples, run.config, run.config.folder
+    refuse_if_hopeless(prepared.problems, len(samples))
+    prepared.say_problems()
+    with RunBar(console, samples) as bar, ExitStack() as stack:
+        engine = _engine(run, prepared.source_of, bar, stack)
+        summary = run_with(engine, samples, out, bar.asked, dataset=config.dataset, seed=run.seed,
+                           model=config.agent or config.named.answerer, config=deciding(run), run=encode(config),
+                           task=run.task, retry_failed=run.retry_failed,
+                           preflight=prepared.source_of or prepared.scenes)
+    console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
+                  soft_wrap=True)
+    if summary.complaint:
+        console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
+    if summary.spent:
+        left = summary.total - summary.asked - summary.resumed
+        console.print(f"{left} questions are left: {summary.spent}. The same command with a larger budget continues",
+                      soft_wrap=True, markup=False, style="yellow")
+    return summary.exit_code
+
+
+def rehearse(run: BenchmarkRun, like: Path | None, seconds_per_call: float, json: Path | None) -> int:
+    """Print what asking the questions would take (--dry-run); 1 where something is missing."""
+    console = Console()
+    prepared = Preparation(run, console)
+    samples, dataset = prepared.samples, run.config.dataset
+    prepared.say_problems()
+    if run.task != EM and (counts := prepared.scenes.summary(samples)):
+        console.print(f"{dataset} {run.split}".rstrip() + f": {counts}", soft_wrap=True, highlight=False)
+    if json is not None:
+        write_json(json, prepared.scenes.rows(samples))
+    _say_estimate(console, _estimate(run, samples, like, seconds_per_call))
+    return 1 if prepared.problems else 0
+
+
+def _checks(run: BenchmarkRun, scene: str) -> list[tuple[str, Check]]:
+    """Return what can be tried of the settings without loading a model."""
+    answerer = run.config.settings("answerer")
+    checks: list[tuple[str, Check]] = [("answerer", lambda: check_asks(answerer))]
+    if run.task != EM:
+        if simulator_of(scene) == "habitat":
+            checks.append(("Habitat", check_python))
+        if scene:
+            checks.append(("simulator", lambda: _open_simulator(scene)))
+        if run.config.through != PROCESS:
+            from eqa_nodes.ros.environment import ensure_ros
+
+            checks.append(("graph", ensure_ros))
+    return checks
+
+
+def _open_simulator(scene: str) -> None:
+    from sim_bridge.registry import open_simulator
+
+    open_simulator(scene).close()
+
+
+def _estimate(run: BenchmarkRun, samples: list[Sample], like: Path | None, seconds_per_call: float) -> Estimate:
+    if like is not None:
+        return estimate_like(like, samples, run.workers)
+    agent = run.config.named
+    return estimate_documented(samples, agent.answerer, agent.policy, run.task, views=agent.k,
+                               call_s=seconds_per_call, workers=run.workers)
+
+
+def _say_estimate(console: Console, estimate: Estimate) -> None:
+    cost = estimate.cost
+    console.print(f"{estimate.questions} questions, about {in_short(cost.calls)} model calls, {in_short(cost.tokens)} "
+                  f"tokens, {in_words(cost.seconds)}. From {estimate.basis}.\nNothing was asked.", soft_wrap=True,
+                  highlight=False)
+
+
+def _engine(run: BenchmarkRun, source_of: SourceOf | None, bar: RunBar, stack: ExitStack) -> Engine:
+    """Return who asks: this process, or workers."""
+    if run.engine not in ENGINES:
+        raise ConfigError(unknown("engine", run.engine, ENGINES))
+    if run.workers == 1 and run.engine == PROCESSES:
+        if source_of is not None:
+            runner = open_history_runner(run.config, source_of, _cache(run), bar.say)
+        else:
+            bar.say(f"starting the chain ({run.config.through})")
+            runner = open_runner(run.config, bar.searching)
+        stack.callback(runner.close)
+        return SequentialEngine(runner)
+    bar.say(f"{run.workers} workers")
+    placed = replace(run, config=replace(run.config, folder=run.config.folder.resolve()))
+    return ENGINES[run.engine](partial(open_worker, placed), run.workers, run.ray_address)
+
+
+def open_worker(run: BenchmarkRun, number: int) -> EpisodeRunner:
+    """Return what worker `number` asks with: a chain of its own, in the graph with a ROS domain of its own."""
+    config = share_of(run.config, number, run.workers)
+    if run.task == EM:
+        return open_history_runner(config, benchmark_sources(config, run.histories), _cache(run))
+    return open_runner(config, own=config.folder / "workers" / str(number + 1))
+
+
+def _cache(run: BenchmarkRun) -> Path:
+    folder = cache_folder(run.cache)
+    check_folder(folder)
+    return folder
+
+
+def deciding(run: BenchmarkRun) -> Mapping[str, object]:
+    """Return what decides an answer: not where it is written, who asks, nor a budget, which may be raised."""
+    config, agent = run.config, run.config.named
+    nodes = {node: {name: value for name, value in values.items()
+                    if name != "folder" and not name.startswith("model.budget_")}
+             for node, values in config.parameters().items()}
+    found: dict[str, object] = {"nodes": nodes, "limits": config.question_limits.as_json(),
+                                "force_guess": config.force_guess}
+    if config.agent:
+        found["agent"] = config.agent
+    return {**found, "frames": agent.frames, "k": agent.k} if run.task == EM else found

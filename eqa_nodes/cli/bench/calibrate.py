@@ -1,0 +1,132 @@
+"""`eqa bench calibrate`: fit how sure an answer is, or check such a fit on questions that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.cli import names
+from eqa_nodes.cli.groups import names_of
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FOLDER, option
+from eqa_nodes.registry import DEFAULT_POLICY
+
+if TYPE_CHECKING:
+    from eqa_nodes.bench.running.trials import Arm, Trial
+    from eqa_nodes.bench.samples import Sample
+
+CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
+# No probability is enough: the run weighs answers until there is nothing left to see.
+_NEVER = {"agent.enough": 2.0, "agent.calibration": ""}
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrate:
+    """Runs questions of the built-in houses in process and writes calibration.json for agent.calibration,
+    calibration.md and reliability.svg. The same command resumes after a kill.
+    """
+
+    check: str = option("", "calibration to check, instead of fitting one (default: fit)", metavar="NAME|FILE")
+    risk: tuple[float, ...] = option((), "with --check: accepted shares of wrong answers, 0..1, each run with real "
+                                     "stops (default: none)", type=_numbers, metavar="R,R,..")
+    split: str = option("train", "part of the houses", choices=("train", "test"))
+    questions: int = option(90, "how many questions", metavar="N")
+    seed: int = option(0, "decides which houses (default: 0)")
+    noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,
+                                    metavar="NAME,..")
+    policy: str = option(DEFAULT_POLICY, "exploration policy", complete=names.policies)
+    max_steps: int = option(250, "maximum atomic actions of an episode", type=whole)
+    workers: int = option(2, "processes")
+    out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+
+    def run(self) -> int:
+        """Run the episodes that are missing, then fit or check; write the results into the run directory."""
+        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.cli.paths import run_folder
+
+        out = run_folder(self.out)
+        asked = open_dataset("house", split=self.split, limit=self.questions, seed=self.seed)
+        samples = [sample for sample in asked if sample.needs_exploration]
+        (self._check if self.check else self._fit)(out, samples)
+        return 0
+
+    def _fit(self, out: Path, samples: Sequence[Sample]) -> None:
+        from rich.console import Console
+
+        from eqa_nodes.bench.metrics.calibrate import calibrate
+        from eqa_nodes.bench.report.reliability import caption, reliability_svg, reliability_table
+        from eqa_nodes.core.storage.codec import write_json
+
+        arms = [self._arm(noise, None) for noise in self.noise]
+        fitted = calibrate(self._trials(out, samples, arms), self._source(samples))
+        write_json(out / CALIBRATION, fitted.calibration)
+        _write(out, f"Fits on other houses than those asked about: {fitted.calibration.source}.\n\n"
+               f"{reliability_table(fitted.reliability)}",
+               reliability_svg(fitted.reliability, "Houses not fitted on"))
+        Console().print(f"{caption(fitted.reliability)}\nagent.calibration: {out / CALIBRATION}", soft_wrap=True)
+
+    def _check(self, out: Path, samples: Sequence[Sample]) -> None:
+        """Compare probabilities with shares in runs that do not stop, and accepted risks with what real runs do."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.metrics.calibrate import realised, reliability, score
+        from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
+        from eqa_nodes.core.agent.stopping import load_calibration, make_stop
+        from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.registry import ANSWERERS
+
+        calibration, risks = load_calibration(self.check), (0.0, *self.risk)
+        if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):
+            raise ConfigError(f"--risk: expected different shares between 0 and 1, got {self.risk}")
+        stops = [make_stop(ANSWERERS.traits("label").enough or 1.0, self.check, risk).line for risk in risks]
+        trials = self._trials(out, samples, [self._arm(noise, risk) for noise in self.noise
+                                             for risk in (None, *risks)])
+        by_arm = {name: list(group) for name, group in groupby(trials, key=lambda t: t.arm)}
+        found = reliability(score([t for noise in self.noise for t in by_arm[_name(noise, None)]], calibration))
+        text = f"Asked: {self._source(samples)}.\nCalibrated: {calibration.source}.\n\n{reliability_table(found)}"
+        for noise in self.noise:
+            rows = [realised(risk, stop, by_arm[_name(noise, risk)]) for risk, stop in zip(risks, stops, strict=True)]
+            text += f"\nNoise {noise}:\n\n{risk_table(rows)}"
+        _write(out, text, reliability_svg(found, f"{self.split.capitalize()} houses"))
+        Console().print(text, soft_wrap=True, markup=False)
+
+    def _arm(self, noise: str, risk: float | None) -> Arm:
+        """Return a chain that never stops of its own accord (risk None), at the usual threshold (0), or by a risk."""
+        from eqa_nodes.bench.running.trials import Arm
+        from eqa_nodes.cli.bench.trials import label_chain
+
+        agent = _NEVER if risk is None else {"agent.calibration": self.check, "agent.risk": risk}
+        return Arm(_name(noise, risk), noise, label_chain(noise, {"explorer": {"policy": self.policy},
+                                                                  "agent": agent}))
+
+    def _source(self, samples: Sequence[Sample]) -> str:
+        return (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
+                f"{self.seed}), noise {', '.join(self.noise)}; policy {self.policy}, label answerer, at most "
+                f"{self.max_steps} steps")
+
+    def _trials(self, out: Path, samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Trial]:
+        from eqa_nodes.cli.bench.trials import run_with_bar
+        from eqa_nodes.core.agent.stopping import load_calibration
+        from eqa_nodes.core.storage.codec import encode
+
+        used = encode(load_calibration(self.check)) if self.check else ""
+        return run_with_bar(samples, arms, out, self.max_steps, self.workers, seed=self.seed,
+                            config={"calibration": used})
+
+
+def _name(noise: str, risk: float | None) -> str:
+    return f"{noise}, {'never stops' if risk is None else f'risk {risk:g}'}"
+
+
+def _write(out: Path, text: str, svg: str) -> None:
+    from eqa_nodes.core.storage.codec import write_bytes
+
+    write_bytes(out / TABLES, text.encode())
+    write_bytes(out / DIAGRAM, svg.encode())

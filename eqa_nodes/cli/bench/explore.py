@@ -1,0 +1,84 @@
+"""`eqa bench explore`: exploration policies on the same questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.cli.groups import names_of
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FOLDER, flag, option
+
+if TYPE_CHECKING:
+    from eqa_nodes.bench.running.trials import Arm
+
+TABLE = "explore.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore:
+    """Runs the same questions of the built-in houses under several exploration policies, in process, and writes
+    explore.md: means, 95 % intervals, paired differences. The same command resumes after a kill.
+    """
+
+    policies: tuple[str, ...] = option(("random", "frontier", "goal", "fine", "snapshot", "topo", "best"),
+                                       "policies under the first noise (default: all)", type=names_of,
+                                       metavar="NAME,..")
+    noisy: tuple[str, ...] = option(("frontier", "fine", "best"), "policies also under the other noises",
+                                    type=names_of, metavar="NAME,..")
+    noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
+                                    metavar="NAME,..")
+    ablations: bool = flag("also our own policy with each of its parts switched off")
+    split: str = option("test", "part of the houses", choices=("train", "test"))
+    questions: int = option(200, "how many questions", metavar="N")
+    seed: int = option(0, "decides which houses (default: 0)")
+    max_steps: int = option(400, "maximum atomic actions of an episode", type=whole)
+    workers: int = option(2, "processes")
+    out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+
+    def run(self) -> int:
+        """Run what is missing, then print and write the tables."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.bench.running.explore import tables
+        from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar
+        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.core.storage.codec import write_bytes
+
+        out, chosen = run_folder(self.out), self._chosen()
+        with Console().status("choosing questions"):
+            asked = open_dataset("house", split=self.split, limit=self.questions, seed=self.seed)
+        samples = [sample for sample in asked if sample.needs_exploration]
+        trials = run_with_bar(samples, [_arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
+                              seed=self.seed)
+        head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
+                f"{self.seed}) that need exploration; label answerer, {IMAGE[0]} x {IMAGE[1]} image, at most "
+                f"{self.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
+        text = head + tables(trials)
+        write_bytes(out / TABLE, text.encode())
+        Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)
+        return 1 if any(trial.score.status == "failed" for trial in trials) else 0
+
+    def _chosen(self) -> list[tuple[str, str]]:
+        """Return name and noise of every arm: all under the first noise, some under each. Raises ConfigError."""
+        from eqa_nodes.bench.running.explore import ABLATIONS
+        from eqa_nodes.core.errors import ConfigError, unknown
+        from eqa_nodes.registry import POLICIES
+
+        first = [*self.policies, *(ABLATIONS if self.ablations else ())]
+        for name in (*first, *self.noisy):
+            if name not in POLICIES and name not in ABLATIONS:
+                raise ConfigError(unknown("policy", name, (*POLICIES, *ABLATIONS)))
+        return list(dict.fromkeys([*((name, self.noise[0]) for name in first),
+                                   *((name, noise) for noise in self.noise[1:] for name in self.noisy)]))
+
+
+def _arm(name: str, noise: str) -> Arm:
+    from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
+    from eqa_nodes.bench.running.trials import Arm
+    from eqa_nodes.cli.bench.trials import label_chain
+
+    explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
+    return Arm(f"{name} ({noise})", noise, label_chain(noise, {"explorer": explorer}))

@@ -1,0 +1,50 @@
+"""`eqa bench robustness`: how much a judge depends on its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqa_nodes.cli import names
+from eqa_nodes.cli.bench.judging import JudgeChoice, marking_bar
+from eqa_nodes.cli.groups import names_of
+from eqa_nodes.cli.options import argument, group, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """Marks a run's answers under other settings of the judge, one changed at a time, and compares each with the base:
+    mean mark, Spearman's rho. The same command resumes after a kill.
+    """
+
+    out: Path = argument("run directory", metavar="RUN")
+    judge: str = option("llm-match", "llm-match or eac", complete=names.judges)
+    vary: tuple[str, ...] = option(("role", "criterion", "temperature"), "what is varied: role, criterion, "
+                                   "temperature, model", type=names_of, metavar="AXIS,..")
+    models: tuple[str, ...] = option((), "models to compare, for the axis model (default: none)", type=names_of,
+                                     metavar="M,..")
+    questions: int = option(0, "how many questions, from the first; 0 = all (default: 0)", metavar="N")
+    seed: int = option(0, "seed of the bootstrap (default: 0)")
+    how: JudgeChoice = group(JudgeChoice)
+
+    def run(self) -> int:
+        """Mark under every variant and print the table."""
+        from eqa_nodes.bench.judges import JUDGES
+        from eqa_nodes.bench.metrics.robustness import sweep
+        from eqa_nodes.cli.bench.agree import rho, table
+        from eqa_nodes.cli.bench.tables import wide_console
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.judge in JUDGES:
+            raise ConfigError(f"{self.judge} has no role, criterion, temperature or model to vary: use llm-match")
+        console = wide_console()
+        with marking_bar(console) as say:
+            rows = sweep(self.out, self.judge, self.how.options(), self.vary, models=self.models,
+                         threads=self.how.settings.judge_threads, limit=self.questions, seed=self.seed, progress=say)
+        printed = table("varied", "value", "n", "unscored", "C %", "rho to base [95 %]", "equal %")
+        for row in rows:
+            printed.add_row(row.axis, row.value, str(row.marked), str(row.unscored),
+                            "–" if row.c is None else f"{100 * row.c:.1f}", rho(row.rho, row.low, row.high),
+                            "–" if row.equal is None else f"{100 * row.equal:.1f}")
+        console.print(printed)
+        return 0

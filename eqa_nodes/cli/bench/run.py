@@ -1,0 +1,75 @@
+"""`eqa bench run`: pass 1 of a benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqa_nodes.cli import names
+from eqa_nodes.cli.groups import ChainOptions, SimulatorOptions, ViewsOptions
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerOptions:
+    """Who asks, or whether nobody does."""
+
+    workers: int = option(1, "questions asked at a time, each by a chain of its own", type=whole, metavar="N")
+    engine: str = option("processes", "processes: of this machine; ray: actors of a Ray cluster",
+                         complete=lambda: ("processes", "ray"))
+    ray_address: str = option("", "address of the cluster (default: RAY_ADDRESS, else one on this machine)",
+                              metavar="ADDRESS")
+    dry_run: bool = flag("ask nothing: say what is missing, how many calls and tokens, and how long it takes")
+    json: Path | None = option(None, "with --dry-run: file for which scene files each question has (default: not "
+                               "written)", metavar="FILE", writes=FILE)
+    like: Path | None = option(None, "with --dry-run: a run to estimate from (default: documented costs)",
+                               metavar="RUN")
+    seconds_per_call: float = option(3.0, "with --dry-run and without --like: time of a model's reply, seconds",
+                                     metavar="S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryOptions:
+    """Where the histories of questions are, and which views answer."""
+
+    histories: Path | None = option(None, "folder that holds each history under its name in the data set (default: "
+                                    "tours of the built-in houses, made where they are missing)", metavar="DIR")
+    views: ViewsOptions = group(ViewsOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Asks every question of a data set once. The same command resumes after a kill."""
+
+    dataset: str = option("house", "house, house-navqa, openeqa, hm-eqa, express, exploraqa", complete=names.datasets)
+    data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
+    split: str = option("", "part of the data set (house: train or test; default: test)")
+    questions: int = option(20, "how many questions, 0 = all", metavar="N")
+    seed: int = option(0, "decides which houses come first (default: 0)")
+    retry_failed: bool = flag("ask failed questions again")
+    out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+    task: str = option("active", "active: a robot looks for the answer (A-EQA); em: it lies in an episode history "
+                       "(EM-EQA)", choices=("active", "em"))
+    how: WorkerOptions = group(WorkerOptions, "how it is run")
+    scans: SimulatorOptions = group(SimulatorOptions, "scans")
+    em: HistoryOptions = group(HistoryOptions, "task em")
+    chain: ChainOptions = group(ChainOptions)
+
+    def run(self) -> int:
+        """Ask, or only say what that would take."""
+        from rich.console import Console
+
+        from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions, rehearse
+        from eqa_nodes.cli.paths import run_folder
+
+        self.scans.set_environment()
+        out, how, views = run_folder(self.out), self.how, self.em.views
+        config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
+        run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
+                           self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address)
+        if how.dry_run:
+            return rehearse(run, how.like, how.seconds_per_call, how.json)
+        code = ask_questions(run)
+        Console().print(f"next: eqa bench score {out}", soft_wrap=True)
+        return code

@@ -1,0 +1,146 @@
+"""`eqa bench tasks`: tasks as EmbodiedEval sets them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.cli.groups import MESH, ModelOptions, SimulatorOptions
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FOLDER, flag, group, option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from eqa_nodes.bench.running.progress import RunProgress, RunSummary
+    from eqa_nodes.bench.samples import Sample
+
+RESULTS = "trajectories"  # in the run directory
+ORACLE = ("plan",)  # privileged: the oracle does what the generator planned
+MODEL = "model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskScans(SimulatorOptions):
+    """The same, with another default."""
+
+    simulator: str = option(MESH, "simulator that opens the scans of a data set: habitat, or mesh, which needs no "
+                            "Habitat", choices=("habitat", MESH))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    """Carries out tasks as EmbodiedEval sets them: at each of at most 24 steps the agent sees an image and picks an
+    option. Resumes after a kill; score and report as for other runs.
+    """
+
+    dataset: str = option("house-tasks", "house-tasks: made from the built-in houses; embodied-eval: read from files",
+                          choices=("house-tasks", "embodied-eval"))
+    data: Path | None = option(None, "folder with tasks/tasks.json (default: EQA_DATA)", metavar="DIR")
+    split: str = option("", "part of the houses: train or test (default: test)")
+    questions: int = option(20, "how many tasks, 0 = all", metavar="N")
+    seed: int = option(0, "decides houses and what chance picks (default: 0)")
+    agent: str = option("random", "random, oracle (the plan that a task brings with it), or model",
+                        complete=lambda: ("random", "oracle", MODEL))
+    max_steps: int = option(24, "maximum steps of a task", type=whole)
+    images: bool = flag("keep what was seen at each step as PNG")
+    write: Path | None = option(None, "folder for the tasks in EmbodiedEval's files; none is carried out (default: not "
+                                "written)", metavar="DIR", writes=FOLDER)
+    retry_failed: bool = flag("carry out failed tasks again")
+    out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+    scans: TaskScans = group(TaskScans, "scans")
+    model: ModelOptions = group(ModelOptions, "the answerer's model")
+
+    def run(self) -> int:
+        """Carry the tasks out, or write them."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.samples import check_runnable, opened_by
+        from sim_bridge.registry import SIMULATORS
+
+        console = Console()
+        self.scans.set_environment()
+        samples = self._samples(console)
+        if self.write is not None:
+            return self._write(console, samples, self.write)
+        samples = opened_by(self.scans.simulator, samples)
+        check_runnable(sample for sample in samples if sample.simulator not in SIMULATORS)
+        return self._carry_out(console, [replace(sample, seed=self.seed) for sample in samples])
+
+    def _samples(self, console: Console) -> list[Sample]:
+        from eqa_nodes.bench.datasets import data_folder, open_dataset
+        from eqa_nodes.bench.samples import TASKS
+        from sim_bridge.scans import SCENES_VARIABLE
+
+        if self.dataset == "embodied-eval" and self.scans.scenes is None and (data := data_folder(self.data)):
+            os.environ[SCENES_VARIABLE] = str(data.absolute())  # its scene files lie beside its tasks
+        with console.status("choosing tasks"):
+            return open_dataset(self.dataset, folder=self.data, split=self.split, limit=self.questions,
+                                seed=self.seed, task=TASKS)
+
+    def _write(self, console: Console, samples: list[Sample], folder: Path) -> int:
+        from eqa_nodes.embodied.tasks import task_in, write_tasks
+
+        write_tasks(folder, [task_in(sample) for sample in samples])
+        console.print(f"{len(samples)} tasks: {folder / 'tasks' / 'tasks.json'}", soft_wrap=True)
+        return 0
+
+    def _carry_out(self, console: Console, samples: list[Sample]) -> int:
+        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.ready import check_model
+
+        out = run_folder(self.out)
+        if self.agent == MODEL:
+            check_model(self.model.config())
+        summary = self._run(console, samples, out)
+        console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
+                      f"next: eqa bench score {out}", soft_wrap=True)
+        if summary.complaint:
+            console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
+        return summary.exit_code
+
+    def _run(self, console: Console, samples: list[Sample], out: Path) -> RunSummary:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        from eqa_nodes.bench.running.runner import run_benchmark
+        from eqa_nodes.bench.running.scene_files import ScenePreflight
+        from eqa_nodes.bench.samples import TASKS
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.embodied.agents import make_agent
+        from eqa_nodes.embodied.runner import TaskRunner
+        from eqa_nodes.embodied.tasks import check_doable
+        from eqa_nodes.embodied.world import SimulatedWorld
+
+        model, scenes = self.model.config(), ScenePreflight()
+        agent, world = make_agent(self.agent, model), SimulatedWorld()
+        asks = {"backend": model.backend, "temperature": model.temperature} if self.agent == MODEL else {}
+        texts = {sample.id: sample.question for sample in samples}
+
+        def preflight(sample: Sample) -> None:
+            check_doable(sample)
+            scenes(sample)
+
+        with Bar(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
+                 console=console) as bar, closing(world):
+            task = bar.add_task("", total=len(samples))
+
+            def ended(now: RunProgress) -> None:
+                bar.update(task, completed=now.done)
+                if now.note:
+                    console.print(shown(now.note))
+                if now.prediction is not None:
+                    answer = now.prediction.answer
+                    console.print(shown(f"{texts[now.prediction.id]} {answer.text or 'no answer'} "
+                                        f"({answer.message})"), soft_wrap=True, highlight=False)
+
+            runner = TaskRunner(world, agent, out / RESULTS, max_steps=self.max_steps, images=self.images,
+                                privileged=ORACLE if self.agent == "oracle" else (),
+                                listener=lambda text: bar.update(task, description=shown(text[:80])))
+            return run_benchmark(samples, runner, out, ended, dataset=self.dataset, seed=self.seed,
+                                 model=model.model if self.agent == MODEL else self.agent,
+                                 config={"agent": self.agent, "max_steps": self.max_steps, **asks}, blind=False,
+                                 retry_failed=self.retry_failed, task=TASKS, preflight=preflight)

@@ -1,0 +1,19 @@
+"""A bar over the frames of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from eqa_nodes.recordings.episode_history import EpisodeHistory
+
+
+@contextmanager
+def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
+    """Show a bar over the frames of a history; yields what is told how many are done."""
+    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
+                  transient=True) as bar:
+        task = bar.add_task("", total=len(history) or None)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,239 @@
+"""Options that several verbs share, each group with the value of the package that it stands for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eqa_nodes.cli import names
+from eqa_nodes.cli.limits import NONE, UNLIMITED, measure_or_none, whole_or_none
+from eqa_nodes.cli.options import FOLDER, flag, group, option
+from eqa_nodes.models.config import CASSETTE_MODES, ModelConfig
+from sim_bridge.habitat.devices import PYTHON
+from sim_bridge.scans import SCENES_VARIABLE
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.run import RunConfig
+    from eqa_nodes.core.types.questions import Limits
+    from eqa_nodes.perception.config import DetectorConfig
+    from eqa_nodes.recordings.history import BagOptions
+
+PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
+          "or the path of a file (docs/scenes.md)")
+SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
+FORMATS = "bag, openeqa, sens, scannet, redwood (default: detected)"
+HABITAT, MESH = "habitat", "mesh"
+_USUAL = ModelConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """A model, and what it may cost."""
+
+    backend: str = option(_USUAL.backend, "how the model is asked: openai, transformers, scripted",
+                          complete=names.backends)
+    model: str = option("", "name, folder, or script of the model (default: EQA_VLM_MODEL)")
+    base_url: str = option("", "URL of the endpoint (default: EQA_VLM_BASE_URL)")
+    temperature: float = option(_USUAL.temperature, "sampling temperature; a value below 0 is not sent (default: 0)",
+                                metavar="N")
+    sample_seed: int = option(0, "added to the seed of each call (default: 0)", metavar="N")
+    stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts")
+    rate_calls: int = option(0, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
+    rate_tokens: int = option(0, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")
+    price_in: float = option(0.0, "price per million input tokens; 0 = unknown (default: 0)", metavar="N")
+    price_out: float = option(0.0, "price per million output tokens; 0 = unknown (default: 0)", metavar="N")
+    budget_calls: int = option(0, "maximum calls of the run; 0 = no limit (default: 0)", metavar="N")
+    budget_tokens: int = option(0, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
+    budget_money: float = option(0.0, "maximum cost of the run, by the prices; 0 = no limit (default: 0)", metavar="N")
+    device: str = option("", "device of a local model: cuda, mps, cpu (default: the first that is there)")
+    dtype: str = option("", "number format of a local model: float32, float16, bfloat16 (default: by the device)")
+    cassette: Path | None = option(None, "file that replies are recorded to and played from (default: none)",
+                                   metavar="FILE")
+    cassette_mode: str = option(_USUAL.cassette_mode, "auto: play, and record what is missing; record: ask each time; "
+                                "replay: never ask", choices=CASSETTE_MODES)
+
+    def config(self) -> ModelConfig:
+        """Return the configuration of the model. Raises ConfigError."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "cassette"}
+        seed = values.pop("sample_seed")
+        cassette = str(self.cassette.resolve()) if self.cassette else ""  # nodes run in folders of their own
+        return ModelConfig(**values, seed=seed, cassette=cassette)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorOptions:
+    """A detector and its models."""
+
+    detector: str = option("", "detector that gives memory its labels: transformers: OWLv2, OWL-ViT or Grounding DINO; "
+                           "labels: the simulator's, privileged, for tests (default: none)", metavar="NAME",
+                           complete=names.detectors)
+    detector_model: str = option("", "name or folder of the detector's model (default: "
+                                 "google/owlv2-base-patch16-ensemble)", metavar="MODEL")
+    segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
+                            metavar="MODEL")
+    embedder: str = option("", "model that tells objects apart, such as openai/clip-vit-base-patch32 (default: none)",
+                           metavar="MODEL")
+
+    def config(self) -> DetectorConfig:
+        """Return the configuration of the detector; what was not named keeps its default."""
+        from eqa_nodes.perception.config import DetectorConfig
+
+        return DetectorConfig(name=self.detector, model=self.detector_model or DetectorConfig().model,
+                              segmenter=self.segmenter, embedder=self.embedder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions:
+    """Limits of one question."""
+
+    max_steps: int = option(300, "maximum atomic actions", type=whole_or_none, metavar="N")
+    max_metres: float = option(UNLIMITED, "maximum distance driven, metres (default: none)", type=measure_or_none,
+                               metavar="M")
+    max_seconds: float = option(UNLIMITED, "maximum time spent on the question, seconds (default: none)",
+                                type=measure_or_none, metavar="S")
+    max_calls: int = option(UNLIMITED, "maximum model calls; the last one is kept for the answer (default: none)",
+                            type=whole_or_none, metavar="N")
+    max_tokens: int = option(UNLIMITED, "maximum tokens that the model reads and writes (default: none)",
+                             type=whole_or_none, metavar="N")
+    max_money: float = option(UNLIMITED, "maximum cost of the model, by --price-in and --price-out (default: none)",
+                              type=measure_or_none, metavar="X")
+    force_guess: bool = flag("guess instead of answering that nothing was found")
+
+    def config(self, area: str = "") -> Limits:
+        """Return the limits. area: as in --area. Raises ConfigError, BadQuestion."""
+        from eqa_nodes.core.types.questions import Limits
+
+        return Limits(self.max_steps, self.max_metres, self.max_seconds, self.max_calls, area_of(area),
+                      self.max_tokens, self.max_money)
+
+
+def area_of(text: str) -> tuple[tuple[float, float], ...]:
+    """Return the corners of a text such as "0,0 4,0 4,3". Raises ConfigError, BadQuestion."""
+    from eqa_nodes.core.errors import ConfigError
+    from eqa_nodes.core.mapping.area import check_area
+
+    try:
+        area = tuple((float(x), float(y)) for x, y in (corner.split(",") for corner in text.split()))
+    except ValueError as error:
+        raise ConfigError(f"--area is {text!r}: expected corners x,y in metres, as in \"0,0 4,0 4,3\"") from error
+    check_area(area)
+    return area
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentOptions:
+    """Who answers, what explores, and what carries it out."""
+
+    through: str = option("graph", "graph: the ROS graph in one process; isolated: one process per node; process: the "
+                          "same chain without ROS", choices=("graph", "isolated", "process"))
+    agent: str = option("", "named agent: answerer, views and exploration together (docs/agents.md); or "
+                        "module:function, a function of your own; the options below win over it", metavar="NAME",
+                        complete=names.agents)
+    policy: str = option("", "exploration policy (default: the agent's)", complete=names.policies)
+    answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
+                           "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
+                           complete=names.answerers)
+    robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval "
+                        "(default: the data set's own, else default)", metavar="NAME", complete=names.robots)
+    image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH")
+    params: Path | None = option(None, "ROS parameter file; the options above win over it", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainOptions:
+    """The whole chain from the robot to the answer."""
+
+    chain: AgentOptions = group(AgentOptions, "the chain")
+    detector: DetectorOptions = group(DetectorOptions, "the detector")
+    model: ModelOptions = group(ModelOptions, "the answerer's model")
+    limits: LimitOptions = group(LimitOptions, f"limits of a question; none of them is exceeded ({NONE} = no limit)")
+
+    def config(self, area: str = "", **more: Any) -> RunConfig:
+        """Return the configuration of a run. more: further fields of RunConfig. Raises ConfigError, BadQuestion."""
+        from eqa_nodes.config.run import RunConfig
+
+        chain = {name: getattr(self.chain, name) for name in self.chain.__dataclass_fields__}
+        return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
+                         limits=self.limits.config(area), force_guess=self.limits.force_guess, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanOptions:
+    """Where scanned scenes are."""
+
+    scenes: Path | None = option(None, "folder of scanned scenes, as their downloaders leave it (default: EQA_SCENES)",
+                                 metavar="DIR")
+    habitat_python: Path | None = option(None, "a Python that has habitat_sim (default: EQA_HABITAT_PYTHON)",
+                                         metavar="PATH")
+
+    def set_environment(self) -> None:
+        """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
+        for path, variable in ((self.scenes, SCENES_VARIABLE), (self.habitat_python, PYTHON)):
+            if path is not None:
+                path = path.expanduser()
+                command = variable == PYTHON and path.name == str(path)  # found on the PATH
+                os.environ[variable] = str(path if command else path.absolute())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatorOptions(ScanOptions):
+    """Where the scanned scenes of a data set are, and what opens them."""
+
+    simulator: str = option(HABITAT, "simulator that opens the scans of a data set: habitat, or mesh, which needs no "
+                            "Habitat", choices=(HABITAT, MESH))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagReading:
+    """How a bag of any robot is read."""
+
+    remap: tuple[str, ...] = option((), "topics of a bag or a robot: color, depth, camera_info, tf, tf_static, odom "
+                                    "(default: found); of a running graph: any topic or service",
+                                    metavar="ROLE:=TOPIC")
+    map_frame: str = option("", "map frame of the bag (default: map, odom or world)", metavar="FRAME")
+    base_frame: str = option("", "base frame of the bag (default: base_link, base_footprint or base)", metavar="FRAME")
+    tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
+
+    def options(self) -> BagOptions:
+        """Return how the bag is read. Raises ConfigError."""
+        from eqa_nodes.recordings.history import BagOptions
+
+        return BagOptions(remapping(self.remap), self.map_frame, self.base_frame, self.tolerance)
+
+    def chosen(self) -> BagOptions | None:
+        """Return how the bag is read, None where no option says it. Raises ConfigError."""
+        from eqa_nodes.recordings.history import BagOptions
+
+        options = self.options()
+        return None if options == BagOptions() else options
+
+
+def remapping(words: tuple[str, ...]) -> dict[str, str]:
+    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
+    from eqa_nodes.core.errors import ConfigError
+
+    parts = [word.partition(":=" if ":=" in word else "=") for word in words]
+    for word, part in zip(words, parts, strict=True):
+        if not all(part):
+            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
+    return {role: topic for role, _, topic in parts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewsOptions:
+    """Which views of a history an answer is made from."""
+
+    frames: str = option("", "which views answer: uniform: evenly spaced in time; recalled: by the words of the "
+                         "question; kept: by a memory, for all that they show; objects: the best views of remembered "
+                         "objects, described in words; none (default: the agent's, else uniform)",
+                         complete=lambda: ("uniform", "recalled", "kept", "objects", "none"))
+    k: int | None = option(None, "how many views (default: the agent's, else 50)", "-k", metavar="K")
+    cache: Path | None = option(None, "folder that keeps what was made of histories (default: EQA_CACHE, else "
+                                "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Return the names in a text such as a,b."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,0 +1,206 @@
+"""Options of a verb, declared once as the fields of a dataclass: they give the parser, its help, and the typed value.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Greet:
+        "Greets somebody."
+
+        name: str = argument("who is greeted")
+        times: int = option(1, "how often")
+
+        def run(self) -> int: ...
+
+`add_options(parser, Greet)` declares `name` and `--times`; `typed(Greet, parser.parse_args())` is a Greet. Nothing
+beyond this module and the table of verbs sees an argparse.Namespace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+
+FOLDER, FILE = "folder", "file"  # what an option's path is written to as
+_KEY = "option"
+_TELLING = (None, False, "", (), 0, 0.0)  # defaults that a help text words itself, where it wants to
+T = TypeVar("T")
+
+
+class Command(Protocol):
+    """The options of one verb, and what the verb does."""
+
+    def run(self) -> int:
+        """Carry it out and return the exit code."""
+
+
+class Declared(NamedTuple):
+    """How a field is declared. names: of the option, () = made from the field's, None = a positional argument.
+
+    writes: FOLDER or FILE where the path is written to. alone: options of the same word exclude each other.
+    formerly: names that the option had, which an error explains. complete: returns the words that fit, for completion.
+    """
+
+    help: str
+    names: tuple[str, ...] | None = ()
+    writes: str = ""
+    alone: str = ""
+    formerly: tuple[str, ...] = ()
+    complete: typing.Callable[[], typing.Iterable[str]] | None = None
+    keywords: Mapping[str, Any] = {}
+
+
+class Group(NamedTuple):
+    """How a field is declared that holds a dataclass of options. title: "" = they stand among the others."""
+
+    title: str
+    prefix: str = ""
+
+
+def argument(help: str, **keywords: Any) -> Any:  # noqa: A002
+    """Declare a positional argument; keywords are those of `add_argument`, and writes and complete of Declared."""
+    default = keywords.pop("default", dataclasses.MISSING)
+    return _field(default, Declared(help, None, keywords.pop("writes", ""), complete=keywords.pop("complete", None),
+                                    keywords=keywords))
+
+
+def option(default: Any, help: str, *names: str, **keywords: Any) -> Any:  # noqa: A002
+    """Declare an option with its default; keywords as of `argument`, and alone and formerly of Declared."""
+    own = {name: keywords.pop(name) for name in ("writes", "alone", "formerly", "complete") if name in keywords}
+    return _field(default, Declared(help, names, keywords=keywords, **own))
+
+
+def flag(help: str, *names: str, default: bool = False, alone: str = "") -> Any:  # noqa: A002
+    """Declare an option without a value, which turns its default round."""
+    return _field(default, Declared(help, names, alone=alone, keywords={
+        "action": "store_false" if default else "store_true"}))
+
+
+def group(cls: type[Any], title: str = "", prefix: str = "") -> Any:
+    """Declare the options of another dataclass under a heading; prefix: "judge" makes --model --judge-model."""
+    return dataclasses.field(default_factory=cls, metadata={_KEY: Group(title, prefix)})
+
+
+def _field(default: Any, declared: Declared) -> Any:
+    return dataclasses.field(default=default, metadata={_KEY: declared})
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the successor of a renamed option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; options that are unknown because they were renamed end it with the new name."""
+        known, left = super().parse_known_args(args, namespace)
+        renamed: dict[str, str] = self.get_default("renamed") or {}
+        for word in left:
+            if (new := renamed.get(word.partition("=")[0])) is not None:
+                self._renamed(word.partition("=")[0], new)
+        return known, left
+
+    def _renamed(self, old: str, new: str) -> NoReturn:
+        self.error(f"{old} is called {new}")
+
+
+def add_options(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
+    """Declare all options of a dataclass."""
+    parser.set_defaults(renamed=_add(parser, cls, "", ""))
+
+
+def typed(cls: type[T], namespace: argparse.Namespace, path: str = "") -> T:
+    """Return the value that the parsed words mean."""
+    values = {}
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if isinstance(field.metadata[_KEY], Group):
+            values[field.name] = typed(_hints(cls)[field.name], namespace, f"{path}{field.name}.")
+        else:
+            value = getattr(namespace, path + field.name)
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+    return cls(**values)
+
+
+def written_paths(command: Any) -> Iterator[tuple[str, Path]]:
+    """Yield every path that the options name for writing, with FOLDER or FILE."""
+    for field in dataclasses.fields(command):
+        declared, value = field.metadata.get(_KEY), getattr(command, field.name)
+        if isinstance(declared, Group):
+            yield from written_paths(value)
+        elif isinstance(declared, Declared) and declared.writes and value is not None:
+            yield declared.writes, value
+
+
+def _add(container: Any, cls: type[Any], path: str, prefix: str) -> dict[str, str]:
+    """Add the options to a parser or a group of one; returns their former names with the names of today."""
+    renamed: dict[str, str] = {}
+    together: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        declared, hint = field.metadata[_KEY], _hints(cls)[field.name]
+        if isinstance(declared, Group):
+            into = container.add_argument_group(declared.title) if declared.title else container
+            renamed |= _add(into, hint, f"{path}{field.name}.", declared.prefix or prefix)
+            continue
+        into = container
+        if declared.alone:
+            into = together.setdefault(declared.alone, None) or container.add_mutually_exclusive_group()
+            together[declared.alone] = into
+        keywords = {**_of_type(hint, declared), "help": _help(field, declared)}
+        if declared.names is None:
+            added = into.add_argument(path + field.name, **{**_metavar(field.name, keywords), **keywords})
+        else:
+            names = declared.names or (f"--{prefix}-{field.name}" if prefix else f"--{field.name}",)
+            names = tuple(name.replace("_", "-") for name in names)
+            added = into.add_argument(*names, dest=path + field.name, default=_plain(field.default),
+                                      **{**_metavar(field.name.upper(), keywords), **keywords})
+            renamed |= dict.fromkeys(declared.formerly, names[-1])
+        if declared.complete is not None:
+            added.completer = _Words(declared.complete)
+    return renamed
+
+
+class _Words:
+    """What argcomplete asks for the words that fit."""
+
+    def __init__(self, words: typing.Callable[[], typing.Iterable[str]]) -> None:
+        self._words = words
+
+    def __call__(self, prefix: str, **_: object) -> list[str]:
+        return [word for word in self._words() if word.startswith(prefix)]
+
+
+def _of_type(hint: Any, declared: Declared) -> dict[str, Any]:
+    """Return what follows from the type of a field: how its words are read, and how many there may be."""
+    keywords = dict(declared.keywords)
+    if "type" in keywords or "action" in keywords:
+        return keywords
+    if typing.get_origin(hint) in (typing.Union, UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not NoneType)
+    if typing.get_origin(hint) is tuple:
+        many = {"nargs": "+", "action": "extend"} if declared.names is not None else {}
+        return {"type": typing.get_args(hint)[0], **many, **keywords}
+    return {"type": hint, **keywords}
+
+
+def _help(field: dataclasses.Field[Any], declared: Declared) -> str:
+    """Return the help with the default, unless the text words that itself."""
+    text, default = declared.help.replace("%", "%%"), field.default
+    if default is dataclasses.MISSING or "(default" in text or default in _TELLING or default is True:
+        return text
+    words = ",".join(map(str, default)) if isinstance(default, tuple) else f"{default:g}" if isinstance(
+        default, float) else str(default)
+    return f"{text} (default: {words})"
+
+
+def _metavar(name: str, keywords: Mapping[str, Any]) -> dict[str, str]:
+    """Return what stands for the value in the help, instead of the dotted name."""
+    valued = "choices" not in keywords and keywords.get("action") not in ("store_true", "store_false")
+    return {"metavar": name} if valued else {}
+
+
+def _plain(default: Any) -> Any:
+    """argparse extends lists."""
+    return list(default) if isinstance(default, tuple) else default
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(cls)

@@ -1,0 +1,161 @@
+"""The work of `eqa record`: serialized messages of a running robot, with parts of images blacked out, into a bag."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+
+from eqa_nodes.core.camera.privacy import hidden_shares
+from eqa_nodes.core.errors import BadFrame, ConfigError, EqaError
+from eqa_nodes.recordings.cdr import IMAGE, decoded, without
+from eqa_nodes.recordings.options import RecordingConfig
+from eqa_nodes.recordings.recording import BagRecording, Listener
+from eqa_nodes.recordings.writer import BagTopic
+
+if TYPE_CHECKING:
+    from eqa_nodes.cli.record import Record
+
+_PICTURES = re.compile("Image|Video|Cloud|Packet|RGBD|Keyframe")  # in a type's name: it may show what is to be hidden
+_STEP_S = 0.25  # between two looks at the time, the size and Ctrl-C
+
+
+class Session(Listener):
+    """What is known of a recording after its end: messages by topic, bytes, what went wrong and how often."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+        self.counts: Mapping[str, int] = {}
+        self.roles: dict[str, str] = {}  # to the topics of the bag
+        self.size, self.failed = 0, ""
+
+    def refused(self, reason: str) -> None:
+        self.reasons[reason] += 1
+
+
+def record_topics(options: Record, folder: Path, names: list[str], roles: Mapping[str, str],
+                  config: RecordingConfig, console: Console) -> Session:
+    """Record until it ends, and return what is known of it. Raises ConfigError, StorageError, NodeLost."""
+    from eqa_nodes.ros.environment import ensure_ros
+
+    ensure_ros()  # the middleware stays as the user has set it: the graph's own profile hears this machine only
+    from eqa_nodes.ros.tap import Tap
+
+    session = Session()
+    with _interrupted() as ended, Tap() as tap:
+        with console.status(f"waiting for {', '.join(names)}"):
+            heard = tap.find(names, options.wait)
+        topics = {name: BagTopic(h.type, h.qos) for name, h in heard.items()}
+        hide = _hider(topics, options.hidden())
+        images = {name: role for name, role in roles.items() if role in ("color", "depth")}
+        recording = BagRecording(folder, topics, config, images, session)
+        try:
+            tap.hear(heard, partial(_take, recording, hide, session))
+            _until_the_end(options, tap, recording, ended, console)
+        finally:
+            recording.close()
+            session.counts, session.size, session.failed = recording.counts, recording.bag.size, recording.failed
+            session.reasons.update({f"{name} lost between the robot and here": n for name, n in tap.lost.items() if n})
+            session.roles = {role: recording.stored(topic) for topic, role in roles.items()}
+    return session
+
+
+def _take(recording: BagRecording, hide: Callable[[str, bytes], bytes], session: Session, name: str,
+          data: bytes) -> None:
+    try:
+        recording.put(name, time.time_ns(), hide(name, data))
+    except BadFrame as error:
+        session.refused(f"{name} not recorded: {error}")
+
+
+def _hider(topics: Mapping[str, BagTopic], image: tuple[float, ...]) -> Callable[[str, bytes], bytes]:
+    """Return what blacks rectangles out of images: topic, serialized message -> message. It raises BadFrame.
+
+    Raises ConfigError for a topic that may show what is to be hidden in another form.
+    """
+    if not image:
+        return lambda name, data: data
+    for name, topic in topics.items():
+        if topic.type != IMAGE and _PICTURES.search(topic.type):
+            raise ConfigError(f"topic {name} of type {topic.type} cannot be masked: leave it out, or record the "
+                              f"{IMAGE} that it is made of")
+
+    def hide(name: str, data: bytes) -> bytes:
+        if topics[name].type != IMAGE:
+            return data
+        picture = decoded(data, IMAGE)
+        return without(picture, hidden_shares(picture.height, picture.width, image))
+
+    return hide
+
+
+def _until_the_end(options: Record, tap: Any, recording: BagRecording, ended: threading.Event,
+                   console: Console) -> None:
+    begin, before, shown = time.monotonic(), Counter[str](), 0.0
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        while not ended.is_set() and not recording.failed:
+            spent = time.monotonic() - begin
+            if 0 < options.seconds <= spent or 0 < options.max_gb * 1e9 <= recording.bag.size:
+                return
+            tap.spin(min(_STEP_S, options.seconds - spent) if options.seconds else _STEP_S)
+            now = time.monotonic() - begin
+            if now - shown >= 1.0:
+                rates = ", ".join(f"{name} {(n - before[name]) / (now - shown):.1f} Hz"
+                                  for name, n in sorted(tap.counts.items()))
+                live.update(f"{now:.0f} s, {recording.bag.size / 1e6:.0f} MB, "
+                            f"{recording.dropped.total()} dropped, {tap.lost.total()} lost on the way; "
+                            f"{rates or 'nothing came yet'} (Ctrl-C ends)", refresh=True)
+                before, shown = tap.counts.copy(), now
+
+
+@contextmanager
+def _interrupted() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C or SIGTERM sets: a bag is closed, not torn."""
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def compression(name: str) -> tuple[str, str, int, str]:
+    """Return compression of chunks, of colour, quality and compression of depth, for --compress."""
+    return {"none": ("none", "raw", 90, "raw"), "lz4": ("lz4", "raw", 90, "raw"), "zstd": ("zstd", "raw", 90, "raw"),
+            "jpeg": ("lz4", "jpeg", 90, "png"), "png": ("lz4", "png", 90, "png")}[name]
+
+
+def checked(folder: Path, roles: Mapping[str, str]) -> str:
+    """Return in one line what `eqa bag check` says."""
+    from eqa_nodes.recordings.check import check_bag  # here: the robot drives while modules load
+    from eqa_nodes.recordings.history import BagOptions
+
+    try:
+        report = check_bag(folder, "", BagOptions(roles))
+    except EqaError as error:
+        return f"eqa bag check: {error}"
+    good = [use for use, errors in report.uses.items() if not errors]
+    bad = [f"{finding.name}: {finding.found}" for finding in report.findings if finding.state == "error"]
+    return (f"eqa bag check: can be used for {', '.join(good) or 'nothing'}"
+            + (f" ({'; '.join(bad)})" if bad else "") + f"; more by `eqa bag check {folder}`")
+
+
+def print_line(console: Console, line: str) -> None:
+    """Print a line as it is."""
+    console.print(line, soft_wrap=True, markup=False)

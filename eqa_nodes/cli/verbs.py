@@ -1,0 +1,131 @@
+"""The verbs of `eqa` as data, and the parser that they give. A verb's module is imported when the verb is named."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from eqa_nodes import __version__
+from eqa_nodes.cli.options import Command, Parser, add_options, typed
+
+
+class Verb(NamedTuple):
+    """command: "module:Class" below eqa_nodes.cli, whose docstring describes the verb; "" where `verbs` follow.
+
+    epilog: what its help ends with.
+    """
+
+    name: str
+    help: str
+    command: str = ""
+    verbs: tuple[Verb, ...] = ()
+    epilog: str = ""
+
+
+VERBS = (
+    Verb("demo", "answer questions in the built-in house and write a report", "demo:Demo"),
+    Verb("ask", "ask one question", "ask:Ask"),
+    Verb("console", "serve a web page on which to ask, to watch, and to replay", "console:Console"),
+    Verb("bench", "run or score a benchmark, or compare two runs", verbs=(
+        Verb("run", "ask every question of a data set once; resumes after a kill", "bench.run:Run"),
+        Verb("score", "mark the answers of a run and print the table", "bench.score:Score"),
+        Verb("human", "let a person answer the questions of a data set", "bench.human:Human"),
+        Verb("perception", "measure a detector against the simulator's labels", "bench.perception:Perception"),
+        Verb("compare", "show what differs between two scored runs, and whether it may be chance",
+             "bench.compare:Compare"),
+        Verb("agree", "measure how far judges and people agree", "bench.agree:Agree"),
+        Verb("robustness", "measure how much a judge depends on its settings", "bench.robustness:Robustness"),
+        Verb("mark-page", "write a page for people who mark answers", "bench.mark_page:MarkPage"),
+        Verb("tasks", "carry out tasks in the form of EmbodiedEval", "bench.tasks:Tasks"),
+        Verb("explore", "compare exploration policies on the same questions", "bench.explore:Explore"),
+        Verb("calibrate", "fit how likely an answer is right, or check such a fit", "bench.calibrate:Calibrate"))),
+    Verb("report", "write the report of a run", "report:Report"),
+    Verb("generate", "make question-answer data as EXPRESS-Bench and ExploraQA made theirs", verbs=(
+        Verb("express", "questions at the end of paths, as EXPRESS-Bench made them", "generate:Express"),
+        Verb("exploraqa", "instructions with questions and several viewpoints, as ExploraQA made them",
+             "generate:Exploraqa"),
+        Verb("finish", "write the questions that people accepted", "generate:Finish"))),
+    Verb("history", "look into an episode history, or export it", verbs=(
+        Verb("info", "print frames, size, rate, path length and extent", "history:Info"),
+        Verb("export", "write it in another form", "history:ExportHistory"),
+        Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
+        Verb("record", "make one in a simulator", "history:RecordTour"))),
+    Verb("memory", "look into a memory file, ask it, or make it forget", verbs=(
+        Verb("info", "print how much is remembered, and the sessions", "memory:Info"),
+        Verb("objects", "print the remembered objects", "memory:Objects"),
+        Verb("recall", "print the views that fit a text, and why", "memory:Recall"),
+        Verb("ask", 'ask memory itself: "When did you last see ...?", "What changed since ...?"', "memory:AskMemory"),
+        Verb("forget", "delete for good; conditions combine", "memory:Forget"),
+        Verb("align", "state where one map lies in another", "memory:Align"))),
+    Verb("replay", "show an episode history to the graph as a live robot would, and ask", "replay:Replay"),
+    Verb("doctor", "check this machine, a running robot, or a bag", "doctor:Doctor",
+         epilog="exit codes: 0 ok or warnings, 1 an error (with --strict a warning too), 2 wrong use or a named error"),
+    Verb("record", "record topics of a running robot", "record:Record"),
+    Verb("bag", "check a recording", verbs=(
+        Verb("check", "list what is missing or wrong in a bag, and what it can still be used for", "bag:Check",
+             epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened"),)),
+    Verb("serve", "serve a model of transformers on this machine", "serve:Serve"),
+    Verb("graph", "show nodes, topics, services and actions", "graph:Graph"),
+    Verb("completion", "print the script that completes eqa's words in a shell", "completion:Completion"),
+)
+
+EXAMPLES = """examples:
+  eqa demo                                   five questions in the built-in house, with table and report
+  eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
+  eqa console                                the same on a web page, with camera, map and reasons live
+  eqa bench run --questions 50 --out runs/a  a scored run; the same command resumes it after a kill
+  eqa bench score runs/a && eqa report runs/a
+  eqa bench compare runs/a runs/b            what differs between two runs, and whether it may be chance
+  eqa replay BAG --ask "Where is the mug?"   a recording through the whole graph
+  eqa serve MODEL                            a local model as an endpoint for --answerer vlm
+  eqa doctor                                 what works on this machine, and the remedy for what does not
+
+exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or a named error, 130 interrupted
+"""
+
+
+def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the command line. words: only the verbs that they name get options; None: all do."""
+    top = Parser(prog="eqa", description="Ask a robot about the place it is in.", epilog=EXAMPLES,
+                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--version", action="version", version=f"eqa {__version__}")
+    _add_verbs(top, VERBS, words, "VERB")
+    return top
+
+
+def command_of(argv: Sequence[str]) -> Command:
+    """Return the command of a command line. Ends the program (SystemExit) for wrong words and for --help."""
+    namespace = parser(argv).parse_args(argv)
+    return typed(_loaded(namespace.command), namespace)
+
+
+def _add_verbs(parent: argparse.ArgumentParser, verbs: Iterable[Verb], words: Sequence[str] | None,
+               metavar: str) -> None:
+    below = parent.add_subparsers(required=True, metavar=metavar, dest="verb")
+    named, left = _named(words)
+    for verb in verbs:
+        own = below.add_parser(verb.name, help=verb.help, epilog=verb.epilog or None)
+        if named not in (None, verb.name):
+            continue
+        if verb.verbs:
+            _add_verbs(own, verb.verbs, left, "|".join(v.name for v in verb.verbs))
+        else:
+            own.description = " ".join((_loaded(verb.command).__doc__ or "").split())
+            own.set_defaults(command=verb.command)
+            add_options(own, _loaded(verb.command))
+
+
+def _named(words: Sequence[str] | None) -> tuple[str | None, Sequence[str] | None]:
+    """Return the first word that is no option, "" for none, and the words after it; None where all verbs are wanted."""
+    if words is None:
+        return None, None
+    place = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
+    return ("", ()) if place == len(words) else (words[place], words[place + 1:])
+
+
+def _loaded(command: str) -> type[Any]:
+    module, _, name = command.partition(":")
+    found: type[Any] = getattr(import_module(f"eqa_nodes.cli.{module}"), name)
+    return found

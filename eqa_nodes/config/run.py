@@ -1,0 +1,219 @@
+"""One typed configuration of a run: what answers, which robot, where, within which limits, and where results go.
+
+Command line, launch files, workers, replay and the Python library all make a `RunConfig`; `RunConfig.parameters` is the
+only place that decides which setting wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.config.graph import Parameters, detecting, driven_by, merged, of_world, settings
+from eqa_nodes.config.nodes import ATOMIC
+from eqa_nodes.config.parameters import leaves
+from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.perception.config import DetectorConfig
+from eqa_nodes.registry import ANSWERERS
+from eqa_nodes.registry.agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
+from eqa_nodes.ros.graph import OBSERVERS, nodes_of
+from sim_bridge.robots import map_settings, robot_of
+
+SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
+GRAPH, ISOLATED, PROCESS = "graph", "isolated", "process"  # what carries the episodes out
+_IMAGE = re.compile(r"(\d+)x(\d+)")
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recording in the robot's place. labels: it holds the simulator's labels; rate: times real time, 0 = lock-step.
+
+    record: write a bag of what is shown and of what the graph makes of it.
+    """
+
+    labels: bool = False
+    record: bool = False
+    rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """All that decides how questions are answered. It pickles, and `core.storage.codec` writes it as JSON.
+
+    agent: a name of the registry, or module:function; "" = rules over labels.
+    answerer, policy, frames, k: win over the agent's own; "" and None leave them to it. k: views of an answer.
+    model, detector: their fields that differ from the defaults win over the parameter file.
+    world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
+    body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
+    through: graph (one process) | isolated (a process a node) | process (no ROS).
+    limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
+    params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
+    folder: of the run; bags, memories and captions lie below it.
+    """
+
+    agent: str = ""
+    answerer: str = ""
+    policy: str = ""
+    frames: str = ""
+    k: int | None = None
+    model: ModelConfig = ModelConfig()
+    detector: DetectorConfig = DetectorConfig()
+    world: str = SIM
+    robot: str = ""
+    dataset: str = ""
+    image: str = ""
+    body: RobotModel | None = None
+    navigator: str = ATOMIC
+    replayed: Replayed | None = None
+    through: str = GRAPH
+    limits: Limits = Limits()
+    force_guess: bool = False
+    show: bool = False
+    params: Path | None = None
+    overrides: Parameters = field(default_factory=dict)
+    folder: Path = Path()
+
+    @property
+    def named(self) -> NamedAgent:
+        """The agent, with what was named in the place of its own. Raises ConfigError for an unknown one."""
+        agent = agent_of(self.agent)
+        return replace(agent, answerer=self.answerer or agent.answerer, policy=self.policy or agent.policy,
+                       frames=self.frames or agent.frames, k=agent.k if self.k is None else self.k,
+                       k_active=agent.k_active if self.k is None else self.k)
+
+    @property
+    def robot_body(self) -> RobotModel:
+        """The simulated robot. Raises ConfigError for an unknown name and for an image that is none."""
+        return with_image(robot_of(self.robot, self.dataset) if self.body is None else self.body, self.image)
+
+    @property
+    def question_limits(self) -> Limits:
+        """The limits that travel with a question; tokens and money are settings of the agent."""
+        return self.limits._replace(tokens=0, money=0.0)
+
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes that run in this world."""
+        recording = self.replayed is not None and self.replayed.record
+        return nodes_of(self.world, recording, detecting(self.parameters()), self.navigator)
+
+    def settings(self, node: str) -> Any:
+        """Return the settings of one node. Raises ConfigError for wrong ones."""
+        return settings(node, self.parameters())
+
+    def parameters(self) -> Parameters:
+        """Return the parameters of all nodes; each line wins over the ones above it. Raises ConfigError."""
+        from_file = merged(self.params) if self.params else {}
+        agent = self.named
+        return merged(
+            None,
+            self._of_world(),
+            stopping_parameters(agent.answerer),
+            agent_parameters(self.agent, agent.answerer, agent.k_active),
+            from_file,
+            self._of_options(agent, detecting(from_file)),
+            self._of_replay(agent, detecting(from_file)),
+            self.overrides)
+
+    def with_overrides(self, *overrides: Mapping[str, Mapping[str, Any]]) -> RunConfig:
+        """Return the configuration with more parameters that win over everything."""
+        more: Parameters = {node: dict(values) for node, values in self.overrides.items()}
+        for override in overrides:
+            for node, values in override.items():
+                more.setdefault(node, {}).update(values)
+        return replace(self, overrides=more)
+
+    def _of_world(self) -> Parameters:
+        if self.world == ROBOT:
+            return merged(None, of_world(ROBOT), {"perception": {"newest": True}})
+        if self.world not in (SIM, REPLAY):
+            raise ConfigError(unknown("world", self.world, (SIM, ROBOT, REPLAY)))
+        return robot_parameters(self.robot_body)
+
+    def _of_options(self, agent: NamedAgent, file_detects: bool) -> Parameters:
+        folder, detects = self.folder.resolve(), bool(self.detector.name)
+        labels = ANSWERERS.traits(agent.answerer).labels or file_detects
+        spending = {f"agent.max_{name}": value for name, value in
+                    (("tokens", self.limits.tokens), ("money", self.limits.money)) if value}
+        memory: dict[str, Any] = {"labels": labels, "folder": str(folder / "memory")}
+        recorder: dict[str, Any] = {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)}
+        if detects:
+            memory |= {"labels": True, "labels_from": "detector"}
+            recorder["labels_from"] = "detector"
+        own: Parameters = {
+            "explorer": {"policy": agent.policy},
+            "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model)},
+            "memory": memory,
+            "perception": _changed("detector", self.detector),
+            "recorder": recorder,
+            **driven_by(self.navigator)}
+        return {**own, "agent": spending} if spending else own
+
+    def _of_replay(self, agent: NamedAgent, file_detects: bool) -> Parameters:
+        """Return what is different where a recording stands in the robot's place."""
+        if self.replayed is None:
+            return {}
+        labels = self.replayed.labels and ANSWERERS.traits(agent.answerer).labels
+        observers = tuple(name for name in OBSERVERS if name in nodes_of(REPLAY, self.replayed.record))
+        detects = file_detects or bool(self.detector.name)
+        return {"memory": {"labels": labels or detects}, "recorder": {"labels": labels},
+                "agent": {"observers": observers},
+                "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate}}
+
+
+def robot_parameters(robot: RobotModel) -> Parameters:
+    """Return the parameters by which the nodes know a simulated robot's body, camera and actions."""
+    return {
+        "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
+        "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg,
+                      "navigator.radius_m": robot.radius_m},
+        "mapper": {f"map.{name}": value for name, value in map_settings(robot).items()},
+    }
+
+
+def image_size(image: str) -> tuple[int, int]:
+    """Return width and height of a text such as 640x480. Raises ConfigError."""
+    match = _IMAGE.fullmatch(image)
+    if not match or not all(16 <= int(side) <= 4096 for side in match.groups()):
+        raise ConfigError(f"--image is {image!r}: expected WIDTHxHEIGHT in pixels, 16 to 4096, such as 640x480")
+    return int(match[1]), int(match[2])
+
+
+def with_image(robot: RobotModel, image: str) -> RobotModel:
+    """Return the robot with another size of its image; "": as it is. Raises ConfigError."""
+    if not image:
+        return robot
+    width, height = image_size(image)
+    return replace(robot, camera=replace(robot.camera, width=width, height=height))
+
+
+def share_of(config: RunConfig, number: int, workers: int) -> RunConfig:
+    """Return the configuration of worker `number`: the model's budgets are divided, so that their sum is the run's.
+
+    Raises ConfigError for a budget smaller than the number of workers.
+    """
+    shares: dict[str, Any] = {}
+    for name in ("budget_calls", "budget_tokens", "budget_money"):
+        if not (budget := getattr(config.model, name)):
+            continue
+        if not isinstance(budget, int):
+            shares[name] = budget / workers
+            continue
+        if budget < workers:
+            raise ConfigError(f"--{name.replace('_', '-')} {budget} is less than one for each of {workers} workers: "
+                              "raise it, or use fewer workers")
+        whole, rest = divmod(budget, workers)
+        shares[name] = whole + (number < rest)
+    return replace(config, model=replace(config.model, **shares))
+
+
+def _changed(prefix: str, value: Any) -> dict[str, Any]:
+    """Return the parameters of a settings object that differ from its defaults."""
+    default = dict(leaves(type(value)()))
+    return {f"{prefix}.{name}": item for name, item in leaves(value) if item != default[name]}

@@ -1,0 +1,81 @@
+"""From a run's configuration to what carries its episodes out: the graph, this process, a function, or a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from eqa_nodes.bench.running.runner import EpisodeRunner
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.graph import detecting, settings
+from eqa_nodes.config.nodes import PerceptionSettings
+from eqa_nodes.config.run import ISOLATED, PROCESS, RunConfig
+from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.storage.codec import encode
+from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.recordings.history_views import ViewSelection
+from eqa_nodes.registry.agents import is_function
+from eqa_nodes.registry.answerers import answerer_of
+from eqa_nodes.runners.history import HistorySource
+from eqa_nodes.runners.navqa import NavqaRunner
+
+
+def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda progress: None,
+                own: Path | None = None) -> EpisodeRunner:
+    """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function.
+
+    own: where this one of several workers keeps its logs (default: the folder of the run).
+    """
+    parameters, limits = config.parameters(), config.question_limits
+    if is_function(config.agent):
+        from eqa_nodes.runners.function import ActiveFunctionRunner, load_function
+
+        return ActiveFunctionRunner(load_function(config.agent), settings("bridge", parameters).robot,
+                                    answerer_of(settings("answerer", parameters)), limits, config.force_guess)
+    if config.through == PROCESS:
+        from eqa_nodes.runners.in_process import InProcessRunner
+
+        return InProcessRunner(parameters, limits, config.force_guess, listener, show=config.show)
+    from eqa_nodes.runners.in_graph import GraphRunner
+
+    return GraphRunner(config.folder, parameters, limits, config.force_guess, listener,
+                       isolate=config.through == ISOLATED, own=own, show=config.show)
+
+
+def selection_of(config: RunConfig) -> ViewSelection:
+    """Return which views of a history an answer is made from."""
+    memory, agent = config.settings("memory"), config.named
+    return ViewSelection(agent.frames, agent.k, memory.labels, memory.memory)
+
+
+def open_history_runner(config: RunConfig, source_of: Callable[[Sample], HistorySource], cache_folder: Path,
+                        listener: Callable[[str], None] = lambda text: None) -> EpisodeRunner:
+    """Return what answers from histories: a function, or the answerer and the memory of the configuration.
+
+    cache_folder: keeps what was made of histories.
+    """
+    parameters = config.parameters()
+    answerer = settings("answerer", parameters)
+    if detecting(parameters):
+        source_of = _detected(source_of, settings("perception", parameters))
+    if is_function(config.agent):
+        from eqa_nodes.runners.function import EmFunctionRunner, load_function
+
+        return EmFunctionRunner(load_function(config.agent), source_of, config.named.k, answerer_of(answerer),
+                                config.force_guess, listener)
+    return NavqaRunner(source_of, answerer, selection_of(config), cache_folder, config.force_guess, listener)
+
+
+def _detected(source_of: Callable[[Sample], HistorySource],
+              own: PerceptionSettings) -> Callable[[Sample], HistorySource]:
+    """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
+    perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
+
+    def seen(sample: Sample) -> HistorySource:
+        source = source_of(sample)
+        identity = {**source.identity, "perception": encode((own.detector, own.perceiver))}
+        return HistorySource(source.name, identity, lambda: DetectedHistory(source.open(), perceiver()))
+
+    return seen

@@ -1,0 +1,84 @@
+"""Where the history of a benchmark's question is, and where what was made of histories is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from eqa_nodes.bench.samples import Sample, history_of
+from eqa_nodes.config.run import RunConfig, image_size
+from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.storage.names import inside
+from eqa_nodes.recordings.history_views import ViewSelection, check_labels
+from eqa_nodes.runners.history import HistorySource, file_source, tour_source
+from eqa_nodes.runners.opening import selection_of
+from sim_bridge.registry import simulator_of
+
+IMAGE = "640x480"  # of tours of the built-in houses
+
+
+def cache_folder(chosen: Path | None) -> Path:
+    """Return where what was made of histories is kept: as chosen, else EQA_CACHE, else the user's cache."""
+    if folder := chosen or os.environ.get("EQA_CACHE"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa"
+
+
+def benchmark_sources(config: RunConfig, histories: Path | None) -> Callable[[Sample], HistorySource]:
+    """Return the history of a benchmark's question: in the folder `histories`, or the tour of a built-in house.
+
+    It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
+    answerer reads; what it opened once it keeps.
+    """
+    detected = bool(config.settings("perception").detector.name)
+    return source_finder(histories, image_size(config.image or IMAGE), selection_of(config), detected)
+
+
+def source_finder(histories: Path | None, image: tuple[int, int], selection: ViewSelection,
+                  detected: bool = False) -> Callable[[Sample], HistorySource]:
+    """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours.
+
+    detected: a detector labels what is seen, so that a history needs no labels of its own.
+    """
+    width, height = image
+
+    def opened(path: Path) -> HistorySource:
+        source = file_source(path)
+        if not detected:
+            check_labels(source.open(), selection)
+        return source
+
+    @cache
+    def named(name: str, scene: str) -> HistorySource | EqaError:
+        if histories is not None and inside(histories, name).exists():
+            return _tried(lambda: opened(inside(histories, name)))
+        if simulator_of(scene) == "house":
+            from eqa_nodes.recordings.tours import house_tour
+
+            def rendered() -> HistorySource:
+                tour = house_tour(scene)
+                camera = replace(tour.robot.camera, width=width, height=height)
+                return tour_source(replace(tour, robot=replace(tour.robot, camera=camera)))
+
+            return _tried(rendered)
+        return StorageError(f"the history {name} is not in {histories or 'any folder that was named'}: put "
+                            "its frames there (docs/histories.md says in which form), or name another --histories")
+
+    def source_of(sample: Sample) -> HistorySource:
+        found = named(history_of(sample), sample.scene)
+        if isinstance(found, EqaError):
+            raise found
+        return found
+
+    return source_of
+
+
+def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:
+    """Return what is made, or the error that prevents it, which is kept as well."""
+    try:
+        return make()
+    except EqaError as error:
+        return error
