@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,41 +25,47 @@ PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the fo
 SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
 FORMATS = "bag, openeqa, sens, scannet, redwood (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
-_USUAL = ModelConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """A model, and what it may cost."""
+    """A model, and what it may cost. None: not named, so that a parameter file may set it."""
 
-    backend: str = option(_USUAL.backend, "how the model is asked: openai, transformers, scripted",
-                          complete=names.backends)
-    model: str = option("", "name, folder, or script of the model (default: EQA_VLM_MODEL)")
-    base_url: str = option("", "URL of the endpoint (default: EQA_VLM_BASE_URL)")
-    temperature: float = option(_USUAL.temperature, "sampling temperature; a value below 0 is not sent (default: 0)",
-                                metavar="N")
-    sample_seed: int = option(0, "added to the seed of each call (default: 0)", metavar="N")
+    backend: str | None = option(None, "how the model is asked: openai, transformers, scripted (default: openai)",
+                                 complete=names.backends)
+    model: str | None = option(None, "name, folder, or script of the model (default: EQA_VLM_MODEL)")
+    base_url: str | None = option(None, "URL of the endpoint (default: EQA_VLM_BASE_URL)")
+    temperature: float | None = option(None, "sampling temperature; a value below 0 is not sent (default: 0)",
+                                       metavar="N")
+    sample_seed: int | None = option(None, "added to the seed of each call (default: 0)", metavar="N")
     stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts")
-    rate_calls: int = option(0, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
-    rate_tokens: int = option(0, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")
-    price_in: float = option(0.0, "price per million input tokens; 0 = unknown (default: 0)", metavar="N")
-    price_out: float = option(0.0, "price per million output tokens; 0 = unknown (default: 0)", metavar="N")
-    budget_calls: int = option(0, "maximum calls of the run; 0 = no limit (default: 0)", metavar="N")
-    budget_tokens: int = option(0, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
-    budget_money: float = option(0.0, "maximum cost of the run, by the prices; 0 = no limit (default: 0)", metavar="N")
-    device: str = option("", "device of a local model: cuda, mps, cpu (default: the first that is there)")
-    dtype: str = option("", "number format of a local model: float32, float16, bfloat16 (default: by the device)")
+    rate_calls: int | None = option(None, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
+    rate_tokens: int | None = option(None, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")
+    price_in: float | None = option(None, "price per million input tokens; 0 = unknown (default: 0)", metavar="N")
+    price_out: float | None = option(None, "price per million output tokens; 0 = unknown (default: 0)", metavar="N")
+    budget_calls: int | None = option(None, "maximum calls of the run; 0 = no limit (default: 0)", metavar="N")
+    budget_tokens: int | None = option(None, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
+    budget_money: float | None = option(None, "maximum cost of the run, by the prices; 0 = no limit (default: 0)",
+                                        metavar="N")
+    device: str | None = option(None, "device of a local model: cuda, mps, cpu (default: the first that is there)")
+    dtype: str | None = option(None, "number format of a local model: float32, float16, bfloat16 (default: by the "
+                               "device)")
     cassette: Path | None = option(None, "file that replies are recorded to and played from (default: none)",
                                    metavar="FILE")
-    cassette_mode: str = option(_USUAL.cassette_mode, "auto: play, and record what is missing; record: ask each time; "
-                                "replay: never ask", choices=CASSETTE_MODES)
+    cassette_mode: str | None = option(None, "auto: play, and record what is missing; record: ask each time; replay: "
+                                       "never ask (default: auto)", choices=CASSETTE_MODES)
+
+    def named(self) -> dict[str, Any]:
+        """Return the fields of ModelConfig that were named, with their values."""
+        values = {"seed" if name == "sample_seed" else name: value for name, value in vars(self).items()
+                  if value is not None and value is not False}
+        if self.cassette is not None:
+            values["cassette"] = str(self.cassette.resolve())  # nodes run in folders of their own
+        return values
 
     def config(self) -> ModelConfig:
         """Return the configuration of the model. Raises ConfigError."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "cassette"}
-        seed = values.pop("sample_seed")
-        cassette = str(self.cassette.resolve()) if self.cassette else ""  # nodes run in folders of their own
-        return ModelConfig(**values, seed=seed, cassette=cassette)
+        return ModelConfig(**self.named())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +82,23 @@ class DetectorOptions:
     embedder: str = option("", "model that tells objects apart, such as openai/clip-vit-base-patch32 (default: none)",
                            metavar="MODEL")
 
+    def named(self) -> dict[str, Any]:
+        """Return the fields of DetectorConfig that were named, with their values."""
+        values = {"name": self.detector, "model": self.detector_model, "segmenter": self.segmenter,
+                  "embedder": self.embedder}
+        return {name: value for name, value in values.items() if value}
+
     def config(self) -> DetectorConfig:
         """Return the configuration of the detector; what was not named keeps its default."""
         from eqa_nodes.perception.config import DetectorConfig
 
-        return DetectorConfig(name=self.detector, model=self.detector_model or DetectorConfig().model,
-                              segmenter=self.segmenter, embedder=self.embedder)
+        return replace(DetectorConfig(), **self.named())
+
+
+def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[str, Any]]:
+    """Return the parameters that options name, also those that equal a default: they win over a parameter file."""
+    return {"answerer": {f"model.{name}": value for name, value in model.named().items()},
+            "perception": {f"detector.{name}": value for name, value in detector.named().items()}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +173,8 @@ class ChainOptions:
 
         chain = {name: getattr(self.chain, name) for name in self.chain.__dataclass_fields__}
         return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
-                         limits=self.limits.config(area), force_guess=self.limits.force_guess, **more)
+                         overrides=overrides(self.model, self.detector), limits=self.limits.config(area),
+                         force_guess=self.limits.force_guess, **more)
 
 
 @dataclass(frozen=True, kw_only=True)

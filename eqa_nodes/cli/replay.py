@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli import names
-from eqa_nodes.cli.groups import SOURCES, DetectorOptions, ModelOptions
+from eqa_nodes.cli.groups import SOURCES, DetectorOptions, ModelOptions, overrides
 from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class Replay:
 
         refuse_function(self.agent)
         return RunConfig(agent=self.agent, answerer=self.answerer, model=self.model.config(),
-                         detector=self.detector.config(), world=REPLAY, params=self.params, folder=folder,
-                         replayed=Replayed(labels, self.record, self.rate))
+                         detector=self.detector.config(), overrides=overrides(self.model, self.detector), world=REPLAY,
+                         params=self.params, folder=folder, replayed=Replayed(labels, self.record, self.rate))
 
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""

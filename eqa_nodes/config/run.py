@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ class RunConfig:
     """All that decides how questions are answered. It pickles, and `core.storage.codec` writes it as JSON.
 
     agent: a name of the registry, or module:function; "" = rules over labels.
-    answerer, policy, frames, k: win over the agent's own; "" and None leave them to it. k: views of an answer.
+    answerer, policy: win over those of the parameter file, which win over the agent's; "" leaves them to it.
+    frames, k: win over the agent's. k: views of an answer, None = as many as the agent takes.
     model, detector: their fields that differ from the defaults win over the parameter file.
     world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
@@ -79,11 +81,18 @@ class RunConfig:
     overrides: Parameters = field(default_factory=dict)
     folder: Path = Path()
 
+    @cached_property
+    def from_file(self) -> Parameters:
+        """What the parameter file says. Raises ConfigError."""
+        return merged(self.params) if self.params else {}
+
     @property
     def named(self) -> NamedAgent:
-        """The agent, with what was named in the place of its own. Raises ConfigError for an unknown one."""
-        agent = agent_of(self.agent)
-        return replace(agent, answerer=self.answerer or agent.answerer, policy=self.policy or agent.policy,
+        """The agent, with what options and the file name in the place of its own. Raises ConfigError."""
+        agent, file = agent_of(self.agent), self.from_file
+        answerer = file.get("answerer", {}).get("answerer", agent.answerer)
+        policy = file.get("explorer", {}).get("policy", agent.policy)
+        return replace(agent, answerer=self.answerer or answerer, policy=self.policy or policy,
                        frames=self.frames or agent.frames, k=agent.k if self.k is None else self.k,
                        k_active=agent.k_active if self.k is None else self.k)
 
@@ -109,16 +118,15 @@ class RunConfig:
 
     def parameters(self) -> Parameters:
         """Return the parameters of all nodes; each line wins over the ones above it. Raises ConfigError."""
-        from_file = merged(self.params) if self.params else {}
-        agent = self.named
+        agent, file_detects = self.named, detecting(self.from_file)
         return merged(
             None,
             self._of_world(),
             stopping_parameters(agent.answerer),
             agent_parameters(self.agent, agent.answerer, agent.k_active),
-            from_file,
-            self._of_options(agent, detecting(from_file)),
-            self._of_replay(agent, detecting(from_file)),
+            self.from_file,
+            self._of_options(agent, file_detects),
+            self._of_replay(agent, file_detects),
             self.overrides)
 
     def with_overrides(self, *overrides: Mapping[str, Mapping[str, Any]]) -> RunConfig:
@@ -199,18 +207,19 @@ def share_of(config: RunConfig, number: int, workers: int) -> RunConfig:
     Raises ConfigError for a budget smaller than the number of workers.
     """
     shares: dict[str, Any] = {}
+    model = config.settings("answerer").model
     for name in ("budget_calls", "budget_tokens", "budget_money"):
-        if not (budget := getattr(config.model, name)):
+        if not (budget := getattr(model, name)):
             continue
         if not isinstance(budget, int):
-            shares[name] = budget / workers
+            shares[f"model.{name}"] = budget / workers
             continue
         if budget < workers:
             raise ConfigError(f"--{name.replace('_', '-')} {budget} is less than one for each of {workers} workers: "
                               "raise it, or use fewer workers")
         whole, rest = divmod(budget, workers)
-        shares[name] = whole + (number < rest)
-    return replace(config, model=replace(config.model, **shares))
+        shares[f"model.{name}"] = whole + (number < rest)
+    return config.with_overrides({"answerer": shares}) if shares else config
 
 
 def _changed(prefix: str, value: Any) -> dict[str, Any]:

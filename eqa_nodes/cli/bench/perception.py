@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import DetectorOptions
+from eqa_nodes.cli.groups import DetectorOptions, ModelOptions, overrides
 from eqa_nodes.cli.options import FILE, group, option
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class Perception:
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.perception import open_perceiver
 
-        detector = replace(self.detector, detector=self.detector.detector or "transformers").config()
-        own = RunConfig(detector=detector, params=self.params).settings("perception")
+        detector = replace(self.detector, detector=self.detector.detector or "transformers")
+        own = RunConfig(params=self.params, overrides=overrides(ModelOptions(), detector)).settings("perception")
         kinds = sorted({label.kind for history in histories for label in history.labels.values()})
         if not kinds:
             raise ConfigError(f"{', '.join(self.scenes)}: no labels to measure against; take built-in houses")
