@@ -7,19 +7,20 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.config.run import RunConfig
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import Reply, VlmServer, completion
 from tests.fixtures.talkative import ANSWER
-from tests.ros.system.test_lockstep import course, parameters
+from tests.ros.system.test_lockstep import course
 from tests.ros.system.test_model_explores import explored
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -38,13 +39,13 @@ def model(request: dict[str, Any]) -> Reply:
 @pytest.mark.parametrize("name", ["socratic-graph", "blind"])
 def test_an_agent_is_the_same_in_process_and_through_the_graph(name: str, tmp_path: Path,
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    limits, own = Limits(steps=30), chain_parameters(name)
+    limits, config = Limits(steps=30), RunConfig(agent=name, image="160x120")
     with VlmServer(model) as server:
         for key, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{key}", value)
-        in_process = InProcessRunner(parameters(tmp_path / "here", own), limits)
+        in_process = InProcessRunner(replace(config, folder=tmp_path / "here").parameters(), limits)
         here, asked = explored(in_process, server, PLANT)
-        graph = GraphRunner(tmp_path / "there", parameters(tmp_path / "there", own), limits)
+        graph = GraphRunner(tmp_path / "there", replace(config, folder=tmp_path / "there").parameters(), limits)
         there, asked_there = explored(graph, server, PLANT)
     assert course(here) == course(there)
     assert asked == asked_there and here.answer.receipt.calls == len(asked) > 0
