@@ -1,1 +1,1 @@
-"""Worlds behind one protocol, and the bridge that puts them on ROS topics."""
+"""Simulators behind one protocol, and the bridge that publishes them on ROS topics."""

@@ -1,4 +1,4 @@
-"""What a robot's base makes of velocities that it is sent: limits, acceleration, and a stop when nobody sends any."""
+"""The simulated base: velocity limits, acceleration, and a stop when no command arrives."""
 
 from __future__ import annotations
 

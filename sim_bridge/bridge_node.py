@@ -1,4 +1,4 @@
-"""A simulator on ROS topics. It advances only by atomic actions; each waits until every observer has taken in its view.
+"""The bridge of a simulator in lock-step: each atomic action waits until every observer has acknowledged its view.
 
 That wait is all of lock-step: when `act` returns, nothing in the graph is older than the observation it returned.
 Where it takes velocities instead, time goes on by itself (bridge_velocities.py).

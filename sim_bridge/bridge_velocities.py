@@ -1,4 +1,4 @@
-"""The world of a robot that takes velocities: simulated time goes on by itself, and odometry and camera follow it."""
+"""The bridge of a simulator with velocities: simulated time advances continuously, with odometry and camera."""
 
 from __future__ import annotations
 

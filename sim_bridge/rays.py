@@ -1,4 +1,4 @@
-"""What all ray-cast worlds share: pinhole rays, the tree of triangles that they hit (Embree), worker threads.
+"""Shared by all ray-cast worlds: pinhole rays, the triangle tree (Embree), worker threads.
 
 Rays are cut into bands of rows; each band is cast and shaded by one worker thread, and depends on nothing but its own
 rays, so that the image is the same for any number of threads.

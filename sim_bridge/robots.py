@@ -1,4 +1,4 @@
-"""Robots by name: the body, the camera and the steps that each benchmark's own agents have."""
+"""Robots by name: the body, the camera and the steps of each benchmark's own agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files of scanned scenes lie: HM3D, MP3D, Gibson, HSSD, Replica, ReplicaCAD as they are published, or files.
+"""Finds the files of scanned scenes: HM3D, MP3D, Gibson, HSSD, Replica, ReplicaCAD as published, or single files.
 
 A place is "DATASET/ID" ("hm3d/00826-BFRyYbPCCPE", also without its number), looked for in one folder of scans as their
 downloaders leave it, or the path of one file (GLB, glTF, OBJ, PLY).

@@ -1,4 +1,4 @@
-"""Privileged facts of a scene, for the scorer only: distances, and whether a view shows what was asked about."""
+"""Privileged facts of a scene, for the scorer only: distances, and whether a view shows the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bookkeeping of a robot that is simulated in this process: where it is, looks, what it counted, and its clock."""
+"""The state of a robot that is simulated in this process: pose, camera tilt, counters, and clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a detector sees: recall, precision and places by kind of thing, against a simulator's labels."""
+"""Measures a detector against a simulator's labels: recall, precision and positions by kind of object."""
 
 from __future__ import annotations
 

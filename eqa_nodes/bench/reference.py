@@ -1,4 +1,4 @@
-"""Published numbers as data, and why a run's own may or may not stand beside them."""
+"""Published numbers as data, and the reasons why a run's own are comparable with them or not."""
 
 from __future__ import annotations
 

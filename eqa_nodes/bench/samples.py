@@ -1,4 +1,4 @@
-"""What a benchmark asks, and the hash by which two runs know that they asked the same."""
+"""Samples of a benchmark, and the hash that shows whether two runs asked the same questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a decision is shown, in RViz and Foxglove as in the report: strengths of weights, regions, values, colours."""
+"""Display of decisions, for RViz and Foxglove as for the report: sizes, regions, values, colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named failures. Each message says what was wrong, with the value, and what to do about it."""
+"""Named errors. Each message says what was wrong, with the value, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checks before a run: pure functions judge facts, collectors gather them of this machine, a live robot or a bag."""
+"""Checks before a run: collectors gather facts from this machine, a live robot or a bag; pure functions judge them."""

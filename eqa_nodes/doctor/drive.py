@@ -1,4 +1,4 @@
-"""Asks a live robot who drives it, and a simulator in lock-step to show what it sees."""
+"""Finds out what drives a live robot, and asks a simulator in lock-step for its observation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was observed of a robot: by collectors, live or from a bag, in one form; and made up, by tests."""
+"""Facts about a robot in one form, whether collected live, read from a bag, or made up by tests."""
 
 from __future__ import annotations
 

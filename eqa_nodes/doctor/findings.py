@@ -1,4 +1,4 @@
-"""What a check found: one line each, with what to do about it; for `eqa doctor` and `eqa bag check`."""
+"""Findings of checks: one line each with its remedy, for `eqa doctor` and `eqa bag check`."""
 
 from __future__ import annotations
 

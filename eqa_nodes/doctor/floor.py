@@ -1,4 +1,4 @@
-"""The floor plane in depth images against TF: it tells a wrong depth scale, and a camera that TF misplaces.
+"""Compares the floor plane in depth images with TF: finds a wrong depth scale and a wrong camera mount.
 
 A plane is fitted by RANSAC (Fischler and Bolles 1981). All tolerances are shares of the range, so a fit is the same
 whatever the unit of the depths is: heights scale with it, angles stay.

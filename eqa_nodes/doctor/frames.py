@@ -1,4 +1,4 @@
-"""The tree of frames: map -> odom -> base_link -> camera whole, moving links fresh, nothing loose (REP 105)."""
+"""Checks the frame tree: map -> odom -> base_link -> camera is complete and fresh, with no loose frames (REP 105)."""
 
 from __future__ import annotations
 

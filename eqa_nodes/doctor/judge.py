@@ -1,4 +1,4 @@
-"""All that facts say of a robot, live or in a bag: what `eqa bag check` finds, then frames, floor, time and map."""
+"""All findings about a robot, live or in a bag: those of `eqa bag check`, then frames, floor, time and map."""
 
 from __future__ import annotations
 

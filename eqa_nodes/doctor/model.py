@@ -1,4 +1,4 @@
-"""Checks of the model: a real call with a picture of one pixel, as small as a call can be."""
+"""Checks of the model by a real call with an image of one pixel, the smallest call that is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who cannot hear whom: a subscription that asks for more than a publisher offers gets nothing, without a word."""
+"""Finds incompatible quality of service: subscriptions that request more than a publisher offers receive nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was heard of a robot for some seconds, kept in memory and read as a bag is: the same checks judge both."""
+"""Messages received from a robot for some seconds, kept in memory and read like a bag, with the same checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a live robot or simulator: listens to its topics for some seconds, and asks who drives it."""
+"""Checks of a live robot or simulator: listens to its topics for some seconds, and finds out what drives it."""
 
 from __future__ import annotations
 

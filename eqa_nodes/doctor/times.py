@@ -1,4 +1,4 @@
-"""Clocks: how old messages are on arrival, whether streams agree, and stamps that jump."""
+"""Checks of clocks: age of messages on arrival, agreement of streams, stamps that jump."""
 
 from __future__ import annotations
 

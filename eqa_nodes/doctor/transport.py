@@ -1,4 +1,4 @@
-"""What a robot's images are to the graph: a history copes with much that the graph takes only when it is told."""
+"""Checks images against the camera settings of the graph: bag readers detect formats, live nodes need settings."""
 
 from __future__ import annotations
 

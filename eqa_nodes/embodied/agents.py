@@ -1,4 +1,4 @@
-"""Who does tasks: chance, a script, the plan that a task brings with it, or a model."""
+"""Agents for tasks: random, scripted, the plan of the task, or a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving on a navigation graph: forward to the point that is faced, left and right to face the next, up and down."""
+"""Moves on a navigation graph: forward to the faced point, left and right to face the next one, up and down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One task, step by step: the agent sees an image and the options, picks one, hears whether it worked.
+"""The loop of one task: the agent sees an image and the options, picks one, and learns whether it worked.
 
 EmbodiedEval (Cheng et al., 2025), algorithm 1: at most 24 steps; the task ends when all predicates are true (done), or
 with an answer that does not make them so, or with the steps (not done).

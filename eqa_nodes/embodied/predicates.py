@@ -1,4 +1,4 @@
-"""Goal predicates: what of a task is true, now or once (EmbodiedEval, table 4; states of the house)."""
+"""Goal predicates: conditions of a task that are true now or were true once (EmbodiedEval, table 4; house states)."""
 
 from __future__ import annotations
 

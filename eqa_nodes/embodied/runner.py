@@ -1,4 +1,4 @@
-"""Tasks as episodes of a benchmark run: manifest, resuming, scoring and report are those of every other data set."""
+"""Tasks as episodes of a benchmark run, with the manifest, resuming, scoring and report of other data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The world of a task in a simulator: any that can reset to a pose; things can be handled where it knows how."""
+"""The world of a task in a simulator that can reset to a pose; objects can be handled where it supports that."""
 
 from __future__ import annotations
 

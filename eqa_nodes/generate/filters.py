@@ -1,4 +1,4 @@
-"""What a question must pass once its evaluator is content: no double, not guessable, reproduced, meant one way only.
+"""Checks of a question after its evaluation: new, not guessable, reproducible, unambiguous.
 
 The costly checks come last, and the first that fails ends them. Whether two answers say the same the offline judge
 decides (docs/benchmarks.md): marks from RIGHT on.

@@ -1,4 +1,4 @@
-"""Accepted records in the benchmarks' own formats, read back by the project's readers before it is called done."""
+"""Writes accepted records in the benchmarks' own formats, and reads them back with the project's readers."""
 
 from __future__ import annotations
 

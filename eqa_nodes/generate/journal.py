@@ -1,4 +1,4 @@
-"""Files of one JSON line an entry, each durable before the next step is paid for."""
+"""Files with one JSON line per entry, each durable before the next step is paid for."""
 
 from __future__ import annotations
 

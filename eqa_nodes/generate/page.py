@@ -1,4 +1,4 @@
-"""verify.html: what was made, for people to accept, reject or edit; one file, no network."""
+"""verify.html: the page on which people accept, reject or edit questions; one file, no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path -> views -> proposal -> evaluator -> refinement -> filters -> record: the order of steps, and nothing twice.
+"""Path -> views -> proposal -> evaluator -> refinement -> filters -> record. No step is done twice.
 
 Every step that costs something is a line of steps.jsonl before the next one begins, every record a line of
 records.jsonl: the same call on the same folder goes on where a kill ended it.

@@ -1,4 +1,4 @@
-"""What stands in the folder of a data set: the manifest, the benchmark's file, the page for people, their verdicts."""
+"""Files in the folder of a data set: manifest, the benchmark's file, the review page, verdicts."""
 
 from __future__ import annotations
 

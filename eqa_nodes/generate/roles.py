@@ -1,4 +1,4 @@
-"""Who writes, checks and answers questions while a data set is made, and these roles as a model plays them."""
+"""Roles in generating a data set (generator, evaluator, solver), and how a model plays them."""
 
 from __future__ import annotations
 

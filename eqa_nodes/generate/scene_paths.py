@@ -1,4 +1,4 @@
-"""Ways through a scene with what is seen at their end, on them and elsewhere.
+"""Paths through a scene with the views at their end, along them and elsewhere.
 
 Privileged, as the recipes of the benchmarks are: ways and places are found with the simulator's shortest paths.
 """

@@ -1,4 +1,4 @@
-"""What travels through the making of a data set: ways, proposals, verdicts, checks, and the record of all of it."""
+"""Values of the generation pipeline: paths, proposals, evaluations, checks, and the record of an attempt."""
 
 from __future__ import annotations
 

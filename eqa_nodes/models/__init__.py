@@ -1,4 +1,4 @@
-"""Model backends behind eqa_nodes.core.model.Backend; an absent library is named only when its backend is asked for."""
+"""Model backends behind eqa_nodes.core.model.Backend; a missing library is reported when its backend is used."""
 
 from __future__ import annotations
 

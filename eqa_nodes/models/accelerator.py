@@ -1,4 +1,4 @@
-"""Where models on this machine run, and with which numbers: cuda, mps or cpu, picked by what there is."""
+"""Device and number format of local models: cuda, mps or cpu, chosen by what is available."""
 
 from __future__ import annotations
 

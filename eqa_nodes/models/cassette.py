@@ -1,4 +1,4 @@
-"""A model's replies on file: recorded once, played back without the model, bit for bit.
+"""Recorded model replies: recorded once, replayed without the model, bit for bit.
 
 One JSON line a call: the hash of the request, the request (texts, and images by their hash), the reply or the error,
 and what it cost.

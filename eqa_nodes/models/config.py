@@ -1,4 +1,4 @@
-"""Which model is asked, and what it may cost: one dataclass for parameters of nodes, command line and judges."""
+"""Selection and budget of a model: one dataclass for node parameters, command line and judges."""
 
 from __future__ import annotations
 

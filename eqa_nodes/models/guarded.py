@@ -1,4 +1,4 @@
-"""The HTTP client under a model backend, for servers that nobody vouches for.
+"""The HTTP client of model backends, for untrusted servers.
 
 Bodies are bounded after unpacking, texts are UTF-8 whatever a header claims, and a request goes to no other host than
 the configured one: it holds pictures of the camera and the API key.

@@ -1,4 +1,4 @@
-"""What keeps API keys out of everything that is shown or written."""
+"""Keeps API keys out of everything that is shown or written."""
 
 from __future__ import annotations
 

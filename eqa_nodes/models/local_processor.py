@@ -1,4 +1,4 @@
-"""What turns chats into tensors for a local model: texts by its chat template, images by its image processor."""
+"""Turns chats into tensors for a local model: texts by its chat template, images by its image processor."""
 
 from __future__ import annotations
 

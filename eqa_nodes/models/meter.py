@@ -1,4 +1,4 @@
-"""What a backend has spent, whether that is as much as it may, and how fast it may spend it."""
+"""Counts what a backend has spent, enforces its budget, and limits its rate."""
 
 from __future__ import annotations
 

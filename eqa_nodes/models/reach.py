@@ -1,4 +1,4 @@
-"""Whether an endpoint can be asked: found out by its list of models, which costs nothing."""
+"""Checks that an endpoint is reachable by its list of models, which costs nothing."""
 
 from __future__ import annotations
 

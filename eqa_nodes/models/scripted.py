@@ -1,4 +1,4 @@
-"""A model that plays a list of replies: for tests, and to try a chain without a model."""
+"""A model that plays a list of replies, for tests and for trying a chain without a model."""
 
 from __future__ import annotations
 

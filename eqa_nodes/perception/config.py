@@ -1,4 +1,4 @@
-"""Which detector looks at the pictures, with its settings: one dataclass for parameters of nodes and command line."""
+"""Selection and settings of a detector: one dataclass for node parameters and command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures and texts as vectors of one space: CLIP and SigLIP, through transformers."""
+"""Embeddings of images and texts in one space: CLIP and SigLIP, through transformers."""
 
 from __future__ import annotations
 

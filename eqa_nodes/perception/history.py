@@ -1,4 +1,4 @@
-"""An episode history as a detector sees it: its frames with detections in the place of labels."""
+"""An episode history with a detector: its frames have detections in place of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models on this machine, through transformers: by folder or hub name. Code that comes with a model is never run."""
+"""Loads local models through transformers, by folder or hub name. Code that comes with a model is never executed."""
 
 from __future__ import annotations
 

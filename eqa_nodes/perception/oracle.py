@@ -1,4 +1,4 @@
-"""A detector that reads the simulator's labels, with the faults it is told to have: privileged, for tests."""
+"""A detector that reads the simulator's labels, with configurable faults: privileged, for tests."""
 
 from __future__ import annotations
 

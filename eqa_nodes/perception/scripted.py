@@ -1,4 +1,4 @@
-"""A detector that says what it is told, frame by frame."""
+"""A detector that returns scripted detections, frame by frame."""
 
 from __future__ import annotations
 

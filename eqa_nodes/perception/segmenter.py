@@ -1,4 +1,4 @@
-"""Masks of boxes by a promptable segmenter: SAM and its kin, through transformers."""
+"""Masks for boxes by a promptable segmenter: SAM and similar models, through transformers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Episodes as rosbag2 bags: written, recovered, read back without ROS; folders of RGB-D images beside them."""
+"""Episodes as rosbag2 bags, written, recovered and read without ROS, and folders of RGB-D images."""

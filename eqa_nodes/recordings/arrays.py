@@ -1,4 +1,4 @@
-"""Episode histories as plain arrays, as OpenEQA's agents take them (supplement D), there and back."""
+"""Episode histories as plain arrays, as OpenEQA's agents take them (supplement D), in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bags that nobody vouches for: what unpacks to more than it says, or to more than a camera records, is refused.
+"""Limits for untrusted bags: refuses data that unpacks to more than it states, or to more than a camera records.
 
 rosbags unpacks whatever is there, into memory (chunks and messages) or a temporary folder (files); SQLite runs whatever
 stands in the place of a table.

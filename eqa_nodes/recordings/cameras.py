@@ -1,4 +1,4 @@
-"""Recorded camera matrices -> intrinsics, transforms and the base of a robot that carries the camera."""
+"""Converts recorded camera matrices to intrinsics and transforms, and locates the base below the camera."""
 
 from __future__ import annotations
 

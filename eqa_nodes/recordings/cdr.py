@@ -1,4 +1,4 @@
-"""Standard messages from and to their serialized form, without ROS."""
+"""Serializes and deserializes standard messages without ROS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a bag good enough to answer questions from? What is missing or wrong, how much, and what to do about it."""
+"""Checks whether questions can be answered from a bag: what is missing or wrong, how much, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message definitions as bags carry them: the text of a .msg file followed by those of all it uses."""
+"""Message definitions in the form that bags contain: a .msg file followed by those of all types it uses."""
 
 from __future__ import annotations
 

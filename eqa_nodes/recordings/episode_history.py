@@ -1,4 +1,4 @@
-"""What an episode history is, whatever it was recorded with, and what one says of itself."""
+"""The protocol of an episode history, whatever it was recorded with, and its summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes an episode history as a bag that any robot's tools play: standard messages, without ROS.
+"""Writes an episode history as a bag with standard messages that common tools play, without ROS.
 
 What is written and read again is the same to the last bit: images (depth as 32FC1), stamps, intrinsics and poses.
 """

@@ -1,4 +1,4 @@
-"""Decodes images and reads small files that nobody vouches for: nothing blocks or is larger than a limit, every failure
+"""Decodes images and reads small untrusted files: nothing blocks or exceeds a limit, and every failure
 is named."""
 
 from __future__ import annotations

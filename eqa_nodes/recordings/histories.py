@@ -1,4 +1,4 @@
-"""Episode histories of every kind: `open_history(path)` finds out what a path holds."""
+"""Opens episode histories of every format: `open_history(path)` detects it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bag as an episode history: the frames that the robot saw, with its poses (EM-EQA asks about these)."""
+"""A bag as an episode history: the frames that the robot saw, with its poses (for EM-EQA)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which views of an episode history an answerer is given: K even in time, or what a memory made of it recalls.
+"""Selects the views of an episode history for an answerer: K even in time, or recalled by a memory made of it.
 
 A history is read when its first question comes; what was made of it stays in a cache folder, under a name that stands
 for the history and all settings, so that the next question, and the next run, need not read it again.

@@ -1,4 +1,4 @@
-"""Images of bags: raw ones and the compressed ones of ROS's image transports -> colour and metres."""
+"""Decodes images of bags, raw ones and those of ROS's image transports, to colour and metres."""
 
 from __future__ import annotations
 

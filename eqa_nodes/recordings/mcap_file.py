@@ -1,4 +1,4 @@
-"""One MCAP file of a bag: written so that what was flushed survives, and mended in place when its end is missing."""
+"""One MCAP file of a bag: flushed data survives a crash, and a missing end is repaired in place."""
 
 from __future__ import annotations
 

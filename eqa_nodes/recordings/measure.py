@@ -1,4 +1,4 @@
-"""What can be measured of a bag in one pass: stamps, share of images with a pose, intrinsics, samples of the images."""
+"""Measures a bag in one pass: stamps, share of images with a pose, intrinsics, samples of the images."""
 
 from __future__ import annotations
 

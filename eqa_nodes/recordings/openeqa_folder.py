@@ -1,4 +1,4 @@
-"""OpenEQA's folders of frames, read and written: NNNNN-rgb.png, NNNNN-depth.png, NNNNN.txt, intrinsic_*.txt.
+"""Reads and writes OpenEQA's folders: NNNNN-rgb.png, NNNNN-depth.png, NNNNN.txt, intrinsic_*.txt.
 
 The published folders come in two kinds that only their cameras tell apart. Those of simulated homes: depth is uint16 of
 10 m / 65535, a pose maps OpenGL camera axes (x right, y up, z back) into Habitat's world, pixel centres lie at 0.5.

@@ -1,4 +1,4 @@
-"""Reads pickles as data: nothing is imported, nothing is called, so nothing that a pickle says can happen.
+"""Reads pickles as data: it imports nothing and calls nothing, so a pickle cannot execute code.
 
 A pickle is a program for a stack machine. The machine here has the instructions that plain values need and takes an
 object for its class's name, its arguments and its state, to be interpreted by who asked. Python's own unpickler will

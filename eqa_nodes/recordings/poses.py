@@ -1,4 +1,4 @@
-"""Where the robot was, by a bag: a window of its transforms, or all of them."""
+"""Poses of the robot from a bag: from a window of its transforms, or from all of them."""
 
 from __future__ import annotations
 

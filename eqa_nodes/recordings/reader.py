@@ -1,4 +1,4 @@
-"""Opens bags without ROS and finds the topics in them that the graph, or a history of another robot, is made of."""
+"""Opens bags without ROS, and finds the topics of the graph or of another robot in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bag that a thread of its own writes: who brings messages waits for the disk only when nothing can be dropped.
+"""A bag that is written by its own thread; senders wait for the disk only when nothing may be dropped.
 
 What waits is bounded. Beyond that the oldest images are dropped and counted; small messages (transforms, odometry,
 answers) never are.

@@ -1,4 +1,4 @@
-"""Makes a whole bag of what a killed or full recorder left: `python -m eqa_nodes.recordings.recover FOLDER`."""
+"""Repairs a bag after a killed recorder or a full disk: `python -m eqa_nodes.recordings.recover FOLDER`."""
 
 from __future__ import annotations
 

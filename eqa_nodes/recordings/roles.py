@@ -1,4 +1,4 @@
-"""Which topic of a bag is the colour image, the depth image, ...: by name and type, where nobody said."""
+"""Finds the topic of each role (colour image, depth image, ...) by name and type, unless it is given."""
 
 from __future__ import annotations
 

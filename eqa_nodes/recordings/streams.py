@@ -1,4 +1,4 @@
-"""Do the streams of a bag belong together? As many depth images and camera_info as colour images, or evenly fewer."""
+"""Checks that the streams of a bag belong together: as many depth images and camera_info as colour, or evenly fewer."""
 
 from __future__ import annotations
 

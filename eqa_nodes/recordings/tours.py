@@ -1,4 +1,4 @@
-"""Episode histories made in a simulator, as OpenEQA (supplement B.1), EXPRESS-Bench (3.2) and ExploraQA made theirs.
+"""Records episode histories in a simulator, as OpenEQA (supplement B.1), EXPRESS-Bench (3.2) and ExploraQA did.
 
 A tour is planned with the simulator's shortest paths, which no robot knows, and driven by atomic actions; then it is a
 history like any other, rendered anew by each iteration. The same scene, recipe and seed give the same frames.

@@ -1,4 +1,4 @@
-"""A bag -> the trace of its episode, for reports."""
+"""Builds the trace of an episode from its bag, for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which processor draws for a Habitat worker, and what the worker's process has around it."""
+"""Selects the device that renders for a Habitat worker, and the environment of its process."""
 
 from __future__ import annotations
 

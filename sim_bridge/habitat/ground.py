@@ -1,4 +1,4 @@
-"""What a Habitat scene's navigation mesh says about places: where a robot can stand, and the ways between.
+"""Queries of a Habitat scene's navigation mesh: where a robot can stand, and shortest paths.
 
 Positions are Habitat's (x, y, z), y up, metres. The mesh is privileged: only movement and the scorer use it.
 """

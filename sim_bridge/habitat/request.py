@@ -1,4 +1,4 @@
-"""What the worker is asked to open, from a scene's name, its files and a robot."""
+"""Builds the worker's request to open a scene, from its name, its files and a robot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker's process as the simulator sees it: started, asked with deadlines, and started again when it is lost."""
+"""The worker's process as the simulator uses it: started, called with deadlines, and restarted when it dies."""
 
 from __future__ import annotations
 

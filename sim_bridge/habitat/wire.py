@@ -1,4 +1,4 @@
-"""How the Habitat client and its worker talk: JSON over a local socket, images in memory that both have mapped.
+"""The protocol between the Habitat client and its worker: JSON over a local socket, images in shared memory.
 
 Imported by both sides, and so by a Python in which this project is not installed: only the standard library and numpy,
 and nothing newer than Python 3.9. A message is its length (4 bytes, big endian) and JSON. A request names its `op` and

@@ -1,1 +1,1 @@
-"""The built-in world: seeded, furnished, multi-room homes that render on the CPU and know their own truth."""
+"""The built-in houses: seeded, furnished, with several rooms, rendered on the CPU, with known truth."""

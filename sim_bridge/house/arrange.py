@@ -1,4 +1,4 @@
-"""Furnishes a room several times over and keeps the arrangement in which a robot gets about best."""
+"""Furnishes a room several times and keeps the arrangement in which a robot moves best."""
 
 from __future__ import annotations
 

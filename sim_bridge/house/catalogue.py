@@ -1,4 +1,4 @@
-"""All kinds of things a home can hold: importing this module enters every one into KINDS."""
+"""All kinds of objects of a home: importing this module registers them in KINDS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, floors and walls of the rooms: a home's rooms can be told from each other."""
+"""Names, floors and walls of the rooms, so that the rooms of a home can be told apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hangs in the openings: door leaves, windows and curtains; and the space that must stay free before them."""
+"""Door leaves, windows and curtains in the openings, and the space that must stay free before them."""
 
 from __future__ import annotations
 

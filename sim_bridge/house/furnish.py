@@ -1,4 +1,4 @@
-"""Places things in one room: against walls, around tables, on tops and boards, on walls and ceilings."""
+"""Places objects in one room: against walls, around tables, on surfaces, on walls and ceilings."""
 
 from __future__ import annotations
 

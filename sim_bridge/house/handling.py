@@ -1,4 +1,4 @@
-"""What a robot can do with the things of a house: pick up, put down, open, close, switch; and the house after it.
+"""Handling of objects in a house: pick up, place, open, close, switch; and the house after it.
 
 A house is never changed in place: handling gives a new one, so that a house kept for other episodes stays as it was.
 """

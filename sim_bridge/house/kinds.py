@@ -1,4 +1,4 @@
-"""What a kind of object is: sizes, colours, materials, states, and how it is built from parts.
+"""Kinds of objects: sizes, colours, materials, states, and how they are built from parts.
 
 Builders work in the object's local frame: origin at the centre of the footprint on the lowest point, +x to the front.
 """

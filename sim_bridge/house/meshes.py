@@ -1,4 +1,4 @@
-"""A house as one list of quads: rooms with holes for doors and windows, and every part of every thing.
+"""A house as one list of quads: rooms with holes for doors and windows, and every part of every object.
 
 A quad is a bilinear patch with corners in the order (0,0) (1,0) (1,1) (0,1) of its own coordinates s, t; it is drawn
 as the two triangles (0,1,2) and (0,2,3), so triangle i belongs to quad i // 2. Degenerate quads (two equal corners)

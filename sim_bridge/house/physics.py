@@ -1,4 +1,4 @@
-"""Where a cylindrical robot can be in a house, how it slides along things, and how far it is from A to B.
+"""Where a cylindrical robot can be in a house, how it slides along obstacles, and geodesic distances.
 
 The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid
 things between 2 cm and the robot's height). Distances are exact between cell centres: clearances hold to about a cell.

@@ -1,4 +1,4 @@
-"""The free space of one room, and things put into it: nothing overlaps, no opening is blocked.
+"""The free space of one room and the objects in it: nothing overlaps, and no opening is blocked.
 
 Two kinds of reserved space keep a room usable: `hard` space in front of doors and windows, which nothing may enter, and
 `soft` space in front of furniture, in which nothing solid may stand.

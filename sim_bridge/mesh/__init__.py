@@ -1,1 +1,1 @@
-"""Any scan or model as a world: triangles with textures, looked at and driven through on the CPU."""
+"""Scans and models as worlds: textured triangles, rendered and driven through on the CPU."""

@@ -1,4 +1,4 @@
-"""Where a robot can be in a mesh, on all storeys: free or not, floors, how it moves, the nearest free pose."""
+"""Where a robot can be in a mesh, on all storeys: free space, floors, motion, the nearest free pose."""
 
 from __future__ import annotations
 

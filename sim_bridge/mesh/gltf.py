@@ -1,4 +1,4 @@
-"""GLB and glTF 2.0 files read directly: what a scan needs of them, and an error that names what they lack.
+"""Reads GLB and glTF 2.0 files directly; errors name unsupported features.
 
 Read here and not by trimesh because labels are stored in linear vertex colours, of which trimesh keeps 8 bits, and
 because trimesh drops textures that it cannot decode.

@@ -1,4 +1,4 @@
-"""What can be stood on, cell by cell and storey over storey: how cells join, the room around each, driving on them."""
+"""The compact heightfield: walkable cells on all storeys, their connections, clearance, and driving on them."""
 
 from __future__ import annotations
 

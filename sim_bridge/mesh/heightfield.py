@@ -1,4 +1,4 @@
-"""From triangles to the places where a robot can stand: a heightfield of solid spans and what is free above them.
+"""From triangles to walkable cells: a heightfield of solid spans and the free space above them.
 
 The steps are those of Recast (recastnavigation, which Habitat builds its navigation meshes with): conservative
 rasterisation of triangles into columns of solid spans, walkable by slope, low obstacles, ledges, clearance above.

@@ -1,4 +1,4 @@
-"""Scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL files with or without looks and labels.
+"""Loads scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL, with or without textures.
 
 Units are metres as in the file. Which way is up: see upright.py. Colours are taken as Habitat's flat shading takes
 them: texture times base colour times vertex colour, as stored, without lights, transparency or other maps.

@@ -1,4 +1,4 @@
-"""What a camera sees of a scan: Embree finds the surfaces, compiled code colours them. The same for any threads.
+"""Renders a scan: Embree finds the surfaces, compiled code colours them. Independent of the number of threads.
 
 Colours are Habitat's flat shading: texture (trilinear) times base colour times vertex colour, neither lit nor made
 transparent. What has no colour of its own is lit by a lamp at the camera, so that shapes can be told apart. As in

@@ -1,4 +1,4 @@
-"""What a file of triangles holds, whatever its format: parts with materials, and images still encoded."""
+"""The content of a mesh file of any format: parts with materials, and images that are still encoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortest drivable ways over all storeys of a mesh: A* over the places of a floor, then string pulling."""
+"""Shortest drivable paths over all storeys of a mesh: A* over walkable cells, then string pulling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of triangles by their suffix, and their parts put together in the map frame."""
+"""Reads mesh files by their suffix, and puts their parts together in the map frame."""
 
 from __future__ import annotations
 

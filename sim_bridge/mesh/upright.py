@@ -1,4 +1,4 @@
-"""Which way is up in a file of triangles, and how it gets into the map frame.
+"""Determines which way is up in a mesh file, and its transform to the map frame.
 
 1. "<name>.stage_config.json" beside the file, which Habitat reads too: its `up` and `front`.
 2. The default attributes of stages in the data set's "*.scene_dataset_config.json".

@@ -1,4 +1,4 @@
-"""Navigation graphs of the built-in houses, and the shortest plans on them (privileged: for generating tasks only)."""
+"""Navigation graphs of the built-in houses and shortest plans on them (privileged: only for generating tasks)."""
 
 from __future__ import annotations
 

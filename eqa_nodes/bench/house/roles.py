@@ -1,4 +1,4 @@
-"""Generator and evaluator without a model, over the truth of the built-in house. Privileged: they know all of it.
+"""Generator and evaluator that use the scene graph of the built-in house instead of a model. Privileged.
 
 The questions are those that the house's scene graph settles (sim_bridge/house/questions). The generator offers one of
 which something is in view; the evaluator asks for enough of it to be in view, large enough and from its front.

@@ -1,4 +1,4 @@
-"""Tasks in the built-in houses: navigation, questions of attributes and of space, handling of things.
+"""Tasks in the built-in houses: navigation, questions about attributes and space, handling of objects.
 
 Each is made from the scene graph, planned on its navigation graph, and done once by its plan: what the plan does not do
 is no task. Social interaction there is none: nobody lives in these houses.

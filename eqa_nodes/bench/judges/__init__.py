@@ -1,4 +1,4 @@
-"""Judges mark an answer against the truth: 1 (wrong) .. 5 (right). docs/judging.md tells how each does it."""
+"""Judges mark an answer against the truth: 1 (wrong) .. 5 (right). docs/judging.md describes each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge is, and what all judges share."""
+"""The protocol of a judge, and code that all judges share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks that were paid for, one JSON line each in the run directory: none is paid twice, also after a kill."""
+"""Cache of paid marks: one JSON line each in the run directory. No mark is paid twice, even after a kill."""
 
 from __future__ import annotations
 

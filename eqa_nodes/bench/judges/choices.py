@@ -1,4 +1,4 @@
-"""Multiple choice, as HM-EQA scores it: the right option or not, by letter or words. So does the offline judge."""
+"""Judges multiple choice as HM-EQA scores it: the right option or not, by letter or by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks all answers of a run at once: calls of a model wait for its answer, so several wait together."""
+"""Marks all answers of a run. Calls of a model run in parallel."""
 
 from __future__ import annotations
 

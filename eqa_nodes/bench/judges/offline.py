@@ -1,4 +1,4 @@
-"""Marks by rules over words: no model, no network, the same mark every time. docs/judging.md tells the rules."""
+"""Marks by rules over words: no model, no network, deterministic. docs/judging.md lists the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides a judge's marks, as the command line says it."""
+"""Settings of a judge, as given on the command line."""
 
 from __future__ import annotations
 

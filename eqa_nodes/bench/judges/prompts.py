@@ -1,4 +1,4 @@
-"""What a model is told that judges: the built-in wording, or an official prompt from a file."""
+"""Prompts of judges that are models: the built-in ones, or an official prompt from a file."""
 
 from __future__ import annotations
 

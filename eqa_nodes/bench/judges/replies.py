@@ -1,4 +1,4 @@
-"""Reads what a model replies that judges. Nothing is guessed: another form than agreed is a ValueError."""
+"""Parses the replies of judges that are models. Nothing is guessed: an unknown form is a ValueError."""
 
 from __future__ import annotations
 

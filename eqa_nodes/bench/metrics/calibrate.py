@@ -1,4 +1,4 @@
-"""Fits how likely an answer is right to what supports it, and counts what every line of stopping would have risked.
+"""Fits the probability that an answer is right to its support, and computes the risk of each threshold.
 
 The fit is a logistic regression with a small L2 penalty over `Support.features`, every episode weighted equally,
 however many answers were weighed in it. The risk of a line follows conformal risk control (Angelopoulos et al. 2022,

@@ -1,4 +1,4 @@
-"""95 % intervals of means: of shares by their counts, of other values by resampling, none where nothing is known.
+"""95 % intervals of means: Wilson's for shares, bootstrap for other values, none where nothing can be said.
 
 Resampled questions say nothing about what none of them showed: of 5 right answers out of 5 every resample is 5 of 5. So
 shares (values that are 0 or 1) have Wilson's interval, and values that are all equal that of what was never seen.

@@ -1,4 +1,4 @@
-"""Answers that are a place, a time or a length of time: read out of words and measured.
+"""Answers that are a place, a time or a duration: parsed from words and measured.
 
 As in NaVQA, the data set of ReMEmbR (Anwar et al., 2024).
 

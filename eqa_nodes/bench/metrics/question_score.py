@@ -1,4 +1,4 @@
-"""One question of pass 2: its marks, what it cost, and the lengths that metrics need."""
+"""The score of one question in pass 2: its marks, its costs, and the lengths that metrics need."""
 
 from __future__ import annotations
 

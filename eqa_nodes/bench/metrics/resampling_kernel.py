@@ -1,4 +1,4 @@
-"""Single draws with replacement, compiled: a thousand million of them in a second or two."""
+"""Compiled single draws with replacement: a thousand million of them in a second or two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much LLM-Match depends on its settings: tables 6, 8, 9, 10 of OpenEQA's supplement, on the answers of a run."""
+"""Measures how much LLM-Match depends on its settings (OpenEQA's supplement, tables 6, 8, 9 and 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass 2: mark every prediction, apply the formulas, and write score files. Asks nothing again."""
+"""Pass 2: marks every prediction, applies the formulas, and writes score files. It asks the robot nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How alike two short answers are, by the words that carry meaning: rules and tables for the offline judge."""
+"""Similarity of two short answers by the words that carry meaning: rules and tables of the offline judge."""
 
 from __future__ import annotations
 

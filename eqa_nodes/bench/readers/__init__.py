@@ -1,1 +1,1 @@
-"""Readers of the field's question files, one data set a file. Poses come out in the map frame; scenes by their id."""
+"""Readers of published question files, one module for each data set. Poses are in the map frame; scenes have ids."""

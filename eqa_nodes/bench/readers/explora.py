@@ -1,4 +1,4 @@
-"""ExploraQA: long ways by instruction, then a question whose answer shows from any of several viewpoints.
+"""ExploraQA: long paths by instruction, then a question whose answer is visible from any of several viewpoints.
 
 The published files are not at hand: this is the format as the paper describes it, in this project's own spelling. A
 JSON list with one object a question:

@@ -1,4 +1,4 @@
-"""Records of question files: every field is checked as it is taken, and what does not fit is named with its record."""
+"""Records of question files. Every field is checked when it is read; errors name the record and the field."""
 
 from __future__ import annotations
 

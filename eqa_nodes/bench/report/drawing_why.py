@@ -1,4 +1,4 @@
-"""Why did it go there? One small picture a decision: what the robot weighed, what it held of places, what it chose."""
+"""Explains each decision with a small map: weighed candidates, the policy's belief about places, the chosen goal."""
 
 from __future__ import annotations
 

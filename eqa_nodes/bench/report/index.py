@@ -1,4 +1,4 @@
-"""The first part of report.html: a line for each episode, bars by category, costs, and failures by kind."""
+"""The first part of report.html: one row for each episode, bars by category, costs, and failures by kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One page on which people mark a run's answers: it needs no network, and gives the CSV that agreement.py reads."""
+"""A page on which people mark a run's answers. It needs no network and exports the CSV that agreement.py reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""report.html of a run: what was asked, what was answered, on what evidence, and why the robot went where it went."""
+"""Writes report.html of a run: questions, answers, evidence, and why the robot went where it went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score table, described once: columns, cells and footnotes, and how a terminal shows them."""
+"""The score table: its columns, cells and footnotes, and its form in a terminal."""
 
 from __future__ import annotations
 

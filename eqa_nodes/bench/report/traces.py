@@ -1,4 +1,4 @@
-"""An episode's trace as one zip: trace.json, the map's arrays, and the key images as they are. Nothing is unpickled."""
+"""An episode's trace as one zip file: trace.json, the map's arrays and the key images. Nothing is unpickled."""
 
 from __future__ import annotations
 

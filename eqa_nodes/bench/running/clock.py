@@ -1,4 +1,4 @@
-"""A simulator's clock goes on from episode to episode; what a run keeps must not tell what was asked before."""
+"""Makes stored stamps independent of earlier episodes of the same simulator, whose clock never goes back."""
 
 from __future__ import annotations
 

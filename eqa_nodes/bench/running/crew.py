@@ -1,4 +1,4 @@
-"""Several workers ask the questions of one run: who gets which, and what happens when a worker dies."""
+"""Distributes the questions of one run over several workers, and replaces workers that die."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run will cost, before it begins and while it goes on: calls, tokens and time."""
+"""Estimates calls, tokens and time of a run, before it begins and while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exploration policies side by side: the same questions for every arm, means with intervals, and paired differences."""
+"""Compares exploration policies on the same questions: means with intervals, and paired differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was: enough to know whether two runs may be compared, and to run it again."""
+"""The manifest of a run: everything needed to compare two runs and to repeat one."""
 
 from __future__ import annotations
 

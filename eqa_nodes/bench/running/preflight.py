@@ -1,4 +1,4 @@
-"""What a run lacks, found before its first episode: each kind of problem once, with its count and its remedy."""
+"""Finds what a run lacks before its first episode: each kind of problem once, with its count and its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is, how it ended, and whether it is of any use to go on."""
+"""Progress and end of a run, and whether it makes sense to continue after failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers as actors of a Ray cluster, whose machines share the run directory. Ray is imported when it is asked for."""
+"""Workers as actors of a Ray cluster, whose machines share the run directory. Ray is imported on demand."""
 
 from __future__ import annotations
 

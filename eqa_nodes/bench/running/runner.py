@@ -1,4 +1,4 @@
-"""Pass 1: ask every question once, and lose nothing of what was answered."""
+"""Pass 1: asks every question once, and loses no answer."""
 
 from __future__ import annotations
 

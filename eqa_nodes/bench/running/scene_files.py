@@ -1,4 +1,4 @@
-"""Which files of its scene each question has, found before the first episode: what stops it, and what it does without.
+"""Checks the scene files of each question before the first episode: what prevents it, and what is optional.
 
 Only scans lie in files; scenes that are generated are always there.
 """

@@ -1,4 +1,4 @@
-"""A runner that plays a script: for tests, and to try the evaluator without a robot."""
+"""A runner that plays a script, for tests and for trying the evaluator without a robot."""
 
 from __future__ import annotations
 

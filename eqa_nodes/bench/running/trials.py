@@ -1,4 +1,4 @@
-"""Many short episodes in process, on all processors: the same questions under several settings of the chain."""
+"""Runs many short episodes in process, on all processors: the same questions under several settings."""
 
 from __future__ import annotations
 

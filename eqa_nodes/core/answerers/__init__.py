@@ -1,1 +1,1 @@
-"""What answers questions from views: rules over labels, a vision-language model, or nothing but priors."""
+"""Answerers: rules over labels, vision-language models, or priors without views."""

@@ -1,4 +1,4 @@
-"""What all answerers that ask a model share: prompts, the question as data, what was spent, the blind guess."""
+"""Shared by all answerers with a model: prompts, the question as data, costs, the blind guess."""
 
 from __future__ import annotations
 

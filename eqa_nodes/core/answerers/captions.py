@@ -1,4 +1,4 @@
-"""Pictures in words, by a model: each picture once, and never again while the file is kept."""
+"""Captions of images by a model. Each image is described once, as long as the caption file is kept."""
 
 from __future__ import annotations
 

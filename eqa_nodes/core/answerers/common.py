@@ -1,4 +1,4 @@
-"""What all answerers share: which questions they take, how an answer is put together."""
+"""Shared by all answerers: checking questions and composing answers."""
 
 from __future__ import annotations
 

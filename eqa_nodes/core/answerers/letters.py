@@ -1,4 +1,4 @@
-"""Reads which letter of a multiple-choice question a reply names: "B", "(b)", "Answer: B", "I think it's C".
+"""Finds the letter of a multiple-choice option in a reply: "B", "(b)", "Answer: B", "I think it's C".
 
 Nothing is guessed. A letter counts where it stands alone, after words that introduce an answer, in brackets, or before
 punctuation; the article "a" and the pronoun "I" do not. A reply that names several letters, or rules the only one out,

@@ -1,4 +1,4 @@
-"""Things in place of pictures: views -> object instances with boxes, best crops and relations, told in words.
+"""Objects instead of images: views -> object instances with boxes, best crops and relations, described in words.
 
 After the sparse voxel map of OpenEQA (supplement F) and ConceptGraphs (Gu et al. 2024). What stands in a view (mask,
 name, box) is what perception sighted there: detecting and clustering are its affair. Here sightings become instances

@@ -1,4 +1,4 @@
-"""What an answerer is made from."""
+"""The inputs from which an answerer is constructed."""
 
 from __future__ import annotations
 

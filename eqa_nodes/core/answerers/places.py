@@ -1,4 +1,4 @@
-"""Spots of floor in view that the robot could go to: what an answerer is asked to value (EXPRESS-Bench, 4.2)."""
+"""Spots of visible floor that the robot could go to; an answerer assigns values to them (EXPRESS-Bench, 4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floor of every table: an option drawn at random, or one of the usual answers to such a question."""
+"""The random baseline: an option drawn at random, or one of the usual answers to such a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Socratic with scene-graph captions: the things that were seen become words, and the words answer."""
+"""Socratic agent with scene-graph captions: objects are described in words, and the answer is made from the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory snapshots: few pictures that together hold all things, and the model picks the one that answers (3D-Mem)."""
+"""Memory snapshots (3D-Mem): few images that together show all objects; the model picks the one that answers."""
 
 from __future__ import annotations
 

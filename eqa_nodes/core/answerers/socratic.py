@@ -1,4 +1,4 @@
-"""Socratic with frame captions: pictures become words, and the words answer (OpenEQA, section 3, supplement E.2)."""
+"""Socratic agent with frame captions (OpenEQA, section 3, supplement E.2): the answer is made from captions."""
 
 from __future__ import annotations
 

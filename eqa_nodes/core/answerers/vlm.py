@@ -1,4 +1,4 @@
-"""Answers with a vision-language model, from the very images that memory holds."""
+"""Answers with a vision-language model from the images in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vision-language model may reply, and what it means. A wrong form is a ValueError: it is asked again."""
+"""Parses the replies of a vision-language model. A wrong form is a ValueError, and the request is repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How remembered views are put before a vision-language model: places of floor as lettered discs, images scaled."""
+"""Prepares remembered views for a vision-language model: floor places as lettered discs, scaled images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of cameras and of the transforms that say where they are; docs/cameras.md."""
+"""Settings of cameras and of the transforms that locate them; see docs/cameras.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Camera frames at the boundary: what cannot be used is named, what can be repaired is counted."""
+"""Checks camera frames: unusable ones are rejected with a reason, repairable ones are repaired and counted."""
 
 from __future__ import annotations
 

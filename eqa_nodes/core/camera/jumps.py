@@ -1,4 +1,4 @@
-"""What happens to clocks and to localisation on a robot: time is set back, or the robot is somewhere else at once."""
+"""Detects jumps of clocks and of localisation: time goes back, or the robot is suddenly elsewhere."""
 
 from __future__ import annotations
 

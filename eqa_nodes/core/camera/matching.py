@@ -1,4 +1,4 @@
-"""Messages whose stamps differ a little -> observations: for cameras that trigger colour and depth apart."""
+"""Matches messages with slightly different stamps into observations, for cameras that trigger streams separately."""
 
 from __future__ import annotations
 

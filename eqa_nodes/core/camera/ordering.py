@@ -1,4 +1,4 @@
-"""Frames of several cameras -> one row of frames by their stamps."""
+"""Merges the frames of several cameras into one sequence, ordered by stamp."""
 
 from __future__ import annotations
 

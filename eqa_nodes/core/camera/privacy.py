@@ -1,4 +1,4 @@
-"""What must not be kept: blacked out of a frame before anything is stored of it."""
+"""Privacy masks: areas of a frame that are blacked out before anything is stored."""
 
 from __future__ import annotations
 

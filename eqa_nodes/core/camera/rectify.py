@@ -1,4 +1,4 @@
-"""Images of a lens that bends lines -> those of a pinhole camera with the same matrix."""
+"""Rectifies images: removes lens distortion and keeps the camera matrix."""
 
 from __future__ import annotations
 

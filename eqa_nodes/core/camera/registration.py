@@ -1,4 +1,4 @@
-"""Depth as one camera sees it -> depth as another one sees it: of the colour camera beside it."""
+"""Registers depth to another camera's viewpoint, such as that of the colour camera beside it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Driving by goals, where something else (Nav2) plans and moves: limits that hold whatever is asked, and recovery."""
+"""Driving by goals where another program (Nav2) plans and moves: limits that always hold, and recovery."""

@@ -1,4 +1,4 @@
-"""The atomic navigator: drives by single moves and turns on the agent's own map, seeing what lies on the way."""
+"""The atomic navigator: drives by single moves and turns on the agent's own map, and observes on the way."""
 
 from __future__ import annotations
 

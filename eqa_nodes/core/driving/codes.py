@@ -1,4 +1,4 @@
-"""Nav2's error numbers: what they mean for a drive, and whether the same goal is worth another try.
+"""Nav2's error codes: their meaning for a drive, and whether the same goal is worth another attempt.
 
 The same numbers mean the same in Jazzy and Kilted; Humble's actions report none.
 """

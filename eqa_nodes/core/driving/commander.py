@@ -1,4 +1,4 @@
-"""What drives by goals, as the recovery policy sees it: one task at a time, whose end is polled for."""
+"""The client of a goal-driven navigator, as the recovery policy uses it: one task at a time, polled for its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of goal driving, apart from its code: nodes read them without what that code imports."""
+"""Settings of goal driving. They stand apart so that nodes can read them without importing the driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds a drive to what its question still allows: the one place that decides it, whoever moves the robot."""
+"""Keeps a drive within the limits of its question. This is the only place that decides it, for every navigator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drives by goals within limits: recovers from what fails, and ends at every moment when it has to."""
+"""Drives to goals within limits: recovers from failures, and can be stopped at any moment."""
 
 from __future__ import annotations
 

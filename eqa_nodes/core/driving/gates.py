@@ -1,4 +1,4 @@
-"""Conditions under which the robot may drive: the operator, the battery, how well the robot knows where it is."""
+"""Conditions under which the robot may drive: operator's stop, battery, quality of localisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the robot has driven, by the poses of its odometry."""
+"""Measures the driven distance from the poses of the odometry."""
 
 from __future__ import annotations
 

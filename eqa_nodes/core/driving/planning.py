@@ -1,4 +1,4 @@
-"""Path planning on the occupancy grid: where the robot's centre may go, how far everything is, the way to a goal."""
+"""Path planning on the occupancy grid: free cells for the robot's centre, distances, and the path to a goal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortest paths on a grid of costs, in whole numbers: from one cell to all others, and back."""
+"""Shortest paths on a cost grid in integers, from one cell to all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where else to look at a goal from: places on the costmap that can be reached and see it."""
+"""Alternative viewpoints of a goal: reachable cells of the costmap with a line of sight to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep-out zones: polygons on the floor that no goal lies in and that the robot does not enter."""
+"""Keep-out zones: polygons on the floor. Goals inside are refused, and the robot does not enter them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""English of questions and answers: rules and tables, no model."""
+"""English of questions and answers: rules and tables, without a model."""

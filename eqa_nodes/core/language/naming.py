@@ -1,4 +1,4 @@
-"""Which kinds of things a name means beyond its own words: what is a fruit, what holds it, what only sounds alike."""
+"""Sorts and containers: what counts as fruit, what holds it, and names that only sound alike."""
 
 from __future__ import annotations
 

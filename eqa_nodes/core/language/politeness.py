@@ -1,4 +1,4 @@
-"""The question itself in what people type around it: "Hey, could you please tell me whether the TV is on?"
+"""Extracts the question from polite words around it: "Hey, could you please tell me whether the TV is on?"
 
 All texts here are in normal form (core/language/english.py): lower case, no articles, commas and full stops as " , ".
 """

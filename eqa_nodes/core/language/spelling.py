@@ -1,4 +1,4 @@
-"""Mends typing errors in questions: only words that are none, and only where one word alone can have been meant."""
+"""Corrects spelling mistakes in questions: unknown words only, and only where a single word can be meant."""
 
 from __future__ import annotations
 

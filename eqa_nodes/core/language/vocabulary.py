@@ -1,4 +1,4 @@
-"""Words that are well spelled: of houses, and others that look like those but mean something else."""
+"""Correctly spelled words: names of household objects, and similar words with another meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The area that a question may be limited to: a polygon on the floor, map frame. The robot does not leave it."""
+"""The area that a question may be limited to: a polygon on the floor in the map frame that the robot never leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of mapper, navigator and laser scan, apart from their code.
+"""Settings of mapper, navigator and laser scan. They stand apart so that nodes can read them without the code.
 
 Every node reads them, few need what that code imports.
 """

@@ -1,4 +1,4 @@
-"""A depth image -> the scan that a planar scanner on the robot would give: what stands in its way, by direction."""
+"""Converts a depth image to the scan of a planar laser scanner: the nearest obstacle in each direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many floors: one map each, joined where the robot went from one to the other."""
+"""Maps of several floors: one map for each floor, connected by the staircases that the robot used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes along the axes of a map, by their lower and upper corners in metres."""
+"""Axis-aligned boxes in a map, by their lower and upper corners in metres."""
 
 from __future__ import annotations
 

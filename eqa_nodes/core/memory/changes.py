@@ -1,4 +1,4 @@
-"""What is not as it was: objects that came, went, were moved, or are in another state."""
+"""Changes between two times: objects that appeared, disappeared, moved, or changed their state."""
 
 from __future__ import annotations
 

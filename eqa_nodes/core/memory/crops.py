@@ -1,4 +1,4 @@
-"""Pictures of single things, cut out of the views that show them best."""
+"""Crops of single objects from the views that show them best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as vectors: what means nearly the same lies near."""
+"""Embeddings of texts: texts with similar meaning have similar vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory lets go: what it is told to, and what other views make up for when the file grows beyond its budget."""
+"""Forgetting: deletes what a user selects, and redundant views when the file exceeds its budget."""
 
 from __future__ import annotations
 

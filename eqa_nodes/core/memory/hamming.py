@@ -1,4 +1,4 @@
-"""The scan of signatures, compiled: apart from what every node reads, since the compiler takes a second to load."""
+"""The compiled scan of signatures. It stands apart, because the compiler takes a second to load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose file is this? Only files that this project wrote, or made anew, are opened for writing; and by one process."""
+"""Checks that a file belongs to this project before it is opened for writing, and that one process writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recall filters by, of every keyframe, as one array in RAM: 80 bytes each, read from the file in blocks.
+"""The index of all keyframes in RAM that recall filters by: 80 bytes each, read from the file in blocks.
 
 A million keyframes are 80 MB and open in a tenth of a second; a scan of them for the nearest signatures takes
 milliseconds, which no tree of vectors needs to be kept up to date for.

@@ -1,4 +1,4 @@
-"""Which views are worth remembering: those from a new place, in a new direction, or with new content.
+"""Selects the views to remember: those from a new place, in a new direction, or with new content.
 
 Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor for a day adds
 what one pass adds.

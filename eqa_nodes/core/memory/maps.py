@@ -1,4 +1,4 @@
-"""Where memory's places are: every session has a map frame; frames that are known to each other share a root.
+"""Map frames of sessions. Frames with a known transform between them share a root frame.
 
 What is stored is in the root's frame. What comes in and goes out is in the frame of the running session's map.
 """

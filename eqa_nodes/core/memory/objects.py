@@ -1,4 +1,4 @@
-"""Which thing is this? Sightings -> objects, by overlap of boxes and likeness of names; which are parts, which gone.
+"""Associates sightings with objects, by overlap of boxes and similarity of names; detects parts and disappearance.
 
 After the sparse voxel map of OpenEQA (supplement F): an object view joins the object whose 3D box it overlaps and whose
 embedding it resembles. The embedding here is that of its name, so that it works for labels and for any detector.

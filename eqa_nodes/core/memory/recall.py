@@ -1,4 +1,4 @@
-"""Which keyframes a query means: by words, meaning, time and place; each score with its reasons.
+"""Finds the keyframes that match a query, by words, meaning, time and place; each score has its reasons.
 
 Small memories are searched whole. Where a query's words occur in more than _EXACT keyframes, candidates come from
 lists that begin with the best (views which a thing of that name fills most, the newest first), and from the nearest

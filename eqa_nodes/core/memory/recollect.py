@@ -1,4 +1,4 @@
-"""Questions about the past that memory answers itself, with stamp, place and picture."""
+"""Questions about the past that memory itself answers, with stamp, place and image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the core <-> rows of the tables."""
+"""Conversion between values of the core and rows of the tables."""
 
 from __future__ import annotations
 

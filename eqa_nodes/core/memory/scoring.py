@@ -1,4 +1,4 @@
-"""The parts of a score, and the order that scores make."""
+"""The terms of a recall score, and the order of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times that questions name ("yesterday evening", "two hours ago", "since Monday"), and how times are told."""
+"""Parses times in questions ("yesterday evening", "two hours ago", "since Monday"), and writes times in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which stamps are believed: none that lies after now. A clock that was once wrong would else be right for ever."""
+"""Decides which stamps are believed: none from the future, so that a clock that was wrong once does no lasting harm."""
 
 from __future__ import annotations
 

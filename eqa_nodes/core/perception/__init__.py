@@ -1,1 +1,1 @@
-"""From detections or labels to instances with a place and a size in the map."""
+"""Turns detections or labels into instances with a place and a size in the map."""

@@ -1,4 +1,4 @@
-"""What a detector finds in a picture, cut out of its background by depth: detections -> an image of instances.
+"""Cuts detections out of their background by depth: detections -> an image of instances.
 
 After the sparse voxel map of OpenEQA (supplement F): a detection's pixels are kept where their depth lies in 0.1..4 m,
 DBSCAN drops the background, and what is left is one thing. Here the clusters of DBSCAN are connected voxels (of its

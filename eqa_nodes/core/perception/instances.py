@@ -1,4 +1,4 @@
-"""What is in view: labelled instances of a frame with their place and size in the map, and words for them."""
+"""Labelled instances of a frame with their place and size in the map, and words for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a detector gets wrong, put into labels that a simulator gives without fault.
+"""Simulates the errors of a detector in a simulator's perfect labels.
 
 Mistakes belong to an instance seen from about one place: looking again from there repeats them, going nearer or round
 the thing gives another chance, as with a real detector. They are drawn from a hash of seed, instance, distance and

@@ -1,4 +1,4 @@
-"""Detections -> instances that keep their number over frames, in the form of a simulator's labels.
+"""Tracks detections: instances keep their number over frames, in the form of a simulator's labels.
 
 An instance is joined by what overlaps its 3D box and resembles it, the best pairs first: by the cosine of embeddings
 of their crops, or by their names (the sparse voxel map of OpenEQA, supplement F). What comes out is a label image and

@@ -1,1 +1,1 @@
-"""Exploration policies. Each answers one question: where to look next, and why."""
+"""Exploration policies. Each one decides where to look next, and gives its reason."""

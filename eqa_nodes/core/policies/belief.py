@@ -1,4 +1,4 @@
-"""Which kind of room the floor belongs to, by what views say of it, and what has been looked at from near."""
+"""Belief about rooms: the kind of room of each part of the floor, and what has been seen from near."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own exploration: what it hopes to learn about the question, per metre of the way there."""
+"""The project's own policy: expected information about the question per metre of path."""
 
 from __future__ import annotations
 

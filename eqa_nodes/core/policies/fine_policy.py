@@ -1,4 +1,4 @@
-"""Fine-EQA's exploration: frontiers with semantic values until a region that matters is found, then that region."""
+"""Exploration of Fine-EQA: semantic frontiers until a relevant region is found, then that region."""
 
 from __future__ import annotations
 

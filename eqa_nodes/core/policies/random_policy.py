@@ -1,4 +1,4 @@
-"""Random exploration: the floor of every comparison (RE in EXPRESS-Bench)."""
+"""Random exploration, the baseline of every comparison (RE in EXPRESS-Bench)."""
 
 from __future__ import annotations
 

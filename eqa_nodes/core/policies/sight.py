@@ -1,4 +1,4 @@
-"""What can be seen from where, on the map: lines of sight, and places to see a thing from."""
+"""Visibility on the map: lines of sight, and viewpoints of an object."""
 
 from __future__ import annotations
 

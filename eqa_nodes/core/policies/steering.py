@@ -1,4 +1,4 @@
-"""What policies share: which places can be reached on the map, and keeping one target until it was looked at."""
+"""Shared by policies: reachable poses of the map, and keeping one target until it was seen."""
 
 from __future__ import annotations
 

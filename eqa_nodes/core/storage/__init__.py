@@ -1,1 +1,1 @@
-"""Values as JSON and text that can be stored; file names made of foreign names."""
+"""Values as JSON, storable text, and safe file names."""

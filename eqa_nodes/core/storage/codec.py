@@ -1,4 +1,4 @@
-"""Values <-> JSON by their declared types, so that a field added to a value needs no second place."""
+"""Converts values to and from JSON by their declared types, so that a new field needs no other change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of one JSON value a line: durable line by line, and what a kill left half-written is dropped."""
+"""Files with one JSON value per line: each line is durable, and a half-written last line is dropped."""
 
 from __future__ import annotations
 

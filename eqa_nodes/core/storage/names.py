@@ -1,4 +1,4 @@
-"""Paths made of names that others chose: ids of questions and episodes, histories of data sets, files of a run.
+"""Safe paths from untrusted names: ids of questions and episodes, histories of data sets, files of a run.
 
 The only place that decides what such a name may be; tests/unit/core/storage/test_names.py holds all users to it.
 """

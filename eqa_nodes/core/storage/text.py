@@ -1,4 +1,4 @@
-"""Text that nobody vouches for, such as a model's: what would steer a terminal or cannot be stored is taken out."""
+"""Cleans untrusted text, such as a model's: removes terminal control sequences and what cannot be stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked and at what cost, what views are worth to it, and the answer with its evidence."""
+"""Questions with their limits and costs, assessments of views, and answers with evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory is asked for, and what it returns."""
+"""Queries to memory and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in one episode, as the report shows it. Built in process by the agent, or from a recorded bag."""
+"""The trace of one episode for the report, built by the agent in process or from a recorded bag."""
 
 from __future__ import annotations
 

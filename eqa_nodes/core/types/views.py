@@ -1,4 +1,4 @@
-"""What is seen: observations of the robot, what is labelled in them, and the views that are kept."""
+"""Observations of the robot, their labels, and the views that memory keeps."""
 
 from __future__ import annotations
 

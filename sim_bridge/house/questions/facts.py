@@ -1,4 +1,4 @@
-"""What the scene graph says, asked in the terms that questions need: names, places, neighbours, sides, gaps.
+"""Queries of the scene graph in the terms of questions: names, places, neighbours, sides, gaps.
 
 Everything here is exact: a name that would fit two objects is None, a neighbour that two objects could be is none.
 """

@@ -1,4 +1,4 @@
-"""Looks whether a question can be answered by looking: a view of its targets, and a start that does not show them."""
+"""Checks that a question can be answered by looking: a view of its targets, and a start that hides them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words about household things: which names could be confused, what people call things, what shows their states."""
+"""Words about household objects: ambiguous names, what people call them, what shows their states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about one thing: what it is (object recognition), what it is like (attribute), what state it is in."""
+"""Questions about one object: what it is (object recognition), its attributes, its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that need common sense: what things are for (functional reasoning), what they tell (world knowledge)."""
+"""Questions that need common sense: uses of objects (functional reasoning), inferences (world knowledge)."""
 
 from __future__ import annotations
 

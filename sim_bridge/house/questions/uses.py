@@ -1,4 +1,4 @@
-"""What household things are for, and what they tell about the people who own them."""
+"""Uses of household objects, and what they reveal about the people who own them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers by rules over what was sighted. Privileged where a simulator labels it: no robot has such labels."""
+"""Answers by rules over sightings. Privileged where a simulator provides the labels."""
 
 from __future__ import annotations
 

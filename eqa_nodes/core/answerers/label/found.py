@@ -1,4 +1,4 @@
-"""What a rule returns, and what rules share: picking the thing meant, and how sure that is."""
+"""Results of rules, and code that rules share: selecting the object that is meant, and its certainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a plain English question to what is asked about what, by a table of phrasings."""
+"""Parses a plain English question by a table of phrasings: its form, and the objects it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other ways to ask the same -> the wording that the table of phrasings (parse.py) knows."""
+"""Rewrites other phrasings of a question to those that the table in parse.py knows."""
 
 from __future__ import annotations
 

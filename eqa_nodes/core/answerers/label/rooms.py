@@ -1,4 +1,4 @@
-"""Which rooms a thing is usually in, as most people would say; and which rooms a question is worth a walk to."""
+"""The rooms in which an object usually is, by common sense, and the rooms that are worth a visit for a question."""
 
 from __future__ import annotations
 

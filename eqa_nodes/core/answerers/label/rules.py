@@ -1,4 +1,4 @@
-"""Rules for what a thing is like, where it is, what it is for and what it tells; RULES holds those of all forms."""
+"""Rules for attributes, places, uses and inferences; RULES maps every form of question to its rule."""
 
 from __future__ import annotations
 

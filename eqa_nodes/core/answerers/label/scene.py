@@ -1,4 +1,4 @@
-"""What was sighted, merged by instance over views, and where things are to each other. Nothing unseen is in here."""
+"""Sightings of all views, merged by instance, with their spatial relations. It holds nothing unseen."""
 
 from __future__ import annotations
 

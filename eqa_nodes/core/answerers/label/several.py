@@ -1,4 +1,4 @@
-"""What is said where a name fits several things: of each, in one sentence, and how sure that is."""
+"""Answers about names that fit several objects: one sentence for all of them, and its certainty."""
 
 from __future__ import annotations
 

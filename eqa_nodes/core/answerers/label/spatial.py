@@ -1,4 +1,4 @@
-"""Rules for what is where: on, in, under, above, between, beside, how near, and how many."""
+"""Spatial rules: on, in, under, above, between, beside, distances and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people know of homes: what things are for, what they tell about their owners, what is usual (for guesses)."""
+"""Common-sense tables about homes: uses of objects, inferences about their owners, usual answers (for guesses)."""
 
 from __future__ import annotations
 
