@@ -13,7 +13,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 
-VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with things
+VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with objects
 Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
 
 
@@ -66,9 +66,9 @@ class Simulator(Protocol):
         """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator of histories only: points x, y, metres, along the shortest drivable way.
+        """Privileged, scorer and generator of histories only: points x, y, metres, along the shortest drivable path.
 
-        Both ends are included, straight lines lie between. Empty where there is no way, or not on one floor.
+        Both ends are included, straight lines lie between. Empty where there is no path, or not on one floor.
         """
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Driving(Simulator, Protocol):
 
 
 class HandlingResult(NamedTuple):
-    """How handling a thing ended. step: what the robot sees now; message: why not, where it was not done."""
+    """How handling an object ended. step: what the robot sees now; message: why not, where it was not done."""
 
     done: bool
     message: str
@@ -113,23 +113,23 @@ class HandlingResult(NamedTuple):
 
 @runtime_checkable
 class HandlingSimulator(Simulator, Protocol):
-    """A simulator in which things can be handled. What was changed stays so until the next reset."""
+    """A simulator in which objects can be handled. What was changed stays so until the next reset."""
 
     def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
         """Put the robot somewhere at once, looking up by look_deg: viewpoints of a navigation graph. Raises BadPose."""
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
-        """Do one of VERBS with a thing (place: put what is held on it); one counted action.
+        """Do one of VERBS with an object (place: put what is held on it); one counted action.
 
-        The thing must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb
-        or thing.
+        The object must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb
+        or object.
         """
 
     def held(self) -> int:
         """Return the instance that the robot holds, 0 = none."""
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
-        """Privileged: return the middle of a thing, metres, map frame. Raises SimulatorError for an unknown one."""
+        """Privileged: return the middle of an object, metres, map frame. Raises SimulatorError for an unknown one."""
 
     def support_of(self, instance: int) -> int:
-        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        """Privileged: return what an object stands on or lies in, 0 = nothing. Raises SimulatorError."""

@@ -26,7 +26,7 @@ class Truth:
         self._scene = ""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
-        """Return the shortest drivable distance in metres, inf where there is no way."""
+        """Return the shortest drivable distance in metres, inf where there is no path."""
         simulator = self._pool.get(scene)
         if scene != self._scene:
             simulator.reset(Episode(scene, robot=self._robot))

@@ -57,7 +57,7 @@ class Walker(ABC):
         self._robot = RobotModel()
         self._stamp_ns = 0
         self._step: Step | None = None
-        self._driven = False  # since the last picture: it shows where the robot was
+        self._driven = False  # since the last image: it shows where the robot was
         self._pose = Pose2(0.0, 0.0, 0.0)
         self._height_m = 0.0
         self._look_deg = 0.0
@@ -133,7 +133,7 @@ class Walker(ABC):
         return 0.0, False
 
     def _now(self) -> Step:
-        """Return the last step; after a drive with a new picture. Raises SimulatorError before a reset."""
+        """Return the last step; after a drive with a new image. Raises SimulatorError before a reset."""
         step = self._begun()
         if self._driven:
             self._step, self._driven = replace(step, frame=self._frame()), False

@@ -16,7 +16,7 @@ from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
-MATCH_M = 0.5  # a detection is right with a thing of its kind whose centre is so near
+MATCH_M = 0.5  # a detection is right with an object of its kind whose centre is so near
 
 
 @dataclass
@@ -61,7 +61,7 @@ def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Per
 
 
 def _count(tallies: dict[str, DetectionCounts], truth: Iterable[Sighting], seen: Iterable[Sighting]) -> None:
-    """Count one frame: detections and things of a kind are paired, the nearest first."""
+    """Count one frame: detections and objects of a kind are paired, the nearest first."""
     here: dict[str, tuple[list[Sighting], list[Sighting]]] = defaultdict(lambda: ([], []))
     for side, group in enumerate((truth, seen)):
         for s in group:

@@ -82,7 +82,7 @@ class Answerer(Protocol):
         """Return the kinds of room where the answer may be found, the likeliest first."""
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge views in one batched call: is the thing asked about there, is it enough?"""
+        """Judge views in one batched call: is the object asked about there, is it enough?"""
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from remembered views; no items = the blind guess."""

@@ -19,7 +19,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import read_script
 
 _CALLS, _TOKENS, _DEADLINE_S = 4, 16, 60.0
-_SIZES = (1, 64)  # pixels; some servers refuse pictures of one
+_SIZES = (1, 64)  # pixels; some servers refuse images of one
 _ASK = "What colour is this picture? Reply with one word."
 
 
@@ -52,7 +52,7 @@ def _asked(config: ModelConfig) -> list[Finding]:
 
 
 def _pictured(backend: Backend) -> Finding:
-    """Ask about a picture of one pixel; where that is rejected, about a larger one."""
+    """Ask about an image of one pixel; where that is rejected, about a larger one."""
     for size in _SIZES:
         began = time.monotonic()
         try:

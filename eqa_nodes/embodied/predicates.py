@@ -9,25 +9,25 @@ from typing import Protocol
 
 from eqa_nodes.embodied.tasks import Predicate
 
-NEAR_M = 1.5  # agent_near: from the agent to the middle of the thing, in the plan
-AT_M = 0.3  # at: from the thing to the point
-LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the thing fills, as a target view must show it
+NEAR_M = 1.5  # agent_near: from the agent to the middle of the object, in the plan
+AT_M = 0.3  # at: from the object to the point
+LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object fills, as a target view must show it
 
 
 class WorldFacts(Protocol):
-    """What a world tells of its things (privileged: for predicates only)."""
+    """What a world tells of its objects (privileged: for predicates only)."""
 
     def position(self, thing: int) -> tuple[float, float, float]:
-        """Return the middle of a thing, metres."""
+        """Return the middle of an object, metres."""
 
     def attributes(self, thing: int) -> Mapping[str, str]:
-        """Return what is known of a thing: state, relation."""
+        """Return what is known of an object: state, relation."""
 
     def support(self, thing: int) -> int:
-        """Return what the thing stands on or lies in, 0 for nothing."""
+        """Return what the object stands on or lies in, 0 for nothing."""
 
     def share(self, thing: int) -> float:
-        """Return the share of the image that shows the thing, 0..1."""
+        """Return the share of the image that shows the object, 0..1."""
 
     def held(self) -> int:
         """Return what the agent holds, 0 for nothing."""

@@ -22,7 +22,7 @@ CAMERA = ROBOT.camera
 
 
 class Done(NamedTuple):
-    """How handling a thing ended, and why not."""
+    """How handling an object ended, and why not."""
 
     done: bool
     why: str = ""
@@ -41,7 +41,7 @@ class World(Protocol):
         """Return how far it is to drive from one place to the other, metres, inf where something is in the way."""
 
     def handle(self, action: str, thing: int) -> Done:
-        """Do something with a thing."""
+        """Do something with an object."""
 
     def see(self) -> Frame:
         """Return what the agent sees now."""
@@ -79,7 +79,7 @@ class SimulatedWorld:
         return self._open().geodesic(a, b)
 
     def handle(self, action: str, thing: int) -> Done:
-        """Do something with a thing, where the simulator can."""
+        """Do something with an object, where the simulator can."""
         simulator = self._handling()
         if simulator is None:
             return Done(False, "nothing can be handled in this simulator")
@@ -94,26 +94,26 @@ class SimulatedWorld:
         return self._step.frame
 
     def position(self, thing: int) -> tuple[float, float, float]:
-        """Return the middle of a thing. Raises SimulatorError where the simulator does not tell."""
+        """Return the middle of an object. Raises SimulatorError where the simulator does not tell."""
         simulator = self._handling()
         if simulator is None:
             raise SimulatorError(f"the simulator of {self._scene!r} does not tell where its things are")
         return simulator.position_of(thing)
 
     def attributes(self, thing: int) -> Mapping[str, str]:
-        """Return what is known of a thing. Raises SimulatorError for an unknown one."""
+        """Return what is known of an object. Raises SimulatorError for an unknown one."""
         labels = self._open().labels()
         if thing not in labels:
             raise SimulatorError(f"there is no thing {thing} in {self._scene!r}")
         return labels[thing].attributes
 
     def support(self, thing: int) -> int:
-        """Return what the thing stands on or lies in."""
+        """Return what the object stands on or lies in."""
         simulator = self._handling()
         return 0 if simulator is None else simulator.support_of(thing)
 
     def share(self, thing: int) -> float:
-        """Return the share of the image that shows the thing."""
+        """Return the share of the image that shows the object."""
         labels = self.see().labels
         return 0.0 if labels is None else float(np.count_nonzero(labels == thing)) / labels.size
 

@@ -64,7 +64,7 @@ class _Scout:
         return keyframe_of(frame, next(self._numbers), known, self._selection)
 
     def way_m(self, a: Pose2, b: Pose2) -> float:
-        """Return the length of the shortest way, metres; inf where there is none."""
+        """Return the length of the shortest path, metres; inf where there is none."""
         path = self._simulator.shortest_path(self._point(a), self._point(b))
         return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 

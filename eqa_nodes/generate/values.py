@@ -63,7 +63,7 @@ def benchmark(name: str) -> Benchmark:
 
 
 class DistractorView(NamedTuple):
-    """A view of another part of the scene. from_start_m: shortest way from where the way begins, metres."""
+    """A view of another part of the scene. from_start_m: shortest path from where the way begins, metres."""
 
     view: Keyframe
     from_start_m: float
@@ -71,10 +71,11 @@ class DistractorView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScenePath:
-    """A way through a scene and what is seen at its end. poses: (len(actions) + 1) floor poses, map frame.
+    """A path through a scene and the views at its end. poses: (len(actions) + 1) floor poses, map frame.
 
-    way_m: the shortest way between its ends, metres; z: height of its floor, metres. views: at its end, the last pose's
-    own first where it is one; passed: some along it; elsewhere: of other parts of the scene. instruction: "" = none.
+    way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: at its end, that
+    of the last pose first if it is one; passed: some along it; elsewhere: of other parts of the scene. instruction:
+    "" = none.
     """
 
     number: int

@@ -1,7 +1,7 @@
 """The HTTP client of model backends, for untrusted servers.
 
 Bodies are bounded after unpacking, texts are UTF-8 whatever a header claims, and a request goes to no other host than
-the configured one: it holds pictures of the camera and the API key.
+the configured one: it holds images of the camera and the API key.
 """
 
 from __future__ import annotations

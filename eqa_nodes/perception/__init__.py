@@ -25,7 +25,7 @@ DETECTORS: dict[str, Callable[[DetectorConfig, tuple[str, ...]], Detector]] = {
 
 
 def open_detector(config: DetectorConfig, vocabulary: tuple[str, ...]) -> Detector:
-    """Return the detector that a configuration names. vocabulary: names of things to look for, where it is open.
+    """Return the detector that a configuration names. vocabulary: names of objects to look for, where it is open.
 
     Raises ConfigError for an unknown name or a model that cannot be loaded, MissingExtra.
     """

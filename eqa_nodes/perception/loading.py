@@ -26,7 +26,7 @@ class LoadedModel(NamedTuple):
         return str(self.model.config.model_type)
 
     def inputs(self, pictures: Sequence[np.ndarray] = (), **given: Any) -> Any:
-        """Return pictures ((H, W, 3) uint8) and texts as tensors on the device, pictures in the model's dtype."""
+        """Return images ((H, W, 3) uint8) and texts as tensors on the device, images in the model's dtype."""
         if pictures:  # of an array with three rows nobody knows which axis is colour
             given["images"] = [Image.fromarray(np.ascontiguousarray(picture)) for picture in pictures]
         made = self.processor(return_tensors="pt", **given).to(self.model.device)

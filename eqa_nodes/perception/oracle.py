@@ -21,7 +21,7 @@ class LabelDetector:
         self._masks, self._config = masks, PerceptionConfig(noise=noise or NoiseConfig())
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return every labelled thing that has enough pixels and is near enough."""
+        """Return every labelled object that has enough pixels and is near enough."""
         image = frame.labels if frame.labels is not None else np.zeros(frame.depth_m.shape, np.uint16)
         return [Detection(s.label.kind, 1.0, s.bbox, image == s.label.instance if self._masks else None)
                 for s in sightings(frame, labels, self._config)]

@@ -21,7 +21,7 @@ from eqa_nodes.perception.segmenter import BoxSegmenter
 
 
 class Raw(NamedTuple):
-    """A model's output for one picture. boxes: (n, 4) left, top, right, bottom in pixels; scores, names: (n,)."""
+    """A model's output for one image. boxes: (n, 4) left, top, right, bottom in pixels; scores, names: (n,)."""
 
     boxes: np.ndarray
     scores: np.ndarray
@@ -42,7 +42,7 @@ class ZeroShotDetector:
         self._embedder = PictureEmbedder(config) if config.embedder else None
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return what is in the picture, the surest first."""
+        """Return what is in the image, the surest first."""
         rgb, (height, width) = frame.rgb, frame.depth_m.shape
         with self._model.torch.inference_mode():
             raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))

@@ -108,7 +108,7 @@ class RecordedHistory(FramesAlone):
 
 
 class Survey(NamedTuple):
-    """What a history holds. image: width and height in pixels; lengths in metres, map frame, of the base's way."""
+    """What a history holds. image: width and height in pixels; lengths in metres, map frame, of the base's path."""
 
     frames: int
     image: tuple[int, int]

@@ -178,10 +178,10 @@ class MemoryViews(_Remembered):
 
 
 class ObjectViews(_Remembered):
-    """The K things that memory finds likest to what the words are about, told in the captions of their best views."""
+    """The K objects that memory finds likest to what the words are about, told in the captions of their best views."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return each best view once, that of the likest thing first."""
+        """Return each best view once, that of the likest object first."""
         told: dict[int, list[str]] = {}
         for thing in self.store.objects(question.text, self.k):
             told.setdefault(thing.keyframe_id, []).append(_told(thing))

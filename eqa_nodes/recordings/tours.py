@@ -71,7 +71,7 @@ RECIPES: dict[str, Recipe] = {
 
 @dataclass(frozen=True)
 class Tour:
-    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest way between its ends."""
+    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest path between its ends."""
 
     scene: str
     robot: RobotModel

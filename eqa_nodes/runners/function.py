@@ -94,7 +94,7 @@ class _FunctionRunner:
         return self._answerer.answer(sample.as_question(force_guess=True), ())
 
     def _given(self, sample: Sample, said: object) -> Answer:
-        """Return what a function said as an answer, without evidence: that would need pictures. "" is an abstention."""
+        """Return what a function said as an answer, without evidence: that would need images. "" is an abstention."""
         if isinstance(said, str):
             answer = Answer(said.strip(), abstained=not said.strip())
         elif isinstance(said, Answer):

@@ -50,7 +50,7 @@ class Body:
 
     def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool,
                  perceiver: Perceiver | None = None) -> None:
-        """labels: memory takes in what labels things: the perceiver, or without one the simulator."""
+        """labels: memory takes in what labels objects: the perceiver, or without one the simulator."""
         self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
         self._perceiver = perceiver
         self._failure: StorageError | None = None

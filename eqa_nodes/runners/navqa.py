@@ -109,7 +109,7 @@ def remembered(store: MemoryStore, kept: HistoryIndex, question: str) -> Told | 
 
 
 def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form:
-    """Return the answer about the thing that a name means, None where nothing of the kind is remembered."""
+    """Return the answer about the object that a name means, None where nothing of the kind is remembered."""
 
     def answer(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
         thing = _meant(store, name)
@@ -120,7 +120,7 @@ def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form
 
 
 def _meant(store: MemoryStore, name: str) -> MemoryObject | None:
-    """Return the remembered thing that a name fits best, out of those whose kind the name says."""
+    """Return the remembered object that a name fits best, out of those whose kind the name says."""
     wanted = set(content_words(name))
     return next((o for o in store.objects(name) if set(canonical(o.kind).split()) <= wanted), None)
 

@@ -42,7 +42,7 @@ class HabitatNavMesh:
         return _position(self._session.ask("draw", seed=seed, island=self._largest)["point"])
 
     def way(self, a: Position, b: Position) -> tuple[float, list[Position]]:
-        """Return the length of the shortest way between two places, metres, and its corners; (inf, []) for none.
+        """Return the length of the shortest path between two places, metres, and its corners; (inf, []) for none.
 
         An end that lies a little off the mesh counts with the straight line to it.
         """

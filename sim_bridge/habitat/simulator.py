@@ -115,7 +115,7 @@ class HabitatSimulator:
         return self._way(a, b)[0]
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: corners of the shortest way on one floor; none: empty."""
+        """Privileged, scorer and generator only: corners of the shortest path on one floor; none: empty."""
         metres, corners = self._way(a, b)
         if not math.isfinite(metres) or max(p[1] for p in corners) - min(p[1] for p in corners) > STOREY_M:
             return []

@@ -142,7 +142,7 @@ class Worker:
         return {"position": _floats(at), "metres": metres, "collided": bool(collided)}
 
     def path(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the shortest way between two points of the mesh: metres (null: none) and its corners."""
+        """Return the shortest path between two points of the mesh: metres (null: none) and its corners."""
         way = self._habitat.ShortestPath()
         way.requested_start, way.requested_end = _vector(request["start"]), _vector(request["end"])
         if not self._finder.find_path(way) or not math.isfinite(way.geodesic_distance):

@@ -15,8 +15,8 @@ from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.scene import House, Opening
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, extents, floor_of, stands_in_way
 
-QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # things on the floor per attempt: a room too tight for much gets less
-ARM_M = 0.75  # a thing counts as within reach when the robot gets this near to it
+QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # objects on the floor per attempt: a room too tight for much gets less
+ARM_M = 0.75  # an object counts as within reach when the robot gets this near to it
 ESSENTIAL: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "television", "coffee table"),
     "dining room": ("dining table", "chair"),
@@ -38,7 +38,7 @@ class Merit(NamedTuple):
 
     connected: bool  # all ways into the room meet inside it, and most of its free floor is reached from them
     essentials: int
-    within_reach: int  # minus the things that the robot does not get near
+    within_reach: int  # minus the objects that the robot does not get near
     things: int
 
 
@@ -97,7 +97,7 @@ def _enters(floor: WalkableFloor, reached: np.ndarray, door: Opening) -> bool:
 
 
 def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.ndarray) -> int:
-    """Return how many things on the floor the robot does not get near."""
+    """Return how many objects on the floor the robot does not get near."""
     if not reached.any():
         return len(furnisher.things)
     distance = ndimage.distance_transform_edt(~reached) * CELL_M

@@ -26,7 +26,7 @@ class HouseQuestion:
     """A question about a house whose answer is known and can be seen.
 
     alternatives: other wordings that are as right; targets: instance ids; target_view: where they are well in view;
-    l_steps, l_metres: atomic actions (moves and turns) and metres of the shortest way from start to target_view;
+    l_steps, l_metres: atomic actions (moves and turns) and metres of the shortest path from start to target_view;
     needs_exploration: no target shows itself at the start, whatever the heading.
     """
 
@@ -118,7 +118,7 @@ class _Source:
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
 
     def _staleness(self, candidate: QuestionCandidate, used: Counter[str]) -> int:
-        """How often the answer, the phrasing, and (in this house) the thing have come already."""
+        """How often the answer, the phrasing, and (in this house) the object have come already."""
         return sum(used[key] for key in _keys(candidate)) + 3 * self._asked[candidate.targets[0]]
 
     def _shuffle(self, category: str, number: int) -> int:

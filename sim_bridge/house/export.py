@@ -21,7 +21,7 @@ SKY_SRGB = np.array([0.80, 0.88, 0.96])
 
 
 def export_glb(house: House, path: Path) -> None:
-    """Write a house as GLB: the same house gives the same bytes. Node names are the thing kinds and ids ("sofa 12")."""
+    """Write a house as GLB: the same house gives the same bytes. Nodes are named by kind and id ("sofa 12")."""
     mesh = mesh_of(house)
     texels, variant = atlas(mesh.variant)
     kinds = {0: "building", **{t.id: t.kind for t in house.things}}

@@ -42,7 +42,7 @@ def zone(opening: Opening, furnisher: RoomFurnisher, depth: float, margin: float
 
 
 def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> list[Opening]:
-    """Hang doors and windows, reserve the space before them, and return the openings with the ids of their things."""
+    """Hang doors and windows, reserve the space before them, and return the openings with the ids of their objects."""
     for index, opening in enumerate(holes.openings):
         if opening.kind == "window":
             continue

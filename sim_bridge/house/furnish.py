@@ -21,7 +21,7 @@ class RoomFurnisher(RoomSpace):
         return (r.x0, r.x1) if side in ("south", "north") else (r.y0, r.y1)
 
     def wall_spot(self, side: str, along: float, depth: float, z: float = 0.0) -> Placement:
-        """Return the spot of a thing of this depth with its back to the wall, centred at `along`."""
+        """Return the spot of an object of this depth with its back to the wall, centred at `along`."""
         r, half = self.room, depth / 2
         x, y = {
             "west": (r.x0 + half, along),
@@ -61,7 +61,7 @@ class RoomFurnisher(RoomSpace):
         blank: UnplacedObject | None = None,
         gap: float = 0.01,
     ) -> HouseObject | None:
-        """Stand a thing with its back to a wall: at any place, the centre, or in a corner."""
+        """Stand an object with its back to a wall: at any place, the centre, or in a corner."""
         blank = blank or self.blank(name)
         for side in sides or self.sides():
             for along in self._along(side, blank.look.width, where):
@@ -72,7 +72,7 @@ class RoomFurnisher(RoomSpace):
         return None
 
     def side_of(self, thing: HouseObject) -> str:
-        """Return the wall behind a thing."""
+        """Return the wall behind an object."""
         return min(YAW, key=lambda s: abs(math.remainder(YAW[s] - thing.yaw, 2 * math.pi)))
 
     def hang(
@@ -84,7 +84,7 @@ class RoomFurnisher(RoomSpace):
         where: str = "any",
         blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
-        """Fasten a thing to the wall with its lower edge at z: centred above a thing, or anywhere."""
+        """Fasten an object to the wall with its lower edge at z: centred above an object, or anywhere."""
         blank = blank or self.blank(name)
         if above is not None:
             side = self.side_of(above)
@@ -98,14 +98,14 @@ class RoomFurnisher(RoomSpace):
                 return self.put(blank, spot, "wall", above.id if above else 0)
         return None
 
-    # other things ----------------------------------------------------------------------------------------------------
+    # other objects ----------------------------------------------------------------------------------------------------
 
     def _spot(self, thing: HouseObject) -> Placement:
         return Placement(*thing.position, thing.yaw)
 
     def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04,
                blank: UnplacedObject | None = None) -> HouseObject | None:
-        """Stand a thing left (+1) or right (-1) of another, their backs in line."""
+        """Stand an object left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
         left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
         x, y = ahead(self._spot(thing), -(thing.size[0] - blank.look.depth) / 2, left)
@@ -120,7 +120,7 @@ class RoomFurnisher(RoomSpace):
         front: float = 0.0,
         blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
-        """Stand a thing in front of another, turned towards it."""
+        """Stand an object in front of another, turned towards it."""
         blank = blank or self.blank(name)
         x, y = ahead(self._spot(thing), thing.size[0] / 2 + gap + blank.look.depth / 2, left)
         return self.settle(blank, Placement(x, y, 0.0, thing.yaw + math.pi), front, exempt=(thing.id,))
@@ -149,7 +149,7 @@ class RoomFurnisher(RoomSpace):
     def middle(
         self, name: str, front: float = 0.75, turned: bool | None = None, blank: UnplacedObject | None = None
     ) -> HouseObject | None:
-        """Stand a thing in the free middle of the room, with `front` metres free all around it."""
+        """Stand an object in the free middle of the room, with `front` metres free all around it."""
         blank = blank or self.blank(name)
         r = self.room
         longer = r.y1 - r.y0 > r.x1 - r.x0
@@ -185,7 +185,7 @@ class RoomFurnisher(RoomSpace):
     def lay(
         self, name: str, under: HouseObject | None = None, blank: UnplacedObject | None = None, shift: float = 0.0
     ) -> HouseObject | None:
-        """Lay a rug on the floor: under a thing (shifted forward by `shift` metres), or in the middle; cut to fit."""
+        """Lay a rug on the floor: under an object (shifted forward by `shift` metres), or in the middle; cut to fit."""
         r = self.room
         if under is not None:
             x, y = ahead(self._spot(under), shift, 0.0)
@@ -211,7 +211,7 @@ class RoomFurnisher(RoomSpace):
         turn: float | None = None,
         blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
-        """Stand a thing on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
+        """Stand an object on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
         if support is None:
             return None
         blank = blank or self.blank(name)
@@ -240,7 +240,7 @@ class RoomFurnisher(RoomSpace):
 
     def _on_spot(self, blank: UnplacedObject, surface: Surface, share: tuple[float, float],
                  turn: float | None) -> Placement | None:
-        """Return the place in the support's frame, or None when the thing is larger than the surface."""
+        """Return the place in the support's frame, or None when the object is larger than the surface."""
         turn = self.dice.between(-0.2, 0.2) if turn is None else turn
         box = footprint(blank, Placement(0.0, 0.0, 0.0, turn))
         free_x, free_y = (surface.x1 - surface.x0) / 2 - box.x1, (surface.y1 - surface.y0) / 2 - box.y1
@@ -254,7 +254,7 @@ class RoomFurnisher(RoomSpace):
         )
 
     def below(self, name: str, above: HouseObject, left: float = 0.0) -> HouseObject | None:
-        """Stand a thing on the floor under another (a desk, a bench), flush with its front."""
+        """Stand an object on the floor under another (a desk, a bench), flush with its front."""
         blank = self.blank(name)
         x, y = ahead(self._spot(above), above.size[0] / 2 - blank.look.depth / 2 - 0.02, left)
         spot = Placement(x, y, 0.0, above.yaw)
@@ -263,7 +263,7 @@ class RoomFurnisher(RoomSpace):
         return self.put(blank, spot, "under", above.id)
 
     def ceiling(self, name: str, over: HouseObject | None = None, share: float = 0.0) -> HouseObject | None:
-        """Hang a lamp from the ceiling: over a thing, or in the middle, moved by `share` of half the longer side."""
+        """Hang a lamp from the ceiling: over an object, or in the middle, moved by `share` of half the longer side."""
         blank = self.blank(name)
         r = self.room
         x, y = over.position[:2] if over else ((r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2)
@@ -277,7 +277,7 @@ class RoomFurnisher(RoomSpace):
         return self.put(blank, spot, "ceiling", over.id if over else 0)
 
     def fit_part(self, thing: HouseObject, parts: list[Part]) -> None:
-        """Give a thing other parts and centre it on them (an open window's sash stands to one side)."""
+        """Give an object other parts and centre it on them (an open window's sash stands to one side)."""
         low = min(p.centre[0] - p.size[0] / 2 for p in parts)
         high = max(p.centre[0] + p.size[0] / 2 for p in parts)
         shift = round((low + high) / 2, 4)

@@ -13,7 +13,7 @@ from sim_bridge.house.space import Placement, ahead
 
 def several(f: RoomFurnisher, support: HouseObject | None, names: Sequence[str], low: int,
             high: int) -> list[HouseObject]:
-    """Stand between `low` and `high` different things of `names` on a support."""
+    """Stand between `low` and `high` different objects of `names` on a support."""
     picked = f.dice.shuffled(list(names))[: f.dice.count(low, high)]
     return [t for t in (f.on(name, support) for name in picked) if t is not None]
 
@@ -33,14 +33,14 @@ def light(f: RoomFurnisher) -> None:
 
 
 def flank(f: RoomFurnisher, name: str, thing: HouseObject, side: int, gap: float) -> HouseObject | None:
-    """Stand a thing at the left (+1) or right (-1) of another, turned towards it."""
+    """Stand an object at the left (+1) or right (-1) of another, turned towards it."""
     blank = f.blank(name)
     x, y = ahead(Placement(*thing.position, thing.yaw), 0.0, side * (thing.size[1] / 2 + gap + blank.look.depth / 2))
     return f.settle(blank, Placement(x, y, 0.0, thing.yaw - side * math.pi / 2))
 
 
 def living_room(f: RoomFurnisher) -> None:
-    """TV corner with sofa and coffee table on a rug; shelves, lamps, plants, pictures."""
+    """TV corner with sofa and coffee table on a rug; shelves, lamps, plants, images."""
     dice = f.dice
     if dice.chance(0.25):
         fire = f.wall("fireplace", "centre", front=1.0)
@@ -126,7 +126,7 @@ def _television(f: RoomFurnisher, where: str) -> HouseObject | None:
 
 
 def _drop(f: RoomFurnisher, thing: HouseObject) -> None:
-    """Take back a thing that was just placed, and what stands on it."""
+    """Take back an object that was just placed, and what stands on it."""
     gone = {thing.id, *(t.id for t in f.things if t.support == thing.id)}
     f.things = [t for t in f.things if t.id not in gone]
     f.blocks = [b for b in f.blocks if b.owner not in gone]

@@ -43,7 +43,7 @@ def bathroom(f: RoomFurnisher) -> None:
 
 
 def laundry_room(f: RoomFurnisher) -> None:
-    """Washing machine and dryer side by side, baskets, ironing board, cleaning things."""
+    """Washing machine and dryer side by side, baskets, ironing board, cleaning objects."""
     dice = f.dice
     washer = f.wall("washing machine", front=0.6)
     if washer is not None:
@@ -63,7 +63,7 @@ def laundry_room(f: RoomFurnisher) -> None:
 
 
 def hallway(f: RoomFurnisher) -> None:
-    """Slim furniture, pictures and lamps that leave the way free."""
+    """Slim furniture, images and lamps that leave the way free."""
     dice = f.dice
     r = f.room
     wide = min(r.x1 - r.x0, r.y1 - r.y0) > 1.5

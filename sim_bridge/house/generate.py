@@ -125,7 +125,7 @@ def _clear_ways(house: House) -> WalkableFloor:
 
 
 def _culprit(house: House, blocked: list[int]) -> HouseObject:
-    """Return the thing to take out: the last placed one that alone frees a room, else the last that may go at all."""
+    """Return the object to take out: the last placed one that alone frees a room, else the last that may go at all."""
     movable = [
         t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
     ]
@@ -141,7 +141,7 @@ def _culprit(house: House, blocked: list[int]) -> HouseObject:
 
 
 def remove(house: House, thing: HouseObject) -> None:
-    """Take a thing out of the house, with all that stands on it or hangs over it."""
+    """Take an object out of the house, with all that stands on it or hangs over it."""
     gone = {thing.id}
     for other in house.things:
         if other.support in gone:

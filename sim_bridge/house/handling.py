@@ -19,10 +19,10 @@ from sim_bridge.house.scene import House, HouseObject, Opening, Room
 from sim_bridge.house.space import YAW, Block
 from sim_bridge.house.walkable import extents
 
-REACH_M, REACH_UP_M = 1.2, 1.9  # from the middle of the robot to the nearest side of a thing; its lower edge at most
+REACH_M, REACH_UP_M = 1.2, 1.9  # from the middle of the robot to the nearest side of an object; its lower edge at most
 LIFT_M = 0.5  # no side of what is picked up is longer
 STEP_M = 0.04  # places on a surface are tried so far apart
-FLAT_M = 0.03  # lower things stop no door
+FLAT_M = 0.03  # lower objects stop no door
 NEVER_OPENED = ("window",)  # its sash needs space that nobody kept free
 _ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of what can be switched, and their opposites
 
@@ -41,25 +41,25 @@ class HandlingRefused(NamedTuple):
 
 
 def opens(kind: str) -> bool:
-    """Return whether things of this kind can be opened and closed."""
+    """Return whether objects of this kind can be opened and closed."""
     known = KINDS.get(kind)
     return known is not None and {"open", "closed"} <= set(known.states) and kind not in NEVER_OPENED
 
 
 def switches(kind: str) -> tuple[str, str] | None:
-    """Return the states (on, off) between which things of this kind can be switched, None for no such thing."""
+    """Return the states (on, off) between which objects of this kind can be switched, None for no such object."""
     states = KINDS[kind].states if kind in KINDS else ()
     return next(((on, off) for on, off in _ON.items() if on in states and off in states), None)
 
 
 def liftable(thing: HouseObject) -> bool:
-    """Return whether a robot could pick the thing up: small, fixed to nothing, and no furniture."""
+    """Return whether a robot could pick the object up: small, fixed to nothing, and no furniture."""
     small = max(thing.size) <= LIFT_M and thing.size[2] > FLAT_M
     return small and not surfaces_of(thing) and thing.relation in ("on", "in", "under", "floor")
 
 
 def surfaces_of(thing: HouseObject) -> list[Surface]:
-    """Return where other things can be put on or in the thing; its local frame."""
+    """Return where other objects can be put on or in the object; its local frame."""
     kind = KINDS.get(thing.kind)
     return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(thing, thing.state))
 
@@ -71,7 +71,7 @@ class Manipulator:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
     def handle(self, verb: str, instance: int) -> Changed | HandlingRefused:
-        """Do one of sim_bridge.simulator.VERBS with a thing of the house."""
+        """Do one of sim_bridge.simulator.VERBS with an object of the house."""
         if self._held is not None and self._held.id == instance:
             return HandlingRefused("it is in the robot's hand")
         thing = self._house.thing(instance)
@@ -84,7 +84,7 @@ class Manipulator:
         return self._open(thing, verb) if verb in ("open", "close") else self._switch(thing, verb == "switch_on")
 
     def distance(self, thing: HouseObject) -> float:
-        """Return the distance in the plan from the robot to the thing's nearest side, 0 above or below it; metres."""
+        """Return the distance in the plan from the robot to the object's nearest side, 0 above or below it; metres."""
         dx, dy = self._pose.x - thing.position[0], self._pose.y - thing.position[1]
         c, s = math.cos(thing.yaw), math.sin(thing.yaw)
         u, v = abs(c * dx + s * dy) - thing.size[0] / 2, abs(c * dy - s * dx) - thing.size[1] / 2
@@ -115,7 +115,7 @@ class Manipulator:
         return Changed(replace(self._house, things=[*self._house.things, best]), None)
 
     def _spots(self, support: HouseObject, surface: Surface, held: HouseObject) -> list[HouseObject]:
-        """Return the held thing at each free place of a surface within reach."""
+        """Return the held object at each free place of a surface within reach."""
         inset_x, inset_y = held.size[0] / 2, held.size[1] / 2
         width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
         if width < 0 or depth < 0 or held.size[2] > surface.clear:
@@ -174,7 +174,7 @@ class Manipulator:
 
 
 def rebuilt(thing: HouseObject, state: str) -> HouseObject:
-    """Return the thing in another state: the same body, opened or closed, on or off."""
+    """Return the object in another state: the same body, opened or closed, on or off."""
     kind, look = KINDS[thing.kind], _look(thing, state)
     shift = (look.swing - (kind.swing if thing.state == "open" else 0.0)) / 2
     x, y, z = thing.position
@@ -186,7 +186,7 @@ def rebuilt(thing: HouseObject, state: str) -> HouseObject:
 
 
 def _look(thing: HouseObject, state: str) -> Look:
-    """Return how the thing was built, in this state. What chance decides of it is decided by its id."""
+    """Return how the object was built, in this state. What chance decides of it is decided by its id."""
     kind = KINDS[thing.kind]
     swing = kind.swing if state == "open" else 0.0
     depth = thing.size[0] - (kind.swing if thing.state == "open" else 0.0) + swing
@@ -225,7 +225,7 @@ def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float
 
 
 def _block(thing: HouseObject) -> Block:
-    """Return the box that the thing takes in the house frame."""
+    """Return the box that the object takes in the house frame."""
     x0, y0, x1, y1 = extents(thing)
     z = thing.position[2]
     return Block(x0, y0, z, x1, y1, z + thing.size[2], thing.id)

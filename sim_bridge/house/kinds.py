@@ -67,7 +67,7 @@ class Look(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """Where other things can stand: a rectangle in the local frame, its height, and the free height above it."""
+    """Where other objects can stand: a rectangle in the local frame, its height, and the free height above it."""
 
     x0: float
     y0: float

@@ -1,4 +1,4 @@
-"""What people carry, wear and keep things in."""
+"""What people carry, wear and keep objects in."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def jar(look: Look) -> list[Part]:
     materials=("cardboard",),
 )
 def cereal_box(look: Look) -> list[Part]:
-    """A tall packet with a picture."""
+    """A tall packet with an image."""
     d, w, h = look.depth, look.width, look.height
     return [
         box(0, 0, 0, (d - 0.006, w, h), look.colour),

@@ -1,4 +1,4 @@
-"""Pictures, mirrors, plants, rugs and what hangs on walls."""
+"""Images, mirrors, plants, rugs and what hangs on walls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ART = ("#c8683a", "#4f86a8", "#7a9a4c", "#b8506a", "#d8a83c", "#6a5a9c", "#4a9a9
 
 @kind("painting", (0.03, 0.05), (0.5, 1.3), (0.4, 0.8), colours=("",), materials=("paper",), solid=False)
 def painting(look: Look) -> list[Part]:
-    """A picture in a frame: a landscape of hills and sun, or coloured shapes."""
+    """An image in a frame: a landscape of hills and sun, or coloured shapes."""
     w, h, f = look.width, look.height, look.front
     out = [
         box(-0.005, 0, 0, (look.depth - 0.01, w, h), look.dice.pick(("black", "gold", "white", "brown")), "wood"),
@@ -239,7 +239,7 @@ def whiteboard(look: Look) -> list[Part]:
 
 @kind("calendar", (0.02, 0.03), (0.28, 0.36), (0.4, 0.48), colours=("",), materials=("paper",), solid=False)
 def calendar(look: Look) -> list[Part]:
-    """A picture over a grid of days."""
+    """An image over a grid of days."""
     w, h, f = look.width, look.height, look.front
     out = [
         box(-0.004, 0, 0, (look.depth - 0.008, w, h), "#fbfaf4", "paper"),

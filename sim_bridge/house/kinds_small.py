@@ -1,4 +1,4 @@
-"""Small things for desks, shelves and tables."""
+"""Small objects for desks, shelves and tables."""
 
 from __future__ import annotations
 

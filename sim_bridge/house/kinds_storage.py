@@ -33,7 +33,7 @@ def _free_board(look: Look) -> list[Surface]:
 
 @kind("bookshelf", (0.28, 0.34), (0.8, 1.2), (1.7, 2.0), colours=WOODS, materials=("wood",), surfaces=_free_board)
 def bookshelf(look: Look) -> list[Part]:
-    """Five boards, three of them filled with rows of coloured books; the middle two have room for other things."""
+    """Five boards, three of them filled with rows of coloured books; the middle two have room for other objects."""
     out = frame(look, 5, look.colour)
     for row, (z, clear) in enumerate(shelves(look, 5)):
         if row in (2, 3):
@@ -76,7 +76,7 @@ def tv_stand(look: Look) -> list[Part]:
     states=("on", "off"),
 )
 def television(look: Look) -> list[Part]:
-    """A flat screen on a foot: it glows with a picture when on and is black when off."""
+    """A flat screen on a foot: it glows with an image when on and is black when off."""
     w, h, on = look.width, look.height, look.state == "on"
     out = [
         box(0, 0, 0, (look.depth, w * 0.4, 0.02), "black", "plain"),

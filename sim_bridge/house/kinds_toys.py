@@ -1,4 +1,4 @@
-"""Toys, and things to play on."""
+"""Toys, and objects to play on."""
 
 from __future__ import annotations
 

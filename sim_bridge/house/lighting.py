@@ -20,7 +20,7 @@ from sim_bridge.rays import RayScene, for_bands
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
 SHARE_M = 0.06  # samples of one part that are closer than this and face the same way share their light
-GATHER, GATHER_THINGS, BOUNCES = 32, 16, 3  # directions per sample of the building and of things; reflections
+GATHER, GATHER_THINGS, BOUNCES = 32, 16, 3  # directions per sample of the building and of objects; reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
 LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
@@ -172,7 +172,7 @@ def _from_area(scene: _Scene, here: np.ndarray, point: np.ndarray, area: float, 
 
 
 class Lamp(NamedTuple):
-    """A glowing thing: centre, linear colour times strength, area in square metres, and the radius of what glows."""
+    """A glowing object: centre, linear colour times strength, area in square metres, and the radius of what glows."""
 
     centre: np.ndarray
     colour: np.ndarray

@@ -20,7 +20,7 @@ from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, s
 from sim_bridge.house.solids import SHAPES, Patch, joined
 from sim_bridge.house.textures import TEXTURES, texture_row
 
-NUDGE_M = 2e-4  # parts of a thing share faces; apart by this, one of them is always in front
+NUDGE_M = 2e-4  # parts of an object share faces; apart by this, one of them is always in front
 CLEAR_ABOVE = 0.3  # lighter glass (linear) is seen through; darker glass is a screen, an oven door, a bottle
 
 
@@ -99,7 +99,7 @@ def _placed(thing: HouseObject, part: Part, nudge_m: float) -> Patch:
 
 
 def placed_at(thing: HouseObject, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
-    """Return points (..., 3) of a thing's local frame in the map frame."""
+    """Return points (..., 3) of an object's local frame in the map frame."""
     return _turned(np.asarray(points, float), thing.yaw) + thing.position
 
 
@@ -140,7 +140,7 @@ def _look(surface: QuadStyle) -> tuple:
     """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted."""
     texture = TEXTURES[surface.texture]
     own = np.asarray(linear_rgb(surface.colour))
-    colour = own * texture.tint + 0.5 * (1.0 - texture.tint)  # a texel of 255 doubles: pictures show their own colours
+    colour = own * texture.tint + 0.5 * (1.0 - texture.tint)  # a texel of 255 doubles: images show their own colours
     variant = texture_row(surface.texture, surface.instance)
     fitted = [metres == 0.0 for metres in texture.tile_m]
     return (colour, variant, surface.instance, surface.glow, surface.cell_m, surface.see,

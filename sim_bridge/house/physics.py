@@ -1,7 +1,7 @@
 """Where a cylindrical robot can be in a house, how it slides along obstacles, and geodesic distances.
 
 The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid
-things between 2 cm and the robot's height). Distances are exact between cell centres: clearances hold to about a cell.
+objects between 2 cm and the robot's height). Distances are exact between cell centres: clearances hold to about a cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim_bridge.walker import SUBSTEP_M, At, advance
 
 CELL_M = 0.025
 MARGIN_M = 0.30  # solid rim around the house
-STEP_OVER_M = 0.02  # lower things do not stop a wheel
+STEP_OVER_M = 0.02  # lower objects do not stop a wheel
 SLACK_M = 0.005  # paths may come this much closer than the radius: the grid is no finer
 PATH_CELLS = 2  # a node of the path graph every so many cells: 5 cm
 SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
@@ -88,7 +88,7 @@ class FreeSpace:
         solid[r0:r1, c0:c1] |= inside
 
     def clearance(self, x: np.ndarray | float, y: np.ndarray | float) -> np.ndarray:
-        """Return the distance in metres to the nearest solid thing (negative inside), bilinear between cells."""
+        """Return the distance in metres to the nearest solid object (negative inside), bilinear between cells."""
         fx = np.clip((np.asarray(x, float) - self._x0) / CELL_M - 0.5, 0, self.clearance_m.shape[1] - 1.001)
         fy = np.clip((np.asarray(y, float) - self._y0) / CELL_M - 0.5, 0, self.clearance_m.shape[0] - 1.001)
         ix, iy = fx.astype(np.int64), fy.astype(np.int64)
@@ -219,7 +219,7 @@ class _PathGraph:
         return before
 
     def path(self, a: Point, b: Point) -> list[Point]:
-        """Return a, the cells between, b; empty when an end is far from any free cell or there is no way."""
+        """Return a, the cells between, b; empty when an end is far from any free cell or there is no path."""
         near_a, near_b = self._nearest(a), self._nearest(b)
         shared = [area for area in near_a if area in near_b]
         if not shared:

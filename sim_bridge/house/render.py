@@ -40,7 +40,7 @@ class Renderer:
         self._see = mesh.see
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
-        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; edges of things are smoothed in rgb."""
+        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; rgb has smoothed edges."""
         k = camera.intrinsics
         optical, count = optical_rays(k), k.height * k.width
         out, quad = blank(count), np.empty(count, np.int32)
@@ -68,7 +68,7 @@ class Renderer:
                      out.labels.reshape(k.height, k.width))
 
     def _edges(self, quad: np.ndarray) -> np.ndarray:
-        """Return (H, W) bool: pixels beside another thing or another face, from the quad (H, W) that each shows."""
+        """Return (H, W) bool: pixels beside another object or another face, from the quad (H, W) that each shows."""
         edge = np.zeros(quad.shape, bool)
         for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
             row, column = np.nonzero(quad[here] != quad[there])

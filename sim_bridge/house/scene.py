@@ -70,7 +70,7 @@ class HouseObject:
     colour: str = ""  # a person's colour word; "" where naming one would be ambiguous
     material: str = ""  # a person's word: wood, metal, glass, fabric, ceramic ...
     state: str = ""  # on | off | open | closed | running | lit | made | full | empty ...; "" = stateless
-    support: int = 0  # id of the thing it stands on / lies in / hangs above; 0 = floor, wall or ceiling
+    support: int = 0  # id of the object it stands on / lies in / hangs above; 0 = floor, wall or ceiling
     relation: str = "floor"  # floor | on | in | under | wall | ceiling
     parts: list[Part] = field(default_factory=list)
     solid: bool = True  # stands in the robot's way

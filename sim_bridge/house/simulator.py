@@ -89,7 +89,7 @@ class HouseWorld:
 
 
 def _label(house: House, thing: HouseObject) -> Label:
-    """Return a thing as a Label; attributes that say nothing are left out."""
+    """Return an object as a Label; attributes that say nothing are left out."""
     room = next((r for r in house.rooms if r.id == thing.room), None)
     support = house.thing(thing.support).kind if thing.support else ""
     facts = {"colour": thing.colour, "material": thing.material, "state": thing.state, "relation": thing.relation,
@@ -131,7 +131,7 @@ class HouseSimulator(Walker):
         return {**self._world.labels, **held}
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
-        """Pick, place, open, close or switch a thing in view and within reach. Raises SimulatorError."""
+        """Pick, place, open, close or switch an object in view and within reach. Raises SimulatorError."""
         step = self._now()
         assert self._world is not None
         if verb not in VERBS:
@@ -154,7 +154,7 @@ class HouseSimulator(Walker):
         return self._held.id if self._held is not None else 0
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
-        """Privileged: return the middle of a thing; of what is held, where the robot is. Raises SimulatorError."""
+        """Privileged: return the middle of an object; of what is held, where the robot is. Raises SimulatorError."""
         thing = self._known(instance)
         x, y, z = thing.position
         if self._held is thing:
@@ -162,7 +162,7 @@ class HouseSimulator(Walker):
         return x, y, z + thing.size[2] / 2
 
     def support_of(self, instance: int) -> int:
-        """Privileged: return what a thing stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        """Privileged: return what an object stands on or lies in, 0 = nothing. Raises SimulatorError."""
         return self._known(instance).support
 
     def _known(self, instance: int) -> HouseObject:
@@ -181,7 +181,7 @@ class HouseSimulator(Walker):
         return path_length(self.shortest_path(a, b))
 
     def shortest_path(self, a: tuple[float, ...], b: tuple[float, ...]) -> list[Point]:
-        """Privileged, scorer and generator only: the corners of the shortest drivable way, none where it is shut."""
+        """Privileged, scorer and generator only: the corners of the shortest drivable path, none where it is shut."""
         if self._world is None:
             raise SimulatorError("the simulator has no episode: call reset first")
         if max(abs(height_of(a)), abs(height_of(b))) > _ONE_FLOOR_M:

@@ -16,12 +16,12 @@ from sim_bridge.house.kinds import Look, Surface
 from sim_bridge.house.scene import HouseObject, Room
 
 EPS = 1e-4
-# side: yaw of a thing that stands with its back to that wall.
+# side: yaw of an object that stands with its back to that wall.
 YAW = {"west": 0.0, "south": math.pi / 2, "east": math.pi, "north": -math.pi / 2}
 
 
 class Block(NamedTuple):
-    """An axis-aligned box of space in the house frame; owner: id of the thing it belongs to, 0 = an opening."""
+    """An axis-aligned box of space in the house frame; owner: id of the object it belongs to, 0 = an opening."""
 
     x0: float
     y0: float
@@ -44,14 +44,14 @@ class Block(NamedTuple):
 
 
 class UnplacedObject(NamedTuple):
-    """A thing with its looks decided, not placed yet."""
+    """An object with its looks decided, not placed yet."""
 
     kind: Kind
     look: Look
 
 
 class Placement(NamedTuple):
-    """A place for a thing: origin and yaw in the house frame."""
+    """A place for an object: origin and yaw in the house frame."""
 
     x: float
     y: float
@@ -60,7 +60,7 @@ class Placement(NamedTuple):
 
 
 def footprint(blank: UnplacedObject, spot: Placement, owner: int = 0) -> Block:
-    """Return the box that the thing takes at the spot."""
+    """Return the box that the object takes at the spot."""
     c, s = abs(math.cos(spot.yaw)), abs(math.sin(spot.yaw))
     dx, dy = (blank.look.depth * c + blank.look.width * s) / 2, (blank.look.depth * s + blank.look.width * c) / 2
     return Block(spot.x - dx, spot.y - dy, spot.z, spot.x + dx, spot.y + dy, spot.z + blank.look.height, owner)
@@ -85,7 +85,7 @@ class Ids:
 
 
 class RoomSpace:
-    """One room, the things in it and the space that they take or need."""
+    """One room, the objects in it and the space that they take or need."""
 
     def __init__(self, room: Room, dice: Dice, ids: Ids, ceiling_m: float) -> None:
         self.room, self.dice, self.ids, self.ceiling_m = room, dice, ids, ceiling_m
@@ -93,7 +93,7 @@ class RoomSpace:
         self.blocks: list[Block] = []
         self.hard: list[Block] = []
         self.soft: list[Block] = []
-        self.quota = 99  # how many more things may stand on the floor
+        self.quota = 99  # how many more objects may stand on the floor
         self.style: dict[str, str] = {}  # colours shared by the cabinets of the room
         self._surfaces: dict[int, list[tuple[Surface, list[Block]]]] = {}
 
@@ -109,7 +109,7 @@ class RoomSpace:
         state: str = "",
         material: str = "",
     ) -> UnplacedObject:
-        """Decide how a thing of the kind looks; what is given is kept, but for sizes beyond the kind's range."""
+        """Decide how an object of the kind looks; what is given is kept, but for sizes beyond the kind's range."""
         kind, dice = KINDS[name], self.dice
         sizes = [
             min(max(want, low), high) if want else dice.between(low, high)
@@ -128,7 +128,7 @@ class RoomSpace:
                                    swing))
 
     def put(self, blank: UnplacedObject, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
-        """Build the thing at the spot, without a check."""
+        """Build the object at the spot, without a check."""
         look, kind = blank.look, blank.kind
         parts = kind.build(look)
         height = round(max(p.centre[2] + p.size[2] / 2 for p in parts), 4)
@@ -173,7 +173,7 @@ class RoomSpace:
         )
 
     def free(self, block: Block, exempt: Sequence[int] = (), soft: bool = True) -> bool:
-        """Return whether a thing may take this space; things and reserves of `exempt` owners do not count."""
+        """Return whether an object may take this space; objects and reserves of `exempt` owners do not count."""
         if not self.inside(block) or any(block.meets(h) for h in self.hard):
             return False
         if any(block.meets(b) for b in self.blocks if b.owner not in exempt):

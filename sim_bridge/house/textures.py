@@ -160,7 +160,7 @@ def _hsv(h: float, s: float, v: float) -> tuple[float, float, float]:
 
 
 def _painting(seed: int) -> np.ndarray:
-    """An abstract picture: a graded ground, a horizon of hills and a few discs, inside a pale mount."""
+    """An abstract image: a graded ground, a horizon of hills and a few discs, inside a pale mount."""
     rng = _rng(seed)
     low, high, third = (np.array(_hsv(rng.random(), rng.uniform(0.3, 0.8), rng.uniform(0.4, 0.95))) for _ in range(3))
     image = low + (high - low) * _V[:, :, None]
@@ -221,7 +221,7 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
 
 
 def texture_row(name: str, instance: int) -> int:
-    """Return the row of the atlas for a texture on a thing: its number picks the picture."""
+    """Return the row of the atlas for a texture on an object: its number picks the image."""
     row = 0
     for other, texture in TEXTURES.items():
         if other == name:

@@ -39,12 +39,12 @@ class WalkableFloor(NamedTuple):
 
 
 def stands_in_way(thing: HouseObject) -> bool:
-    """Return whether the thing blocks the robot's body."""
+    """Return whether the object blocks the robot's body."""
     return thing.solid and thing.position[2] < BODY_Z[1] and thing.position[2] + thing.size[2] > BODY_Z[0]
 
 
 def extents(thing: HouseObject) -> tuple[float, float, float, float]:
-    """Return x0, y0, x1, y1 of the thing's footprint, its yaw taken into account."""
+    """Return x0, y0, x1, y1 of the object's footprint, its yaw taken into account."""
     c, s = abs(math.cos(thing.yaw)), abs(math.sin(thing.yaw))
     dx, dy = (thing.size[0] * c + thing.size[1] * s) / 2, (thing.size[0] * s + thing.size[1] * c) / 2
     x, y, _ = thing.position

@@ -24,19 +24,19 @@ _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
 
 
 class MeshPaths:
-    """Shortest ways between points of a floor."""
+    """Shortest paths between points of a floor."""
 
     def __init__(self, floor: MeshFloor) -> None:
         self._floor = floor
         self._nodes = lru_cache(maxsize=_WAYS)(self._search)
 
     def geodesic(self, a: At, b: At) -> float:
-        """Return the length of the shortest way in metres, inf when there is none."""
+        """Return the length of the shortest path in metres, inf when there is none."""
         path = self.shortest(a, b)
         return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
     def shortest(self, a: At, b: At) -> list[At]:
-        """Return the corners of the shortest way, both ends included; empty when there is none.
+        """Return the corners of the shortest path, both ends included; empty when there is none.
 
         Ends lie on the floor nearest to their height, at most STOREY_M from it, and up to SNAP_M inside something.
         """
@@ -103,7 +103,7 @@ def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z:
 
 @numba.njit(cache=True, nogil=True)
 def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
-    """Return the nodes of the shortest way over 16 hops, both ends included; the ends lie in one area."""
+    """Return the nodes of the shortest path over 16 hops, both ends included; the ends lie in one area."""
     before = np.full(len(area), NONE, np.int32)
     metres = np.full(len(area), np.inf, np.float32)
     metres[source] = 0.0

@@ -58,7 +58,7 @@ def read_semantic_txt(path: Path) -> dict[int, Label]:
 
 
 def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:
-    """Return the labels of a house as this project exports it: the nodes are the things."""
+    """Return the labels of a house as this project exports it: the nodes are the objects."""
     labels, ids = {}, []
     for part in model.parts:
         match = _NODE.fullmatch(part.name)

@@ -43,7 +43,7 @@ class MeshWorld:
         return self._of(robot)[0]
 
     def paths(self, robot: RobotModel) -> MeshPaths:
-        """Return the shortest ways of robots of this body. Raises what MeshFloor raises."""
+        """Return the shortest paths of robots of this body. Raises what MeshFloor raises."""
         return self._of(robot)[1]
 
     def _of(self, robot: RobotModel) -> tuple[MeshFloor, MeshPaths]:
@@ -86,7 +86,7 @@ class MeshSimulator(Walker):
         return self._paths().geodesic(self._on_floor(a), self._on_floor(b))
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: the corners of the shortest drivable way on one floor."""
+        """Privileged, scorer and generator only: the corners of the shortest drivable path on one floor."""
         ends = self._on_floor(a), self._on_floor(b)
         if not abs(ends[0][2] - ends[1][2]) < STOREY_M:
             return []

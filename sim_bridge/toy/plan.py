@@ -77,7 +77,7 @@ SCENES: dict[str, tuple[str, ...]] = {
         "#............#.........#",
         "########################"),
     "storeys": _STOREYS,
-    "upstairs": tuple(row.translate(str.maketrans("^v", "##")) for row in _STOREYS),  # no way up
+    "upstairs": tuple(row.translate(str.maketrans("^v", "##")) for row in _STOREYS),  # no path up
 }
 
 

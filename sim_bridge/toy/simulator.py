@@ -113,7 +113,7 @@ class GridWorld:
         return self._walk(storey, low, foot) + math.dist(foot, head) + above
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: points of the shortest way on one storey, at most two cells apart."""
+        """Privileged, scorer and generator only: points of the shortest path on one storey, at most two cells apart."""
         storey, top = (round(height_of(end) / RISE_M) for end in (a, b))
         found = self._field(storey, a, b) if storey == top else None
         if found is None:
@@ -128,7 +128,7 @@ class GridWorld:
         return math.inf if found is None else float(found[1].metres[found[2]])
 
     def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, ShortestPaths, tuple[int, int]] | None:
-        """Return the plan of a storey, the ways on it from a, and the cell of b; None where no way leads there."""
+        """Return the plan of a storey, the ways on it from a, and the cell of b; None where no path leads there."""
         robot = self._require_robot()
         if not 0 <= storey < len(self._plans):
             return None

@@ -21,7 +21,7 @@ from sim_bridge.house.simulator import HouseWorld
 
 SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
 _GRID_M = 0.4
-_RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places before a thing that is to be handled
+_RINGS_M, _BEARINGS = (0.6, 0.8, 1.0, 1.2, 1.5), 16  # places before an object that is to be handled
 _HANDLED_SHARE = 1e-4  # of the image: what is to be handled shows at least so much
 GLANCE = replace(CAMERA, width=160, height=160, color=False)
 
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 
 def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> Graph:
-    """Return points over the floor, in doorways and before some things, joined where the way is straight.
+    """Return points over the floor, in doorways and before some objects, joined where the way is straight.
 
     Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
     """
@@ -77,7 +77,7 @@ def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> 
 
 
 def _before(place: HouseWorld, thing: HouseObject) -> tuple[float, float] | None:
-    """Return a free place from which the thing is seen and within reach, its front first."""
+    """Return a free place from which the object is seen and within reach, its front first."""
     front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
     for ring in _RINGS_M:
         for k in front_first:
@@ -149,24 +149,24 @@ class Planner:
         return None
 
     def near(self, thing: HouseObject) -> Callable[[GraphPose], bool]:
-        """Return whether the agent is close to a thing and looks at it."""
+        """Return whether the agent is close to an object and looks at it."""
         return lambda at: self.away(at, thing) <= NEAR_M and self.share(at, thing.id) >= 1.2 * LOOKED_AT
 
     def reach(self, thing: HouseObject, house: House) -> Callable[[GraphPose], bool]:
-        """Return whether the agent could handle a thing."""
+        """Return whether the agent could handle an object."""
         return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
                            and self.share(at, thing.id) >= _HANDLED_SHARE)
 
     def shows(self, targets: tuple[int, ...], need: int) -> Callable[[GraphPose], bool]:
-        """Return whether at least `need` of the things show themselves well."""
+        """Return whether at least `need` of the objects show themselves well."""
         return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
 
     def away(self, at: GraphPose, thing: HouseObject) -> float:
-        """Return the distance from the agent to the middle of a thing in the plan, metres."""
+        """Return the distance from the agent to the middle of an object in the plan, metres."""
         return math.dist(self.graph.places[at.point], thing.position[:2])
 
     def share(self, at: GraphPose, thing: int) -> float:
-        """Return the share of the image that shows a thing."""
+        """Return the share of the image that shows an object."""
         if not self._ahead(at, self._place.house.thing(thing)):
             return 0.0  # looking is the slow part
         if at not in self._seen:
@@ -175,7 +175,7 @@ class Planner:
 
 
     def _ahead(self, at: GraphPose, thing: HouseObject) -> bool:
-        """Return whether any part of the thing could lie between the left and the right side of the image."""
+        """Return whether any part of the object could lie between the left and the right side of the image."""
         (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
         away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2
         if away <= half:

@@ -1,6 +1,6 @@
 """Questions for places, times and lengths of time over tours of the built-in houses, after NaVQA (ReMEmbR, 2024).
 
-The truth is the scene graph, the poses of the tour and which frames show what: no memory has a part in it. A thing is
+The truth is the scene graph, the poses of the tour and which frames show what: no memory has a part in it. An object is
 asked about where it can be named, and where the tour shows it well at least once.
 """
 
@@ -143,13 +143,13 @@ class _Asker:
                                 **measured})
 
     def _named(self, *key: object) -> Iterator[tuple[HouseObject, str]]:
-        """Yield things that the tour shows well and a person can name, in an order that the house decides."""
+        """Yield objects that the tour shows well and a person can name, in an order that the house decides."""
         found = [(t, name) for t in self._facts.things if t.kind not in lexicon.OPENINGS
                  and self._best(t) >= VIEW_PIXELS and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: zlib.crc32(repr((self._scene, key, pair[0].id)).encode()))
 
     def _frames_of(self, thing: HouseObject) -> list[int]:
-        """Return the frames that show a thing, oldest first."""
+        """Return the frames that show an object, oldest first."""
         return [i for i, seen in enumerate(self._pixels) if seen.get(thing.id, 0) >= SEEN_PIXELS]
 
     def _best(self, thing: HouseObject) -> int:

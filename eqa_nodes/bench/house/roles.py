@@ -40,7 +40,7 @@ class HouseRoles:
         self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
 
     def instruct(self, way: ScenePath, seed: int) -> str:
-        """Name the rooms on the way, and the largest thing at its end."""
+        """Name the rooms on the way, and the largest object at its end."""
         truth, phrases = _truth(way.scene), list[str]()
         for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
             if room and (not phrases or phrases[-1] != room):

@@ -30,7 +30,7 @@ from sim_bridge.house.simulator import world
 MOST_STEPS = 20  # of a plan: an agent has 24
 ANSWERS = 8  # options of a question, as the paper has it
 DISTRACTORS = 4  # interactions on offer beside those that are needed
-TRIES = 5  # things or questions of a kind that are tried in a house
+TRIES = 5  # objects or questions of a kind that are tried in a house
 _VERBS = {"pick": "pick up {}", "place": "put what you hold on {}", "open": "open {}", "close": "close {}",
           "switch_on": "turn on {}", "switch_off": "turn off {}"}
 _COUNTS = tuple(str(n) for n in range(1, ANSWERS + 1))
@@ -78,7 +78,7 @@ class _Writer:
                 yield from self._question("AttrQA", asked, [c for c in _COUNTS if c != asked.answer])
 
     def spatial(self) -> Iterator[Task]:
-        """Yield questions for a place, with the places of other things as wrong answers."""
+        """Yield questions for a place, with the places of other objects as wrong answers."""
         every = dict.fromkeys(place for thing in self._facts.things if (place := self._facts.place(thing)))
         for asked in self._some(self._asked[places.LOCALIZATION]):
             right = {asked.answer, *asked.alternatives}
@@ -192,7 +192,7 @@ class _Writer:
             yield task
 
     def _named(self, fits: Callable[[HouseObject], bool], most: int = TRIES) -> Iterator[tuple[HouseObject, str]]:
-        """Yield things that a person can name, in an order that the house decides."""
+        """Yield objects that a person can name, in an order that the house decides."""
         found = [(t, name) for t in self._facts.things if fits(t) and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
 

@@ -18,7 +18,7 @@ MARKS = "marks.jsonl"
 
 @dataclass(frozen=True)
 class CachedMark:
-    """One mark. sample: hash of the question with its truth; view: sha256 of the picture that was shown, "" = none."""
+    """One mark. sample: hash of the question with its truth; view: sha256 of the image that was shown, "" = none."""
 
     judge: str
     version: str

@@ -79,7 +79,7 @@ def express_e_path(sigma: float, delta: float, reference_m: float, taken_m: floa
 
 
 def reachable(distance_m: float) -> float | None:
-    """Return the distance for d_T (EXPRESS-Bench) and NE (ExploraQA), or None where no way leads to the target."""
+    """Return the distance for d_T (EXPRESS-Bench) and NE (ExploraQA), or None where no path leads to the target."""
     return distance_m if math.isfinite(distance_m) else None
 
 

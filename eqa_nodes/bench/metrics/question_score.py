@@ -26,7 +26,7 @@ class SceneFacts(Protocol):
     """What only the scorer may know of a scene. Raises EqaError."""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
-        """Return the shortest drivable distance in metres, inf = no way."""
+        """Return the shortest drivable distance in metres, inf = no path."""
 
     def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
         """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it cannot be told."""
@@ -169,7 +169,7 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Sc
             return _Arrival(None, None, reachable, "")
         path = load_trace(inside(out, prediction.trace)).poses if out and prediction.trace else []
         near = sorted({(p.x, p.y) for _, p in path if straight(p.x, p.y) <= metrics.SUCCESS_RADIUS_M},
-                      key=lambda xy: (straight(*xy), xy))  # no way is shorter than the straight one
+                      key=lambda xy: (straight(*xy), xy))  # no path is shorter than the straight one
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
         return _Arrival(None, None, None, f"; no distance to the target: {error}")

@@ -26,7 +26,7 @@ RESAMPLES = 2000
 class Row:
     """All questions, or those of a category. The counts add up: answered + abstained + failed + missing = questions.
 
-    unreachable: those whose target no way leads to; unreachable_abstained: which of them ended with "I don't know".
+    unreachable: those whose target no path leads to; unreachable_abstained: which of them ended with "I don't know".
     """
 
     name: str

@@ -10,7 +10,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 
 
 def _reference(q: QuestionScore, unit: str) -> float | None:
-    """Return l, None where there is none: no dataset has a length to where no way leads."""
+    """Return l, None where there is none: no dataset has a length to where no path leads."""
     reference = q.reference_steps if unit == "steps" else q.reference_metres
     return None if q.reachable is False else reference
 

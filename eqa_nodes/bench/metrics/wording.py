@@ -28,7 +28,7 @@ _YES_NO_START = re.compile(r"(is|are|was|were|do|does|did|has|have|can|could|wil
 class Likeness(NamedTuple):
     """Overlap of an answer with a reference, 0..1. firm: the shared words name something, not only a relation.
 
-    lone: the reference says one thing only (a state, a colour), so that its opposite is simply wrong.
+    lone: the reference says one object only (a state, a colour), so that its opposite is simply wrong.
     """
 
     precision: float
@@ -120,7 +120,7 @@ def _things(chosen: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _weights(chosen: tuple[str, ...]) -> dict[str, float]:
-    """Weigh words: relations and sizes little; colours and materials half where a thing is named beside them."""
+    """Weigh words: relations and sizes little; colours and materials half where an object is named beside them."""
     names_thing = any(w not in _MODIFIERS and w not in _SLIGHT for w in chosen)
     return {w: _SLIGHT.get(w, 0.5 if names_thing and w in _MODIFIERS else 1.0) for w in chosen}
 

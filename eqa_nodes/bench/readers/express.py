@@ -11,7 +11,7 @@ from eqa_nodes.bench.samples import Sample
 def read_express(file: Path) -> list[Sample]:
     """Read EXPRESS-Bench in its own spelling (express-bench.json) or the renamed one (express-bench-slim.json).
 
-    Reference metres: the geodesic distance; reference steps: the atomic actions of the recorded way, which the renamed
+    Reference metres: the geodesic distance; reference steps: the atomic actions of the recorded path, which the renamed
     file leaves out. Raises ConfigError for a missing file or a record that does not fit.
     """
     return [_sample(record) for record in questions(file, "question_id", "episode_id")]
@@ -30,7 +30,7 @@ def _sample(record: JsonRecord) -> Sample:
 
 
 def _steps(record: JsonRecord) -> int | None:
-    """Return how many atomic actions the recorded way has: those listed, else their stated number."""
+    """Return how many atomic actions the recorded path has: those listed, else their stated number."""
     if "actions" in record:
         actions = record.get("actions")
         if not isinstance(actions, (dict, list)):

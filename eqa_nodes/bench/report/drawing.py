@@ -1,4 +1,4 @@
-"""Top-down picture of an episode as SVG: the robot's own map, its path, goals, frontiers, target and evidence.
+"""Top-down image of an episode as SVG: the robot's own map, its path, goals, frontiers, target and evidence.
 
 User units are metres; SVG's y points down, so map y is negated.
 """
@@ -39,7 +39,7 @@ class Box(NamedTuple):
 
 
 def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over: str = "", css: str = "") -> Markup:
-    """Return the picture as an <svg> element; "" when there is neither a map nor a path.
+    """Return the image as an <svg> element; "" when there is neither a map nor a path.
 
     over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
     """

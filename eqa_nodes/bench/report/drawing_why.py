@@ -30,7 +30,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace
 from sim_bridge.simulator import Point
 
-SHOWN = 12  # pictures of an episode; of the other decisions only the reasons are given
+SHOWN = 12  # images of an episode; of the other decisions only the reasons are given
 _FIRST = 3  # decisions that are always among them
 _USUAL_M = 9.0  # side of a map on which signs have their plain size
 _PATH_POINTS = 80
@@ -43,7 +43,7 @@ _TINT = 70  # opacity of a region, 0..255
 
 
 class DecisionRow(NamedTuple):
-    """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the pictures."""
+    """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the images."""
 
     number: int
     reason: str
@@ -60,7 +60,7 @@ class LegendEntry(NamedTuple):
 
 
 class DecisionSection(NamedTuple):
-    """All decisions of an episode. ground: a hidden drawing that the pictures share; kinds: of candidates seen."""
+    """All decisions of an episode. ground: a hidden drawing that the images share; kinds: of candidates seen."""
 
     ground: Markup
     pictured: tuple[DecisionRow, ...]
@@ -71,7 +71,7 @@ class DecisionSection(NamedTuple):
 
 
 def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSection:
-    """Return the decisions of an episode with their pictures; `name` is unique on the page."""
+    """Return the decisions of an episode with their images; `name` is unique on the page."""
     box = extent(trace.grid, [pose for _, pose in trace.poses], target)
     shown = set(_spread(len(trace.decisions))) if box is not None else set()
     so_far = _Travel(trace)
@@ -123,7 +123,7 @@ class _Pictures:
         self._stamps = [stamp for stamp, _ in trace.poses]
 
     def ground(self) -> Markup:
-        """Return the map, which every picture uses."""
+        """Return the map, which every image uses."""
         grid = self._trace.grid
         image = grid_image(grid, grid_png(grid)) if grid is not None else ""
         return Markup(f'<svg class="ground" aria-hidden="true"><defs><g id="{self._name}">{image}</g></defs></svg>')
@@ -155,7 +155,7 @@ class _Pictures:
         return "".join(grid_image(grid, palette_png(cells, colours), "") for cells, colours in layers if cells.any())
 
     def _path(self, stamp_ns: int) -> str:
-        """Draw the way so far."""
+        """Draw the path so far."""
         poses = [pose for _, pose in self._trace.poses[:bisect_right(self._stamps, stamp_ns)]]
         points = [(p.x, -p.y) for i, p in enumerate(poses) if i == 0 or p[:2] != poses[i - 1][:2]]
         points = points[:-1:max(1, math.ceil(len(points) / _PATH_POINTS))] + points[-1:]

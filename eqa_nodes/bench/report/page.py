@@ -38,11 +38,11 @@ PAGES = "report"  # folder of episodes' pages and their images
 EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
-_OUTLINES = 6  # things outlined in an evidence image
+_OUTLINES = 6  # objects outlined in an evidence image
 
 
 class Outline(NamedTuple):
-    """A thing in a picture: its name, and left, top, width and height as percentages of the picture."""
+    """An object in an image: its name, and left, top, width and height as percentages of the image."""
 
     name: str
     left: float
@@ -53,7 +53,7 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True)
 class CardImage:
-    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its things outlined."""
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its objects outlined."""
 
     src: str
     caption: str
@@ -169,7 +169,7 @@ def _caption(view: Keyframe, begin_ns: int) -> str:
 
 
 def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
-    """Return where the labelled things are that the note of the evidence names, largest first."""
+    """Return where the labelled objects are that the note of the evidence names, largest first."""
     named = [part.strip() for part in note.split(",")]
     shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))
     with Image.open(io.BytesIO(view.jpeg)) as image:

@@ -32,7 +32,7 @@ class BlindAnswerer(JudgesNoView):
 
 
 class BlindLabelAnswerer(BlindAnswerer):
-    """Guesses by rules: what is usual of such things."""
+    """Guesses by rules: what is usual of such objects."""
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> BlindLabelAnswerer:

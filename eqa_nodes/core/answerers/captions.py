@@ -59,13 +59,13 @@ class CaptionStore:
 
 
 class Captioner:
-    """Describes pictures. Raises ModelError (BudgetSpent), StorageError."""
+    """Describes images. Raises ModelError (BudgetSpent), StorageError."""
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         self._backend, self._store = BudgetedBackend(backend), store or CaptionStore()
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
-        """Return the caption of a picture, or of a crop of it, under a prompt of eqa_nodes/prompts.
+        """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
 
         hint: what the user's turn says of it. The question is never told: a caption serves every one about its history.
         Raises BadFrame where nothing can be cut out.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
-RECOLLECTED_FROM = ("labels",)  # privileged: the things that memory tells of are put together from labels
+RECOLLECTED_FROM = ("labels",)  # privileged: the objects that memory tells of are put together from labels
 
 
 def check_question(text: str) -> str:
@@ -75,7 +75,7 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 
 
 def from_labels(views: Iterable[Keyframe]) -> bool:
-    """Say whether what is known of things may come from a simulator's labels: unless all in view was detected."""
+    """Say whether what is known of objects may come from a simulator's labels: unless all in view was detected."""
     detected = {s.label.detected for view in views for s in view.sightings}
     return detected != {True}
 

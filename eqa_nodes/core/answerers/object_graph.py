@@ -22,15 +22,15 @@ from eqa_nodes.core.types.views import Keyframe, Sighting
 
 MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
 MAX_THINGS = 75  # that a prompt holds
-_TOUCH_M = 0.1  # what ends so near above another thing stands on it
-_BESIDE_M = 0.5  # things farther apart have no relation
-_MOSTLY = 0.7  # share of a thing, of its floor for "on", of its box for "in"
+_TOUCH_M = 0.1  # what ends so near above another object stands on it
+_BESIDE_M = 0.5  # objects farther apart have no relation
+_MOSTLY = 0.7  # share of an object, of its floor for "on", of its box for "in"
 
 Point = tuple[float, float, float]
 
 
 class Crop(NamedTuple):
-    """One view of a thing. bbox: left, top, right, bottom in pixels; range_m: from the robot, along the floor."""
+    """One view of an object. bbox: left, top, right, bottom in pixels; range_m: from the robot, along the floor."""
 
     view: Keyframe
     bbox: tuple[int, int, int, int]
@@ -38,7 +38,7 @@ class Crop(NamedTuple):
     range_m: float
 
     def jpeg(self) -> bytes:
-        """Return the picture of the thing with a margin. Raises BadFrame for a view without a usable image."""
+        """Return the image of the object with a margin. Raises BadFrame for a view without a usable image."""
         try:
             return crop_of(self.view.jpeg, self.bbox)
         except (OSError, ValueError) as error:
@@ -55,7 +55,7 @@ class GraphObject(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Things by their place in a list; name: "on", "in" or "next to"."""
+    """Objects by their place in a list; name: "on", "in" or "next to"."""
 
     a: int
     name: str
@@ -81,7 +81,7 @@ def things_in(views: Iterable[Keyframe], embedder: Embedder | None,
 
 def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | None,
            limit: int = MAX_THINGS) -> list[GraphObject]:
-    """Return the things whose names are likest to the question, the likest first; equals: what was seen first.
+    """Return the objects whose names are likest to the question, the likest first; equals: what was seen first.
 
     The score is the share of a name's words that the question has, and the cosine of both as texts where there are
     embeddings. (OpenEQA ranks by the CLIP similarity of crop and question.)
@@ -98,7 +98,7 @@ def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | No
 
 
 def relations(things: Sequence[GraphObject]) -> list[Relation]:
-    """Return how things stand to each other, along a spanning forest of the nearest pairs.
+    """Return how objects stand to each other, along a spanning forest of the nearest pairs.
 
     ConceptGraphs asks a model for the relation of each edge of such a forest; here the boxes tell it.
     """
@@ -130,19 +130,19 @@ def told(number: int, thing: GraphObject, caption: str, boxes: bool) -> str:
 
 
 class Snapshot(NamedTuple):
-    """A view that stands for things seen together in it (3D-Mem)."""
+    """A view that stands for objects seen together in it (3D-Mem)."""
 
     view: Keyframe
     things: tuple[GraphObject, ...]
 
 
 def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
-    """Return the fewest views, about, that show every thing within range, and what each stands for; oldest first.
+    """Return the fewest views, about, that show every object within range, and what each stands for; oldest first.
 
-    A thing belongs to one snapshot: each is the view that shows most of the things that have none yet (of equals the
+    An object belongs to one snapshot: each is the view that shows most of the objects that have none yet (of equals the
     one in which they fill most pixels, then the older). 3D-Mem clusters them hierarchically to the same end.
     """
-    shown: dict[int, dict[int, int]] = {}  # view -> thing -> pixels
+    shown: dict[int, dict[int, int]] = {}  # view -> object -> pixels
     views: dict[int, Keyframe] = {}
     for i, thing in enumerate(things):
         for crop in thing.crops:
@@ -176,7 +176,7 @@ def _gap(a: GraphObject, b: GraphObject) -> float:
 
 
 def _relation(things: Sequence[GraphObject], i: int, j: int) -> Relation:
-    """Return the relation of two things; the smaller one is that which is on or in the other."""
+    """Return the relation of two objects; the smaller one is that which is on or in the other."""
     small, large = sorted((i, j), key=lambda k: (_volume(things[k].low, things[k].high), k))
     a, b = things[small], things[large]
     low, high = tuple(map(max, a.low, b.low)), tuple(map(min, a.high, b.high))

@@ -15,7 +15,7 @@ class AnswererOptions(NamedTuple):
     """open_model: opens the model of the run's settings, or raises ConfigError or MissingExtra.
 
     max_images: shown to the model in one call, 0 = the answerer's own default. folder: where an answerer may keep what
-    a model said of pictures, None = in memory.
+    a model said of images, None = in memory.
     """
 
     open_model: Callable[[], Backend]

@@ -24,10 +24,10 @@ from eqa_nodes.core.types.views import Keyframe
 
 @dataclass(frozen=True)
 class GraphConfig:
-    """What is told of things.
+    """What is told of objects.
 
     boxes: where they stand and how large they are (the ablation of OpenEQA, supplement N, leaves that out); relations:
-    which is on, in or next to which; crops: pictures of each that are described, the best ones.
+    which is on, in or next to which; crops: images of each that are described, the best ones.
     """
 
     boxes: bool = True
@@ -42,11 +42,11 @@ GRAPH = GraphConfig(relations=True, crops=3)  # ConceptGraphs-like: several crop
 
 
 class SceneGraphAnswerer(JudgesNoView):
-    """The things in view become lines of text, and the words answer: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
+    """The objects in view become lines of text, and the words answer: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
 
-    Knows of a thing its name, its box and pictures, and nothing else of what labels say: no room, colour or state. Its
-    pictures are described by the model, once each. Raises ModelError (BudgetSpent), BadQuestion, BadFrame,
-    StorageError. preset: what a subclass tells of things.
+    Knows of an object its name, its box and images, and nothing else of what labels say: no room, colour or state. Its
+    images are described by the model, once each. Raises ModelError (BudgetSpent), BadQuestion, BadFrame,
+    StorageError. preset: what a subclass tells of objects.
     """
 
     traits = AnswererTraits(labels=True, captions=True, asks_model=True)
@@ -67,7 +67,7 @@ class SceneGraphAnswerer(JudgesNoView):
         return self._asker.spent()
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the things that the items' views sighted; evidence is the best view of each that is named."""
+        """Answer from the objects that the items' views sighted; evidence is the best view of each that is named."""
         views = [item.keyframe for item in items]
         return self._asker.settle(question, views, lambda: self._look(question, views))
 

@@ -25,7 +25,7 @@ from eqa_nodes.core.types.views import Keyframe
 
 @dataclass(frozen=True)
 class SnapshotsConfig:
-    """classes: kinds of things that are left after the question has filtered them; within_m: a thing is kept by a view
+    """classes: kinds of objects that remain after filtering by the question; within_m: an object is kept by a view
     that shows it from so near; max_images: shown in one call."""
 
     classes: int = 10
@@ -70,7 +70,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         return self._judge.assess(question, views)
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the snapshots of the items' views: one call to filter kinds of things, one to pick and answer."""
+        """Answer from snapshots of the items' views: one call filters kinds of objects, one picks and answers."""
         views = [item.keyframe for item in items]
         return self._asker.settle(question, views, lambda: self._look(question, views))
 
@@ -103,7 +103,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
 
 def read_classes(reply: Mapping[str, object], known: Sequence[str], limit: int) -> list[str]:
-    """Return the kinds of things that were chosen out of the known ones, the first `limit`. Raises ValueError."""
+    """Return the kinds of objects that were chosen out of the known ones, the first `limit`. Raises ValueError."""
     named = reply.get("classes")
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         raise ValueError('"classes" must be a list of names from the list')

@@ -26,7 +26,7 @@ def as_list(tag: str, lines: Sequence[str]) -> str:
 
 
 class CaptionAnswerer(JudgesNoView):
-    """Each view is described once by the model (and kept); one call without pictures then answers from the words.
+    """Each view is described once by the model (and kept); one call without images then answers from the words.
 
     A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper's captioner and language model are two models;
     here one does both. Raises ModelError (BudgetSpent), BadQuestion, StorageError.

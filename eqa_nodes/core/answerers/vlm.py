@@ -67,7 +67,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge views, `max_images` in one call, with a letter drawn at each place.
 
-        target is the place nearest to the thing asked about: None also where it is in view but no place is.
+        target is the place nearest to the object asked about: None also where it is in view but no place is.
         """
         size = self._config.max_images
         return [one for i in range(0, len(views), size) for one in self._assess(question, views[i:i + size])]

@@ -24,7 +24,7 @@ MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few
 
 
 class Reply(NamedTuple):
-    """An answer as the model gave it; images: numbers of the pictures (or things) that prove it, from 1; why: how."""
+    """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how."""
 
     answer: str
     confidence: float
@@ -37,7 +37,7 @@ NOTHING_SEEN = Reply("", 0.0, (), True)
 
 
 def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images") -> Reply:
-    """Return an answer from `views` pictures, or an abstention. proof: the key that names those that prove it."""
+    """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it."""
     if views and reply.get("abstain", False) is True:
         return NOTHING_SEEN
     images = _numbers(reply, views, proof) if views else ()
@@ -87,7 +87,7 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
 
 
 def _image(value: object) -> Any:
-    """Return the number of a picture, which some models write as a text; anything else as it is."""
+    """Return the number of an image, which some models write as a text; anything else as it is."""
     if isinstance(value, str) and len(value) < 5 and value.isascii() and value.isdigit():
         return int(value)
     return value

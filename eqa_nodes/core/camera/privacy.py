@@ -16,7 +16,7 @@ from eqa_nodes.core.types.views import Frame, Label
 class PrivacyConfig:
     """What is blacked out: colour, depth and labels alike."""
 
-    kinds: tuple[str, ...] = ()  # of labelled things, such as person, monitor
+    kinds: tuple[str, ...] = ()  # of labelled objects, such as person, monitor
     # rectangles of the map (of aligned ones that in which the others lie), four numbers each (x_min, y_min, x_max,
     # y_max, metres): what lies in them, and any pixel without depth, which may
     zones: tuple[float, ...] = ()
@@ -55,7 +55,7 @@ def masked(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> 
 def hidden_in(frame: Frame, labels: Mapping[int, Label], config: PrivacyConfig) -> np.ndarray:
     """Return (H, W) bool: which pixels must not be kept.
 
-    Raises BadFrame where kinds of things are to be hidden and nothing says where they are.
+    Raises BadFrame where kinds of objects are to be hidden and nothing says where they are.
     """
     hidden = hidden_shares(frame.intrinsics.height, frame.intrinsics.width, config.image)
     if config.kinds:

@@ -66,7 +66,7 @@ class _GoalDrive:
 
     def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
                  least_m: float) -> None:
-        """least_m: the shortest way that this may take."""
+        """least_m: the shortest path that this may take."""
         self._commander, self._robot, self._gates = driver.commander, driver.robot, driver.gates
         self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
         self._check()  # before anything is waited for

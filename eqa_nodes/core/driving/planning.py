@@ -126,7 +126,7 @@ def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: floa
 
 def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknown: bool = False,
          tolerance_m: float = SNAP_M) -> list[Waypoint] | None:
-    """Return way-points from `start` to the goal, map frame, metres; None when nothing near the goal can be reached.
+    """Return waypoints from `start` to the goal, map frame, metres; None when nothing near the goal can be reached.
 
     The goal is moved to the nearest reachable cell within `tolerance_m`. No point of the path lies in a forbidden cell
     (see weights), except where the start does. Raises BadPose for a start that is not on the map.
@@ -183,7 +183,7 @@ def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> f
 
 @numba.njit(cache=True)
 def _shorten(points: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return the indices of the way-points (n, 2), in cells, to keep: those that a straight line, no dearer, does not
+    """Return the indices of the waypoints (n, 2), in cells, to keep: those that a straight line, no dearer, does not
     make needless."""
     keep = [0]
     at = 0

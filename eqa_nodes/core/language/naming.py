@@ -6,7 +6,7 @@ from functools import cache
 
 from eqa_nodes.core.language.english import canonical, normalise, singular
 
-# name or names | the kinds of things that it stands for
+# name or names | the kinds of objects that it stands for
 _GROUPS = """
 fruit | apple, banana, orange, pear, lemon, lime, grape, peach, plum, kiwi, mango, melon, pineapple, strawberry, cherry
 vegetable | carrot, broccoli, potato, tomato, onion, cucumber, pepper, lettuce, cabbage
@@ -96,7 +96,7 @@ def members(name: str) -> tuple[str, ...]:
 
 
 def kept_in(name: str) -> tuple[str, ...]:
-    """Return the kinds of things that hold what is named ("fruit": a fruit bowl)."""
+    """Return the kinds of objects that hold what is named ("fruit": a fruit bowl)."""
     return KEPT_IN.get(singular(name), ())
 
 

@@ -78,7 +78,7 @@ class NavigatorConfig:
 class ScanConfig:
     """What a scan takes in, and where its frame is."""
 
-    low_m: NotNegative = 0.15  # height over the floor from which things would hit the robot, metres
+    low_m: NotNegative = 0.15  # height over the floor from which objects would hit the robot, metres
     high_m: NotNegative = 0.0  # height up to which they would, metres; 0 = the robot's own height
     frame_m: float = 0.3  # height of the scan's frame over the floor, metres
     min_range_m: NotNegative = 0.05  # the nearest that it measures, metres

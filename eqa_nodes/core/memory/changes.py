@@ -10,7 +10,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.types.remembered import MemoryObject
 
-_MIN_TIMES = 2  # looks that must have seen a thing before its coming is news
+_MIN_TIMES = 2  # looks that must have seen an object before its coming is news
 _TELLING = ("state", "support")  # attributes whose change is one
 
 

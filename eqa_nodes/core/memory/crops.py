@@ -13,7 +13,7 @@ _NAME = 60  # characters of a kind that a file's name has at most
 
 
 def crop_of(jpeg: bytes, bbox: tuple[int, int, int, int], margin: float = 0.1) -> bytes:
-    """Return the JPEG of a thing in a view, with a margin on each side as a share of its box, within the image.
+    """Return the JPEG of an object in a view, with a margin on each side as a share of its box, within the image.
 
     bbox: left, top, right, bottom in pixels, the last two behind it.
     """
@@ -28,6 +28,6 @@ def crop_of(jpeg: bytes, bbox: tuple[int, int, int, int], margin: float = 0.1) -
 
 
 def file_name(thing: MemoryObject) -> str:
-    """Return a name for the picture of a thing: "12-table-lamp.jpg", safe as a path whatever its kind says."""
+    """Return a name for the image of an object: "12-table-lamp.jpg", safe as a path whatever its kind says."""
     kind = re.sub(r"[^a-z0-9]+", "-", thing.kind.lower())[:_NAME].strip("-")
     return f"{thing.id}-{kind or 'thing'}.jpg"

@@ -28,7 +28,7 @@ _SECTORS = 8
 class ForgetSelection(NamedTuple):
     """What to forget; conditions combine, at least one is needed.
 
-    region: kind of room; kind: of a thing: the views that show it; near: x, y, radius in metres of the running
+    region: kind of room; kind: of an object: the views that show it; near: x, y, radius in metres of the running
     session's map; after_ns, before_ns: stamps, 0 = no bound; everything: all there is.
     """
 

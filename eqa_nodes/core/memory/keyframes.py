@@ -28,11 +28,11 @@ class KeyframeConfig:
 
     min_move_m: NotNegative = 0.5  # a place nearer than this to that of a remembered view is not new, metres
     min_turn_deg: Degrees = 25.0  # a direction nearer than this to that of a remembered view is not new, degrees
-    same_move_m: NotNegative = 0.1  # views so near show the same picture unless the scene changed, metres
-    same_turn_deg: Degrees = 5.0  # views turned so little show the same picture unless the scene changed, degrees
+    same_move_m: NotNegative = 0.1  # views so near show the same image unless the scene changed, metres
+    same_turn_deg: Degrees = 5.0  # views turned so little show the same image unless the scene changed, degrees
     min_change: Share = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
     max_changes: Count = 8  # remembered changes of one view: a television that runs all day ends there
-    jpeg_quality: Percent = 90  # of the pictures that are kept
+    jpeg_quality: Percent = 90  # of the images that are kept
     # a remembered view older than this, in the clock of the stamps, has to be seen anew, seconds
     refresh_s: NotNegative = 4 * 3600.0
 
@@ -110,7 +110,7 @@ def jpeg_of(frame: Frame, quality: int) -> bytes:
 
 
 def jpeg_of_pixels(rgb: np.ndarray, quality: int = VIEW_QUALITY) -> bytes:
-    """Encode (H, W, 3) uint8, RGB; 4:4:4, so that small things keep their colour."""
+    """Encode (H, W, 3) uint8, RGB; 4:4:4, so that small objects keep their colour."""
     out = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
     return out.getvalue()

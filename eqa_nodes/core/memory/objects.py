@@ -20,7 +20,7 @@ from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
 from eqa_nodes.core.types.views import Frame, Sighting
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
-_LEAST_POINTS = 3  # of a box that must be seen through before its thing was moved
+_LEAST_POINTS = 3  # of a box that must be seen through before its object was moved
 _MOSTLY = 0.8  # share of an object's box that a sighting of the whole thing covers
 _TOUCH_M = 0.05  # less than a wall is thick
 
@@ -30,10 +30,10 @@ class ObjectsConfig:
     """When a sighting is a known object, and when an object is gone."""
 
     look_s: NotNegative = 1.0  # time between two looks for objects in views that are not kept, seconds
-    alike: float = 0.75  # cosine of two kinds' names, 0..1, from which they may be one thing
+    alike: float = 0.75  # cosine of two kinds' names, 0..1, from which they may be one object
     overlap: Part = 0.25  # share of the smaller box that both must have in common
     slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
-    # a look that finds the place empty counts 2, one where the thing should be seen and is not counts 1; this many in a
+    # a look that finds the place empty counts 2, one where the object should be visible counts 1; this many in a
     # row and it is gone
     gone_after: Counted = 5
     gone_range_m: NotNegative = 4.5  # only looks from so near count, metres
@@ -81,13 +81,13 @@ class Objects:
         self._vectors: dict[str, np.ndarray] = {}
         self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # in `known`'s order
         self._at = {o.id: i for i, o in enumerate(known)}
-        self._earlier = frozenset(self.known)  # maps that a better alignment may part again can hold one thing twice
+        self._earlier = frozenset(self.known)  # maps that a better alignment may part again can hold one object twice
         self._apart = set[tuple[int, int]]()
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> ObjectUpdate:
         """Return what this look would change; nothing is changed until `take` gets it.
 
-        min_pixels: a thing must have been expected to fill four times as many to count as missed.
+        min_pixels: an object must have been expected to fill four times as many to count as missed.
         """
         looked, alike = self.join(seen, frame.stamp_ns, frame)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
@@ -163,7 +163,7 @@ class Objects:
     def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, ObjectRecord], set[int]]:
         """Return sighting -> object, the best pairs first, each in one pair only; and what could have been paired.
 
-        Maps that were aligned later can hold one thing twice: seeing it is no look past the other.
+        Maps that were aligned later can hold one object twice: seeing it is no look past the other.
         """
         known = list(self.known.values())
         if not known or not seen:
@@ -201,7 +201,7 @@ class Objects:
     def _joined(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
         """Return the object with the sighting; the box of one that was gone or moved begins anew.
 
-        A large thing is seen in parts (a sofa through a doorway): that its middle is elsewhere does not say that it was
+        A large object is seen in parts (a sofa through a doorway): another middle does not mean that it was
         moved, but that the place where it was is empty does.
         """
         low, high = box_of(s)

@@ -1,7 +1,7 @@
 """Finds the keyframes that match a query, by words, meaning, time and place; each score has its reasons.
 
 Small memories are searched whole. Where a query's words occur in more than _EXACT keyframes, candidates come from
-lists that begin with the best (views which a thing of that name fills most, the newest first), and from the nearest
+lists that begin with the best (views which an object of that name fills most, the newest first), and from the nearest
 embeddings: the cost of a query is bounded, whatever memory holds (`make bench` has figures).
 """
 
@@ -219,7 +219,7 @@ class Recaller:
         return [] if not len(found) else found[allowed[self._index.at(found)]][:count].tolist()
 
     def _briefs(self, asked: _Asked, candidates: Iterable[int]) -> dict[int, tuple[Any, ...]]:
-        """Return vector and things of the candidates and of the keyframes whose signatures are nearest."""
+        """Return vector and objects of the candidates and of the keyframes whose signatures are nearest."""
         near = [] if asked.vector is None else self._near(asked.vector, asked.allowed)
         return self._columns("briefs", "vector, things", sorted({*near, *candidates}))
 

@@ -38,7 +38,7 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
     """Return what memory says to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
 
     None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
-    where an earlier session knew such a thing: what only this one has seen, the answerer judges from its views.
+    where an earlier session knew such an object: what only this one has seen, the answerer judges from its views.
     """
     asked = _as_asked(question)
     if match := _first(_WHEN, asked):
@@ -131,7 +131,7 @@ def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
         window = day._replace(after_ns=0)  # a simulator's clock has no days: whichever is meant, it began later
     since = window.after_ns if window is not None else store.session_began_ns
     if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
-        return None  # "what changed in politics" is no question about time; without things nobody knows
+        return None  # "what changed in politics" is no question about time; without objects nobody knows
     changes = store.changes(since)
     begin = told(since, now_ns)
     if not changes:

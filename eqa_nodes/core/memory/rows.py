@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import FloorPixel, Keyframe, Label, Sighting
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")
-TIERS = 4  # how much of a view a thing fills, in steps
+TIERS = 4  # how much of a view an object fills, in steps
 
 
 def delete_all(db: Database) -> None:
@@ -104,7 +104,7 @@ def write_look(db: Database, looked: ObjectUpdate, taken: Keyframe | None, root:
         if known.id:
             db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
                        "last_ns = ?, missed = ?, gone_ns = ? WHERE id = ?", (*values, known.id))
-        elif taken is not None:  # without a picture there is nothing to show: such a thing waits for a keyframe
+        elif taken is not None:  # without an image there is nothing to show: such an object waits for a keyframe
             cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
                                 "missed, gone_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
             known = replace(known, id=cursor.lastrowid or 0)
@@ -189,5 +189,5 @@ def _tiers(seen: tuple[Sighting, ...]) -> list[str]:
 
 
 def tier(word: str, level: int) -> str:
-    """Return the token that says that a word's thing fills a view so much (level 0 to TIERS - 1)."""
+    """Return the token that says that a word's object fills a view so much (level 0 to TIERS - 1)."""
     return f"{word}zz{level}"

@@ -59,7 +59,7 @@ class MemoryStore:
     def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True) -> None:
         """Open or create the file. Raises StorageError when it cannot be opened, is something else or is being written.
 
-        write False: only look things up, also in a file that another process writes (as it was when opened).
+        write False: only look objects up, also in a file that another process writes (as it was when opened).
         """
         self.path = Path(path)
         self.refused = 0
@@ -125,7 +125,7 @@ class MemoryStore:
             if not new and not self._is_time(frame):
                 return None
             looked = self._look(frame, seen())
-            new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the picture that proves it
+            new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image that proves it
             keyframe = self._keyframe(frame, seen()) if new else None
             self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
@@ -148,7 +148,7 @@ class MemoryStore:
         """Return the best matches of the running session's map, best first; equal scores: the older id first.
 
         The score is a sum that `why` itemises: words (BM25 over kinds, attributes, rooms and captions), how much of the
-        view the matching things fill, likeness of meaning (cosine of embeddings), nearness. Views that nothing
+        view the matching objects fill, likeness of meaning (cosine of embeddings), nearness. Views that nothing
         describes cannot be ruled out: they follow, spread evenly in time, with score 0. Without text and place the
         views in the window are spread evenly in time.
         """
@@ -250,7 +250,7 @@ class MemoryStore:
 
     @property
     def newest_ns(self) -> int:
-        """Return the newest stamp that is remembered and believed, of views or of looks at things."""
+        """Return the newest stamp that is remembered and believed, of views or of looks at objects."""
         with self._lock, self._db.storage("read"):
             until = self._trust.until_ns
             looked = self._db.value("SELECT max(max(last_ns * (last_ns <= ?), gone_ns * (gone_ns <= ?))) FROM objects",

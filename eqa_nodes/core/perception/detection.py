@@ -1,7 +1,7 @@
 """Cuts detections out of their background by depth: detections -> an image of instances.
 
 After the sparse voxel map of OpenEQA (supplement F): a detection's pixels are kept where their depth lies in 0.1..4 m,
-DBSCAN drops the background, and what is left is one thing. Here the clusters of DBSCAN are connected voxels (of its
+DBSCAN drops the background, and what is left is one object. Here the clusters of DBSCAN are connected voxels (of its
 radius, each with some points in it): the same idea in linear time, without a library, the same on every machine.
 """
 
@@ -30,13 +30,13 @@ piano, pillow, plant, plate, pot, printer, radiator, refrigerator, rug, scissors
 stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, towel, toy, trash can, umbrella,
 vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
 
-_MOST = 1000  # detections of one picture that are cut out, the surest ones
-_NAME = 100  # characters of a thing's name
+_MOST = 1000  # detections of one image that are cut out, the surest ones
+_NAME = 100  # characters of an object's name
 Crop = tuple[slice, slice]  # rows and columns of an image
 
 
 class Detection(NamedTuple):
-    """One thing in a picture.
+    """One object in an image.
 
     box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None where nothing segments;
     vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder.
@@ -50,26 +50,26 @@ class Detection(NamedTuple):
 
 
 class Detector(Protocol):
-    """Finds things in a frame. privileged: reads the simulator's labels, which a robot does not have (for tests)."""
+    """Finds objects in a frame. privileged: reads the simulator's labels, which a robot does not have (for tests)."""
 
     privileged: bool
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
-        """Return what is in the picture. labels: what the ids in frame.labels are, for a privileged one. ModelError."""
+        """Return what is in the image. labels: what the ids in frame.labels are, for a privileged one. ModelError."""
 
 
 @dataclass(frozen=True)
 class DetectionConfig:
     """What of a detector's output counts."""
 
-    vocabulary: tuple[str, ...] = VOCABULARY  # kinds of things that are looked for
+    vocabulary: tuple[str, ...] = VOCABULARY  # kinds of objects that are looked for
     score: float = 0.2  # least score, 0..1
     near_m: NotNegative = 0.1  # depth from which pixels are kept, metres
     far_m: Positive = 4.0  # depth up to which pixels are kept, metres
     eps_m: Positive = 0.1  # radius of the clusters, metres
-    doubled: Part = 0.6  # overlap of two masks (intersection over union) from which they are one thing, seen twice
+    doubled: Part = 0.6  # overlap of two masks (intersection over union) from which they are one object, seen twice
     around: NotNegative = 0.15  # share of the box that is looked at on each side of it where nothing segments
-    # what rises less above the floor is the floor, metres, unless the thing lies flat on it
+    # what rises less above the floor is the floor, metres, unless the object lies flat on it
     floor_m: NotNegative = 0.05
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
 
@@ -96,7 +96,7 @@ class Piece(NamedTuple):
 def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]:
     """Return the detections that can be used, boxes in whole pixels of an image of `shape`: a model may give anything.
 
-    Left out are scores that are none, boxes that are not finite or not in the picture, and masks of another size; a
+    Left out are scores that are none, boxes that are not finite or not in the image, and masks of another size; a
     vector that is not finite is dropped.
     """
     height, width = shape
@@ -118,7 +118,7 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
 def painted(frame: Frame, found: Sequence[Detection], config: DetectionConfig) -> tuple[np.ndarray, list[Detection]]:
     """Return an image (H, W) uint16 in which n is the n-th of the detections that are returned, and 0 nothing.
 
-    The surest of two that are one thing stays; what is smaller lies on what is larger (a cup on its table). Detections
+    The surest of two that are one object stays; what is smaller lies on what is larger (a cup on its table). Detections
     without pixels of depth in range are left out.
     """
     sure = (d for d in found if d.score >= config.score)
@@ -142,7 +142,7 @@ def _piece(frame: Frame, d: Detection, config: DetectionConfig) -> Piece | None:
     if left >= right or top >= bottom:
         return None
     box = left, top, right, bottom
-    if d.mask is None:  # what goes on beyond the box is not the thing: look around it
+    if d.mask is None:  # what goes on beyond the box is not the object: look around it
         x, y = round(config.around * (right - left)), round(config.around * (bottom - top))
         left, top, right, bottom = max(0, left - x), max(0, top - y), min(width, right + x), min(height, bottom + y)
     crop = slice(top, bottom), slice(left, right)
@@ -189,7 +189,7 @@ def _largest(clusters: np.ndarray) -> int:
 def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, box: tuple[int, int, int, int]) -> int:
     """Return the cluster whose own box is most like the detector's (intersection over union), of equals the nearest.
 
-    What is behind a thing, and what stands before it, goes on beyond its box.
+    What is behind an object, and what stands before it, goes on beyond its box.
     """
     left, top, right, bottom = box
     best: tuple[float, float, int] | None = None

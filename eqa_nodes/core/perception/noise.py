@@ -1,7 +1,7 @@
 """Simulates the errors of a detector in a simulator's perfect labels.
 
 Mistakes belong to an instance seen from about one place: looking again from there repeats them, going nearer or round
-the thing gives another chance, as with a real detector. They are drawn from a hash of seed, instance, distance and
+the object gives another chance, as with a real detector. They are drawn from a hash of seed, instance, distance and
 bearing, so that the same drive meets the same mistakes on every machine.
 """
 
@@ -24,12 +24,12 @@ _Half: TypeAlias = Annotated[float, Range(0.0, 0.5)]  # shares that double at ra
 
 @dataclass(frozen=True)
 class NoiseConfig:
-    """How often labels are wrong: so often at half of range_m, not at all at the thing, twice as often at range_m."""
+    """How often labels are wrong: so often at half of range_m, not at all at the object, twice as often at range_m."""
 
     miss: _Half = 0.0  # share of sightings that are missed
     # share whose kind is taken for another one of the same room or whose colour, material or state is misread
     confuse: _Half = 0.0
-    range_m: NotNegative = 0.0  # things farther off than this are missed, metres; 0 = no limit
+    range_m: NotNegative = 0.0  # objects farther off than this are missed, metres; 0 = no limit
     seed: int = 0  # decides which ones
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ def _disturbed(s: Sighting, pose: Pose2, names: Sequence[Label], config: NoiseCo
 
 
 def _mistaken(label: Label, names: Sequence[Label], spot: str) -> Label:
-    """Return the label with another kind, or with one attribute misread as another thing of this kind has it."""
+    """Return the label with another kind, or with one attribute misread as another object of this kind has it."""
     attribute = ("", "colour", "state", "material")[int(4 * _draw("which", spot))]
     if attribute in label.attributes:
         values = sorted({n.attributes[attribute] for n in names

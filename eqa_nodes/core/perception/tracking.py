@@ -91,7 +91,7 @@ class Tracker:
         return pairs
 
     def _alike(self, track: Track, d: Detection) -> float | None:
-        """Return how much a detection resembles a track, None where it is another thing."""
+        """Return how much a detection resembles a track, None where it is another object."""
         same = canonical(track.kind) == canonical(d.name)
         if d.vector is None or track.vector is None:
             return 1.0 if same else None
@@ -128,7 +128,7 @@ class Perceived(NamedTuple):
 
 @dataclass(frozen=True)
 class PerceiverConfig:
-    """From pictures to instances."""
+    """From images to instances."""
 
     detection: DetectionConfig = field(default_factory=DetectionConfig)
     tracking: TrackingConfig = TrackingConfig()

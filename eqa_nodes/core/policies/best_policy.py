@@ -50,12 +50,12 @@ class BestConfig:
     doorway_m: NotNegative = 1.2  # width of a doorway, metres
     votes_m: Positive = 2.5  # how far round a frontier rooms are asked for, metres
     look: NotNegative = 0.5  # what a promising spot is worth beside a frontier
-    thin: NotNegative = 0.6  # what a thing seen from afar is worth beside a frontier
+    thin: NotNegative = 0.6  # what an object seen from afar is worth beside a frontier
     seen_m: NotNegative = 1.5  # spots so near to a view were looked at, metres
     count: Count = 6  # spots at most
     remembered: Count = 60  # views that they come from, at most
-    near_m: Positive = 1.6  # a thing is in full view from so far on, metres
-    far_m: Positive = 2.8  # a thing is in full view up to so far, metres
+    near_m: Positive = 1.6  # an object is in full view from so far on, metres
+    far_m: Positive = 2.8  # an object is in full view up to so far, metres
     rooms: bool = True  # look for the likely rooms
     looks: bool = True  # drive to promising spots
     confirm: bool = True  # look again before an answer
@@ -72,7 +72,7 @@ class BestPolicy:
     floor in sight of it, m2, walls cut off; d: path on the own map, m. Candidates: frontiers, and places in promising
     rooms that no view has looked at from near. The best is kept until another is clearly better.
 
-    Before an answer is given, it goes to the nearest spot from which the thing is in full view, so that the last view
+    Before an answer is given, it goes to the nearest spot from which the object is in full view, so that the last view
     proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
     """
 
@@ -111,7 +111,7 @@ class BestPolicy:
         return Decision(goal, reason, candidates, marks=marks)
 
     def confirm(self, situation: Situation) -> Decision:
-        """Return a spot near by from which the thing is in full view, or no goal where that is so already."""
+        """Return a spot near by from which the object is in full view, or no goal where that is so already."""
         seen = [a for a in situation.assessments if a.target is not None and a.enough > 0]
         if not self._c.confirm or not seen:
             return Decision(None, "the answer stands")

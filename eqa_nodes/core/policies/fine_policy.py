@@ -48,7 +48,7 @@ class FinePolicy(AnswersAtOnce):
     visited discs do not count. Then the next region by rank, or frontiers again.
 
     The published code handles two regions only, drops "dining room, kitchen" for its blank, compares metres with cells,
-    has no threshold for a region's confidence, and jumps between way-points; none of that is kept.
+    has no threshold for a region's confidence, and jumps between waypoints; none of that is kept.
     """
 
     traits = PolicyTraits(config=FineConfig, calls=12.0, steps=175)

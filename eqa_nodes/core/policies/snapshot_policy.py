@@ -38,7 +38,7 @@ class SnapshotConfig:
     unseen: float = 0.2  # score of a frontier that no view shows
     margin: NotNegative = 0.1  # by so much another image must be better than the one driven to
     sight_m: Positive = 6.0  # a frontier is seen from so far, metres
-    near_m: NotNegative = 1.0  # a thing is looked at from no nearer, metres
+    near_m: NotNegative = 1.0  # an object is looked at from no nearer, metres
 
 
 class SnapshotPolicy(AnswersAtOnce):

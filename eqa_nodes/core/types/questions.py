@@ -55,13 +55,13 @@ class ViewAssessment(NamedTuple):
 
     worth: is it worth to explore on from what this view shows (the global semantic value of EXPRESS-Bench)?
     places: the keyframe's places; weight: the local semantic value, they sum to 1; label: the region there, "" unknown.
-    target: where the thing asked about stands, map frame, metres; None where this view does not show it.
+    target: where the object asked about stands, map frame, metres; None where this view does not show it.
     says: what this view alone answers, "" for nothing.
     """
 
     keyframe_id: int
     stamp_ns: int
-    relevance: float  # is the thing asked about, or a hint to it, in view?
+    relevance: float  # is the object asked about, or a hint to it, in view?
     enough: float  # confidence that this view answers the question
     region: str = ""
     note: str = ""

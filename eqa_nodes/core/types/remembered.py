@@ -32,7 +32,7 @@ class RecallQuery(NamedTuple):
 
 
 class MemoryObject(NamedTuple):
-    """One thing as memory knows it, put together from many views.
+    """One object as memory knows it, put together from many views.
 
     low, high: corners of its box, metres, map frame (of the session it was last seen in: here False means that no
     transform from there to this session's map is known); times: looks in which it was seen; gone_ns: stamp of the look

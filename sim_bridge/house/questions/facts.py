@@ -35,12 +35,12 @@ class QuestionCandidate(NamedTuple):
 
 
 def say(thing: HouseObject) -> str:
-    """Return what people call the thing."""
+    """Return what people call the object."""
     return spoken(thing.kind)
 
 
 def spoken(kind: str) -> str:
-    """Return what people call a kind of thing."""
+    """Return what people call a kind of object."""
     return lexicon.SPOKEN.get(kind, kind)
 
 
@@ -58,7 +58,7 @@ def article(kind: str) -> str:
 
 
 def several(things: Sequence[HouseObject]) -> str:
-    """Return things of one kind as they are listed: "a vase", "two plates"."""
+    """Return objects of one kind as they are listed: "a vase", "two plates"."""
     kind = things[0].kind
     return article(kind) if len(things) == 1 else f"{number_word(len(things))} {kinds_of(kind)}"
 
@@ -108,7 +108,7 @@ class HouseFacts:
         return {key: f"the {name}" for key, name in names.items() if name and unique.count(name) == 1}
 
     def room(self, thing: HouseObject) -> str | None:
-        """Return the phrase of the thing's room, or None where it has no unique name."""
+        """Return the phrase of the object's room, or None where it has no unique name."""
         return self.rooms.get(thing.room)
 
     def plain(self, room: int) -> bool:
@@ -117,31 +117,31 @@ class HouseFacts:
         return room in kinds and list(kinds.values()).count(kinds[room]) == 1
 
     def kind_of_room(self, thing: HouseObject) -> str:
-        """Return the kind of the thing's room."""
+        """Return the kind of the object's room."""
         return next(r.kind for r in self.house.rooms if r.id == thing.room)
 
     def inside(self, room: int, *kinds: str) -> list[HouseObject]:
-        """Return the things of a room (of these kinds)."""
+        """Return the objects of a room (of these kinds)."""
         return [t for t in self._inside.get(room, ()) if not kinds or t.kind in kinds]
 
     def of(self, *kinds: str) -> list[HouseObject]:
-        """Return the things of these kinds in the whole house."""
+        """Return the objects of these kinds in the whole house."""
         return [t for t in self.things if t.kind in kinds]
 
     def carried(self, thing: HouseObject, relation: str = "on") -> list[HouseObject]:
-        """Return what stands on (lies in, under) the thing."""
+        """Return what stands on (lies in, under) the object."""
         return [t for t in self.things if t.support == thing.id and t.relation == relation]
 
     def support(self, thing: HouseObject) -> HouseObject | None:
-        """Return what the thing stands on, lies in or hangs above."""
+        """Return what the object stands on, lies in or hangs above."""
         return self.house.thing(thing.support) if thing.support else None
 
     def alone(self, thing: HouseObject, among: Iterable[HouseObject]) -> bool:
-        """Return whether no other of `among` could be meant by the thing's kind."""
+        """Return whether no other of `among` could be meant by the object's kind."""
         return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
 
     def name(self, thing: HouseObject) -> str | None:
-        """Return a noun phrase that fits this thing only, with its room where that can be told; else None."""
+        """Return a noun phrase that fits this object only, with its room where that can be told; else None."""
         if thing.id not in self._names:
             self._names[thing.id] = self._name(thing)
         return self._names[thing.id]
@@ -151,7 +151,7 @@ class HouseFacts:
             return self._door(thing)
         room, fellows = self.room(thing), self.inside(thing.room)
         if self.alone(thing, self.things) and (not self.plain(thing.room) or self.kind_of_room(thing) in thing.kind):
-            return f"the {say(thing)}"  # whoever sees only pictures cannot tell the second bedroom from the main one
+            return f"the {say(thing)}"  # whoever sees only images cannot tell the second bedroom from the main one
         if room and self.alone(thing, fellows):
             return f"the {say(thing)} in {room}"
         base = self.support(thing)
@@ -182,7 +182,7 @@ class HouseFacts:
         return f"the door between {self.rooms[a]} and {self.rooms[b]}"
 
     def place(self, thing: HouseObject) -> str | None:
-        """Return where the thing is: "on the desk in the study"; None where that cannot be said uniquely."""
+        """Return where the object is: "on the desk in the study"; None where that cannot be said uniquely."""
         room, base = self.room(thing), self.support(thing)
         if room is None or (base is not None and base.room != thing.room):
             return None
@@ -194,7 +194,7 @@ class HouseFacts:
             thing.relation)
 
     def above(self, thing: HouseObject) -> list[HouseObject]:
-        """Return the wall objects over the thing's width, behind it and above its top (or so says `support`)."""
+        """Return the wall objects over the object's width, behind it and above its top (or so says `support`)."""
         found = []
         for other in self.inside(thing.room):
             if other.relation != "wall" or other.kind in lexicon.OPENINGS:
@@ -223,7 +223,7 @@ class HouseFacts:
         return min(corners)
 
     def beside(self, base: HouseObject, left: bool) -> HouseObject | None:
-        """Return the one neighbour left (right) of a thing for who faces it: within 0.6 m, in its depth range."""
+        """Return the one neighbour left (right) of an object for who faces it: within 0.6 m, in its depth range."""
         found = []
         for other in self.standing(base.room):
             x, y = self.local(base, other)

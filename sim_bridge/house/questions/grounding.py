@@ -125,7 +125,7 @@ class Grounding:
         return round(cost, 6)
 
     def _in_image(self, pose: Pose2, thing: HouseObject, part: float = 0.5) -> bool:
-        """Return whether the middle of the thing (part 0: of its bottom, 1: of its top) lies well inside the image."""
+        """Return whether the middle of the object (part 0: of its bottom, 1: of its top) lies well inside the image."""
         camera = self.robot.camera
         dx, dy = thing.position[0] - pose.x, thing.position[1] - pose.y
         forward = math.cos(pose.yaw) * dx + math.sin(pose.yaw) * dy
@@ -160,5 +160,5 @@ def _clear_of(pose: Pose2, thing: HouseObject) -> bool:
 
 
 def facing(thing: HouseObject, pose: Pose2) -> float:
-    """Return the cosine between the thing's front and the direction to the viewer: 1 = straight in front."""
+    """Return the cosine between the object's front and the direction to the viewer: 1 = straight in front."""
     return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)

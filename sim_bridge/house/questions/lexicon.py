@@ -7,7 +7,7 @@ from functools import cache
 from sim_bridge.house.scene import HouseObject
 
 SPOKEN = {"television": "TV", "tv stand": "TV stand", "refrigerator": "fridge", "ceiling lamp": "ceiling light"}
-# Other names that are as right for a thing that was asked for.
+# Other names that are as right for an object that was asked for.
 ALSO = {
     "cooking pot": "pot", "computer monitor": "monitor", "wall clock": "clock", "alarm clock": "clock",
     "water bottle": "bottle", "detergent bottle": "bottle", "potted plant": "plant", "house plant": "plant",
@@ -41,7 +41,7 @@ _ALIKE = (
     ("soap dispenser", "bottle"), ("book", "cereal box"), ("broom", "vacuum cleaner"), ("front door", "door"),
     ("bench", "coffee table"),
 )
-# Things that show unlabelled ones of another kind: plates in a dish rack, spines in a bookshelf.
+# Objects that show unlabelled ones of another kind: plates in a dish rack, spines in a bookshelf.
 _SHOWS = {"dish rack": ("plate",), "wine rack": ("bottle",), "bookshelf": ("book",), "sofa": ("cushion",),
           "drying rack": ("towel",), "pantry shelf": ("jar", "cereal box", "bottle"), "coat rack": ("hat", "backpack"),
           "wardrobe": ("hat",), "clothes rack": ("hat",), "display cabinet": ("plate", "vase", "mug"),
@@ -77,7 +77,7 @@ OBVIOUS = frozenset((
     "soap dispenser", "toothbrush cup", "towel", "microwave", "toaster", "kettle", "dish rack", "spice rack",
     "knife block", "workbench", "treadmill", "dumbbell rack", "weight bench", "lawn mower",
 ))
-# Surfaces that carry unlabelled things of their own (pillows, spines of books): what is on them is not asked.
+# Surfaces that carry unlabelled objects of their own (pillows, spines of books): what is on them is not asked.
 CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink"))
 COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
 # Several colours at once, or one that everybody knows.

@@ -24,7 +24,7 @@ _LIST_LIMIT = 3
 
 
 def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions whose answer is a kind of thing."""
+    """Yield questions whose answer is a kind of object."""
     for base in facts.things:
         name = facts.name(base)
         if name is None or base.kind in lexicon.OPENINGS:
@@ -139,7 +139,7 @@ def _shared_colours(facts: HouseFacts) -> Iterator[QuestionCandidate]:
                                         need=2)
 
 
-# state -> (its opposite, how to ask for it: {} is the thing, and the yes/no question gets the true or the false state)
+# state -> (its opposite, how to ask for it: {} is the object, and the yes/no question gets the true or the false state)
 _OPPOSITE = {"on": "off", "off": "on", "open": "closed", "closed": "open", "running": "off",
              "lit": "unlit", "unlit": "lit", "made": "unmade", "unmade": "made", "full": "empty", "empty": "full"}
 _ASK = {
@@ -178,7 +178,7 @@ def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _pair_states(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
-    """Which of two things is on (open): four answers, where one thing alone has but two."""
+    """Which of two objects is on (open): four answers, where one object alone has but two."""
     for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
         fronts = [front for front in map(lexicon.front_of, (a, b)) if front]
         asked = "on" if {a.state, b.state} <= {"on", "off"} else "open"

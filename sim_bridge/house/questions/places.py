@@ -17,7 +17,7 @@ _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 
 def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions for the place of things that there is one of in the house."""
+    """Yield questions for the place of objects that there is one of in the house."""
     for thing in facts.things:
         place, room = facts.place(thing), facts.room(thing)
         if thing.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(thing, facts.things):
@@ -48,7 +48,7 @@ def _anchor(thing: HouseObject) -> tuple[int, ...]:
 def other_words(facts: HouseFacts, thing: HouseObject, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base, kind = facts.support(thing), facts.kind_of_room(thing)
-    if not facts.plain(thing.room):  # what a picture shows is a bedroom, not which
+    if not facts.plain(thing.room):  # what an image shows is a bedroom, not which
         place = facts.place(thing) or ""
         return (place.replace(room, f"the {kind}"),)
     if base is not None and thing.relation in ("on", "in", "under"):

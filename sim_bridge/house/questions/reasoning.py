@@ -16,7 +16,7 @@ _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
 
 
 def functional(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions for the thing or the place that a purpose needs, where knowing homes does not tell the answer."""
+    """Yield questions for the object or place that a purpose needs, where common sense does not give the answer."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
             yield from _tool(facts, use, room, phrase)
@@ -72,7 +72,7 @@ def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions about the people who live here and what their things allow."""
+    """Yield questions about the people who live here and what their objects allow."""
     yield from _hints(facts)
     yield from _dining(facts)
     yield from _waste(facts)

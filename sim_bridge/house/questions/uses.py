@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """What people want to do, and the kinds of things made for it, the most direct first; prep: how they
+    """What people want to do, and the kinds of objects made for it, the most direct first; prep: how they
     use them; also: what would do as well, but is not asked for."""
 
     purpose: str
@@ -15,7 +15,7 @@ class Use(NamedTuple):
     also: tuple[str, ...] = ()
 
 
-TOOLS = (  # What can I use to ...? Asked where a home has one of several kinds; else what the thing looks like.
+TOOLS = (  # What can I use to ...? Asked where a home has one of several kinds; else what the object looks like.
     Use("heat water", ("kettle",), also=("oven", "microwave")),
     Use("make coffee", ("coffee machine",)),
     Use("toast bread", ("toaster",)),
@@ -46,7 +46,7 @@ TOOLS = (  # What can I use to ...? Asked where a home has one of several kinds;
     Use("carry water", ("bucket",)),
     Use("type a letter", ("laptop", "keyboard")),
 )
-PLACES = (  # What color is the thing in which I can ...? Where these stand needs no looking: only what they are like.
+PLACES = (  # What color is the object in which I can ...? Where these stand needs no looking: only what they are like.
     Use("wash my clothes", ("washing machine",), "in"),
     Use("dry my clothes", ("dryer", "drying rack"), "in"),
     Use("play the piano", ("piano",), "at"),
@@ -70,7 +70,7 @@ PLACES = (  # What color is the thing in which I can ...? Where these stand need
     Use("file some papers", ("filing cabinet",), "in"),
     Use("hang up a shirt", ("clothes rack", "wardrobe"), "in"),
 )
-SCATTERED = (  # Where can I find something to ...? Things that one home keeps here and another there.
+SCATTERED = (  # Where can I find something to ...? Objects that one home keeps here and another there.
     Use("tell the time", ("wall clock", "alarm clock")),
     Use("find out the date", ("calendar",)),
     Use("pack for a journey", ("suitcase", "backpack")),
@@ -83,7 +83,7 @@ SCATTERED = (  # Where can I find something to ...? Things that one home keeps h
 
 
 class Hint(NamedTuple):
-    """What things tell about the people who own them."""
+    """What objects tell about the people who own them."""
 
     question: str
     answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, kinds that tell it, what else is right

@@ -23,7 +23,7 @@ from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _PRIVILEGED = ("LabelAnswerer",)
 _IN_ROOM = 0.35  # relevance of a view that shows only the room asked about
-_SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of what a thing lies on, of its likeliest room, of bare floor
+_SUPPORT, _RIGHT_ROOM, _UNKNOWN = 0.7, 0.5, 0.1  # worth of what an object lies on, of its likeliest room, of bare floor
 _BESIDE_M = 2.5  # what stands so near to a place can be looked at from there
 
 
@@ -36,7 +36,7 @@ class LabelAnswerer:
     traits = AnswererTraits(labels=True, asks_memory=True, calibration="label", enough=0.9)
 
     def __init__(self) -> None:
-        self._shown: set[bool] = set()  # whether things were detected, of all things so far
+        self._shown: set[bool] = set()  # whether objects were detected, of all objects so far
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> LabelAnswerer:
@@ -52,7 +52,7 @@ class LabelAnswerer:
         return "" if parse(check_question(question.text)).form else _not_understood(question)
 
     def regions(self, question: Question) -> list[RankedRegion]:
-        """Return the rooms that the question names, else those where such things usually are."""
+        """Return the rooms that the question names, else those where such objects usually are."""
         return regions_for(parse(check_question(question.text)))
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
@@ -114,7 +114,7 @@ def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedReg
 
 
 def _worth(thing: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:
-    """Return how much a thing promises: itself what is asked about, what that lies on, or in a room where it may be."""
+    """Return how promising an object is: asked about, below such an object, or in a room where one may be."""
     if meant:
         return thing.clarity
     if any(ref.support and canonical(ref.support) == canonical(thing.kind) for ref in asked.refs):

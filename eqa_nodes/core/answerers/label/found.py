@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:
-    """Return the clearest thing that a phrase means, and how sure it is the one meant."""
+    """Return the clearest object that a phrase means, and how sure it is the one meant."""
     if ref.kind == "door" and ref.room:
         return scene.door(ref)
     found = scene.find(ref)
@@ -41,7 +41,7 @@ def yes(truth: bool) -> str:
 
 
 def both(scene: Scene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
-    """Return the things that several phrases mean, and how sure they all are right."""
+    """Return the objects that several phrases mean, and how sure they all are right."""
     found = [the_one(scene, ref) for ref in refs]
     things = [one for one in found if one is not None]
     if len(things) < len(refs):
@@ -50,7 +50,7 @@ def both(scene: Scene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
 
 
 def surveyed(base: Seen | None) -> float:
-    """Return how sure nothing on (in, at) a thing was overlooked: it was near and within the image."""
+    """Return how sure nothing on (in, at) an object was overlooked: it was near and within the image."""
     if base is None:
         return 0.5
     near = [(view, s) for view, s in base.views if math.dist(view.pose[:2], base.middle) <= _NEAR_M]
@@ -58,7 +58,7 @@ def surveyed(base: Seen | None) -> float:
 
 
 def clearest(things: Sequence[Seen]) -> Found | None:
-    """Return the one thing that is meant; less sure when several could be."""
+    """Return the one object that is meant; less sure when several could be."""
     if not things:
         return None
     best = max(things, key=lambda t: (t.clarity, -t.instance))

@@ -175,7 +175,7 @@ _QUESTIONS = re.compile(r"[?!;\n]+|\.(?=\s)|\s+(?:and|,)\s+(?=(?:where|what|whic
 _AT_ONCE = 4  # questions in one line
 _QUANTIFIER = re.compile(r"(any|at least one|one of|all|every|each|both|no|none of)\b")
 _QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": "all", "both": "all", "none of": "no"}
-# "The kitchen light" is the light in the kitchen, but these are kinds of things.
+# "The kitchen light" is the light in the kitchen, but these are kinds of objects.
 _OF_ROOM = re.compile(r"((?:(?:main|master|second|guest|kids?) )?(?:kitchen|bedroom|bathroom|living room|"
                       r"dining room|study|hallway|hall|garage|laundry room|guest room|workout room|pantry|"
                       r"entryway)) (.+)")

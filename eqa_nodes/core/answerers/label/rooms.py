@@ -10,7 +10,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import kept_in, members
 from eqa_nodes.core.types.questions import RankedRegion
 
-_SOMETIMES = 0.35  # as likely as that beside a room where a thing usually is
+_SOMETIMES = 0.35  # as likely as that beside a room where an object usually is
 _ANYWHERE = {"living room": 0.25, "bedroom": 0.25, "kitchen": 0.2, "hallway": 0.1, "bathroom": 0.1, "study": 0.1}
 
 # room | usually there | sometimes there
@@ -54,7 +54,7 @@ _TABLE = tuple((room.strip(), tuple(kind.strip() for kind in usual.split(",")),
 
 @cache
 def rooms_of(kind: str) -> dict[str, float]:
-    """Return the rooms where such a thing may be, with weights that sum to 1; for unknown things the common rooms."""
+    """Return the usual rooms of an object with weights that sum to 1; for unknown objects the common rooms."""
     name = canonical(kind)
     found = {}
     for room, usual, rarely in _TABLE:
@@ -81,7 +81,7 @@ def regions_for(asked: ParsedQuestion) -> list[RankedRegion]:
 
 
 def _kinds(asked: ParsedQuestion) -> list[str]:
-    """Return the things that a question is about: named, lying on named ones, or made for its purpose."""
+    """Return the objects that a question is about: named, lying on named ones, or made for its purpose."""
     named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind and kind != "thing"]
     if named:
         return [kind for name in named for kind in (*members(name), *kept_in(name))] or named

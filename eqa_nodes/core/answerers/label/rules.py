@@ -14,7 +14,7 @@ from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, 
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
 
 _COVERS = frozenset(("blanket", "duvet", "bedspread", "cover"))  # a bed's labelled colour is that of its blanket
-_PLACES, _LISTED = 4, 6  # places of one name, and groups of things, that are told before the rest is counted
+_PLACES, _LISTED = 4, 6  # places of one name, and groups of objects, that are told before the rest is counted
 _TWO_SLEEP_M = 1.17  # measured width of a bed for two
 _SAME_STATE = {"opened": "open", "shut": "closed", "out": "off", "unlit": "off", "lit": "on", "running": "on"}
 _OPPOSITES = ({"on", "off"}, {"open", "closed"}, {"made", "unmade"}, {"full", "empty"}, {"clean", "dirty"})
@@ -38,7 +38,7 @@ def _colour(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _each(scene: Scene, asked: ParsedQuestion, attribute: str, things: Sequence[Seen]) -> Found | None:
-    """Return what an attribute of a thing is; of several that differ, of each."""
+    """Return what an attribute of an object is; of several that differ, of each."""
     ref, values = asked.refs[0], [t.attributes[attribute] for t in things]
     if not things:
         return None
@@ -68,7 +68,7 @@ def _state(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Answer whether things are in a state: of several, yes if any is; "is it not on?" is told the state itself."""
+    """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is told the state itself."""
     ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
     things = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
         _base(state) == wanted or {_base(state), wanted} in _OPPOSITES)]
@@ -81,7 +81,7 @@ def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _which_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Return which of the things of a kind are in a state, and how many."""
+    """Return which of the objects of a kind are in a state, and how many."""
     ref, wanted = asked.refs[0], _base(asked.options[0])
     things = [t for t in scene.find(ref) if t.attributes.get("state")]
     fit = [t for t in things if _base(t.attributes["state"]) == wanted]
@@ -124,7 +124,7 @@ def _base(state: str) -> str:
 
 
 def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, ParsedQuestion], Found | None]:
-    """Return a rule for yes/no questions: is the thing in the wanted state?"""
+    """Return a rule for yes/no questions: is the object in the wanted state?"""
 
     def rule(scene: Scene, asked: ParsedQuestion) -> Found | None:
         got = _state_of(scene, asked)
@@ -140,7 +140,7 @@ def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, Parse
 
 
 def place(thing: Seen) -> str:
-    """Return where a thing is: "on the desk in the study"."""
+    """Return where an object is: "on the desk in the study"."""
     room = f" in the {thing.room}" if thing.room else ""
     support, relation = thing.attributes.get("support", ""), thing.attributes.get("relation", "floor")
     if relation == "wall" and support:
@@ -160,7 +160,7 @@ def _room(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]) -> Found | None:
-    """Return where a thing is; of several, where each is; where none is seen, where such things are kept."""
+    """Return where an object is; of several, where each is; where none is seen, where such objects are kept."""
     ref = asked.refs[0]
     things = scene.find(ref) or held(scene, ref)
     things = sorted((t for t in things if place_of(t)), key=lambda t: (-t.clarity, t.instance))
@@ -180,7 +180,7 @@ def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]
 
 
 def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
-    """Return the most direct thing for a purpose that was seen in a room."""
+    """Return the most direct object for a purpose that was seen in a room."""
     for kind in purpose.kinds:
         if one := the_one(scene, Ref(kind, room)):
             return one
@@ -193,7 +193,7 @@ def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
     if purpose is None or one is None:
         return None
     thing, sure = one
-    # A less direct thing may be a stopgap: the right one could be elsewhere.
+    # A less direct object may be a stopgap: the right one could be elsewhere.
     direct = canonical(thing.kind).endswith(canonical(purpose.kinds[0]))
     text = {"tool": f"the {thing.kind}", "which_room": f"the {thing.room}", "found": place(thing)}.get(
         asked.form, f"{purpose.preposition} the {thing.kind} in the {thing.room}")
@@ -201,7 +201,7 @@ def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _look_of(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Return the colour of the thing for a purpose."""
+    """Return the colour of the object for a purpose."""
     purpose = purpose_of(asked.purpose)
     one = _made_for(scene, purpose, asked.room) if purpose else None
     colour = one[0].attributes.get("colour") if one else None
@@ -247,7 +247,7 @@ def _fits_two(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _which_on(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Return which of two things is in the state asked for: one, both or neither."""
+    """Return which of two objects is in the state asked for: one, both or neither."""
     found = both(scene, asked.refs)
     if found is None or not all(t.attributes.get("state") for t in found[0]):
         return None

@@ -17,7 +17,7 @@ from eqa_nodes.core.language.naming import by_head, in_group, members
 from eqa_nodes.core.language.spelling import close_to, words
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
-_FULL_PIXELS = 150  # of 640 x 480: enough to name a thing and its looks
+_FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
 _FAR_M = 6.0
 _UNSEEN_M = 2.5  # stands for the distance to a room of which nothing was seen
 _RECENT_NS = 600 * 10 ** 9
@@ -62,7 +62,7 @@ def _image_size(jpeg: bytes) -> tuple[int, int]:
 
 
 def clarity(view: Keyframe, sighting: Sighting) -> float:
-    """Return how well a thing is seen, 0..1: by its share of the image and its distance."""
+    """Return how well an object is seen, 0..1: by its share of the image and its distance."""
     width, height = _image_size(view.jpeg)
     pixels = sighting.pixels * (640 * 480) / (width * height)
     near = math.hypot(sighting.centre[0] - view.pose.x, sighting.centre[1] - view.pose.y) <= _FAR_M
@@ -70,7 +70,7 @@ def clarity(view: Keyframe, sighting: Sighting) -> float:
 
 
 def whole(view: Keyframe, sighting: Sighting) -> bool:
-    """Return whether a thing is within the image: its box touches at most one border."""
+    """Return whether an object is within the image: its box touches at most one border."""
     width, height = _image_size(view.jpeg)
     left, top, right, bottom = sighting.bbox
     return (left <= 1) + (top <= 1) + (right >= width - 1) + (bottom >= height - 1) <= 1
@@ -121,7 +121,7 @@ class Scene:
                 and t.high[2] > 0.12 and t.kind not in _NOT_FURNITURE]
 
     def carried(self, base: Seen | None, ref: Ref, relation: str) -> list[Seen]:
-        """Return what is on (in, under) a thing; base None: it was not seen, its kind and room must do."""
+        """Return what is on (in, under) an object; base None: it was not seen, its kind and room must do."""
         kind = base.kind if base else ref.kind
         room = base.room if base else ref.room
         found = [t for t in self.in_room(room) if t.attributes.get("relation") == relation
@@ -152,7 +152,7 @@ class Scene:
         return seen / len(spots) * (1.0 if entered else 0.7)
 
     def _nearest(self, thing: Seen, base: Seen) -> bool:
-        """Return whether no other thing of the base's kind is nearer: labels name the support's kind only."""
+        """Return whether no other object of the base's kind is nearer: labels name the support's kind only."""
         rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
         return all(gap(thing, base) <= gap(thing, rival) for rival in rivals)
 
@@ -246,7 +246,7 @@ def in_region(room: str, region: str) -> bool:
 
 
 def _fits(thing: Seen, ref: Ref) -> bool:
-    """Return whether colour and support of a thing agree with a noun phrase."""
+    """Return whether colour and support of an object agree with a noun phrase."""
     a = thing.attributes
     colour = not ref.colour or canonical(a.get("colour", "")) == canonical(ref.colour)
     support = not ref.support or ref.relation in ("next to", "at") or (
@@ -268,7 +268,7 @@ def gap(a: Seen, b: Seen) -> float:
 
 
 def facing(base: Seen) -> tuple[float, float]:
-    """Return the direction (unit vector along a map axis) that one looks to who faces a thing.
+    """Return the direction (unit vector along a map axis) that one looks to who faces an object.
 
     Furniture shows its front to where it can be looked at from: the axis nearest to the lines of sight, by pixels.
     """
@@ -288,12 +288,12 @@ def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
 
 
 def extent(thing: Seen, axis: tuple[float, float]) -> float:
-    """Return the thing's size along a map axis in metres."""
+    """Return the object's size along a map axis in metres."""
     return abs(axis[0]) * (thing.high[0] - thing.low[0]) + abs(axis[1]) * (thing.high[1] - thing.low[1])
 
 
 def evidence_views(things: Iterable[Seen]) -> list[Keyframe]:
-    """Return the best view of each thing, each once."""
+    """Return the best view of each object, each once."""
     return list({t.view.id: t.view for t in things}.values())
 
 

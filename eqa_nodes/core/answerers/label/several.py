@@ -10,7 +10,7 @@ from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural, singular
 
-_LISTED = 3  # groups of things that a sentence tells apart; of more it tells the number
+_LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
 _ONE_OF_TWO = 0.6  # while another room of that name may hold one, too
 _LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
 _EACH = 0.9  # as sure as of the least clear one, but there may be one more
@@ -21,7 +21,7 @@ def is_are(kind: str, count: int = 1) -> str:
 
 
 def sure_of(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, float]:
-    """Return how sure an answer about all these things is, and what a view of some of them promises.
+    """Return how sure an answer about all these objects is, and what a view of some of them promises.
 
     Unsure while there must be others: who speaks of a main bedroom has a second one.
     """
@@ -47,7 +47,7 @@ def same_for_all(values: Sequence[str]) -> bool:
 
 
 def one_of_a_kind(room: str, things: Sequence[Seen]) -> bool:
-    """Say whether a plain answer will do: one thing, or several alike, in the very room that was named.
+    """Say whether a plain answer will do: one object, or several alike, in the very room that was named.
 
     A door may be labelled by the room on its other side.
     """
@@ -86,7 +86,7 @@ def numbers(values: Sequence[str]) -> str:
 
 def verdict(scene: Scene, ref: Ref, things: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
             quantifier: str) -> Found:
-    """Return yes or no to a question that several things fit: yes if any does, or as the question's quantifier wants.
+    """Return yes or no to a question that several objects fit: yes if any does, or as the question's quantifier wants.
 
     values: what each is; fits: whether that is as asked; quantifier: any | all | no | the ("are the windows closed?").
     """
@@ -94,7 +94,7 @@ def verdict(scene: Scene, ref: Ref, things: Sequence[Seen], values: Sequence[str
     mixed = any(fits) and not all(fits)
     truth = {"all": all(fits), "no": not any(fits)}.get(quantifier, any(fits))
     said = "not all" if mixed and quantifier == "the" else "yes" if truth else "no"
-    wanted = quantifier not in ("all", "the")  # what is told first, and what one thing is enough to settle
+    wanted = quantifier not in ("all", "the")  # what is told first, and what one object is enough to settle
     decisive = [t for t, fit in zip(things, fits, strict=True) if fit == wanted]
     if mixed or not one_of_a_kind(ref.room, things):
         said += f": {_proof(things, values, [fit == wanted for fit in fits])}"

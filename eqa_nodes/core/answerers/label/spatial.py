@@ -12,7 +12,7 @@ from eqa_nodes.core.language.english import canonical, join_list, number_word, s
 from eqa_nodes.core.language.naming import kept_in, members
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
-# Gaps are measured between visible parts, which end a little inside the things.
+# Gaps are measured between visible parts, which end a little inside the objects.
 _NEXT_TO_M, _BESIDE_M, _AT_TABLE_M, _TO_WALL_M = 0.8, 0.8, 0.75, 0.5
 
 
@@ -32,7 +32,7 @@ def _carried(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _holds(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Answer whether something of a sort is on a thing: yes when one is seen, no when the thing was looked over."""
+    """Answer whether something of a sort is on an object: yes when one is seen, no when the object was looked over."""
     wanted = OFFERS[asked.purpose] if asked.form == "offered" else ("plate", "cutlery")
     base, things = _base_and(scene, asked.refs[0], "on")
     fit = [t for t in things if canonical(t.kind) in map(canonical, wanted)]
@@ -199,7 +199,7 @@ def _exists(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def held(scene: Scene, ref: Ref) -> list[Seen]:
-    """Return the things in which what is named is kept: for fruit the fruit bowls."""
+    """Return the objects in which what is named is kept: for fruit the fruit bowls."""
     return [t for kind in kept_in(ref.kind) for t in scene.find(ref._replace(kind=kind))]
 
 
@@ -229,7 +229,7 @@ def _anything(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _list(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Return the things of a sort, by kinds, in a room or in all that was seen."""
+    """Return the objects of a sort, by kinds, in a room or in all that was seen."""
     found = scene.find(asked.refs[0])
     seen = scene.coverage(asked.room) if asked.room else 0.5
     told = listed(found, None)
@@ -237,7 +237,7 @@ def _list(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _at(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Answer whether a thing is on, in or under another one or in a room; where it is, if not."""
+    """Answer whether an object is on, in or under another one or in a room; where it is, if not."""
     ref = asked.refs[0]
     there, anywhere = scene.find(ref), scene.find(ref._replace(room="", support="", relation=""))
     there = [t for t in there if not ref.support or ref.relation in ("next to", "at", "above") or (

@@ -10,14 +10,14 @@ from eqa_nodes.core.language.english import canonical, content_words, same, with
 
 
 class Purpose(NamedTuple):
-    """Words that tell a purpose, the things made for it (the most direct first), and how one uses them."""
+    """Words that tell a purpose, the objects made for it (the most direct first), and how one uses them."""
 
     words: tuple[str, ...]
     kinds: tuple[str, ...]
     preposition: str
 
 
-# words of the purpose | things for it | preposition
+# words of the purpose | objects for it | preposition
 _PURPOSES = """
 heat boil water tea | kettle, stove, microwave | with
 make brew coffee espresso | coffee machine, coffee maker | with
