@@ -49,7 +49,7 @@ class BridgeNode(EqaNode):
             self._velocities.limit(new.robot.base)
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Place the robot; nothing is published before the first OBSERVE, so that observers can be told first."""
+        """Place the robot. Nothing is published before the first OBSERVE, so that observers can be reset first."""
         with self._one_at_a_time:
             asked = request.episode
             simulator = self._pool.get(asked.scene)

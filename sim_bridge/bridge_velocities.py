@@ -117,7 +117,7 @@ class VelocityDrive:
                 self._node.count(str(error))
 
     def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        """Run something beside the executor; what it fails of ends the world, and whoever asks is told."""
+        """Run something beside the executor. A failure ends the world and is reported to later requests."""
         def guarded() -> None:
             try:
                 work()

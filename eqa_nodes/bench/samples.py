@@ -65,7 +65,7 @@ class Sample:
         return Episode(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
-        """Return what the agent is told: nothing of the truth."""
+        """Return the question as the agent gets it, without the truth."""
         return Question(self.question, self.id, self.choices, True, limits, force_guess, self.seed)
 
 

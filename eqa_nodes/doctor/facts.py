@@ -45,7 +45,7 @@ class Link(NamedTuple):
 
 @dataclass
 class Clock:
-    """What tells the time: /clock, by arrival and value, where it is published; else the listener's own clock."""
+    """The clock: /clock, by arrival and value, where it is published; else the listener's own clock."""
 
     heard_ns: list[int] = field(default_factory=list)
     values_ns: list[int] = field(default_factory=list)
@@ -122,7 +122,7 @@ class RobotFacts:
             self.links[Link(self.odometry[0], base, False)] = self.streams["odom"]
 
     def parents(self) -> Mapping[str, list[str]]:
-        """Return child -> the frames that it is said to hang from, in the order they were told."""
+        """Return child -> its parent frames, in order of arrival."""
         found: dict[str, list[str]] = {}
         for link in self.links:
             above = found.setdefault(link.child, [])

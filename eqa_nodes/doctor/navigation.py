@@ -12,7 +12,7 @@ _NEEDED = (DRIVER, "controller_server", "planner_server", "behavior_server", "ma
 
 
 class Navigation(NamedTuple):
-    """actions: name of each that the graph calls -> type it is served with, "" for nobody; wanted: its type.
+    """actions: name of each action that the graph calls -> type of its server, "" = no server; wanted: its type.
 
     states: managed node -> what it says of its state, "" for no answer; None: lifecycle_msgs is not installed.
     costmaps: topics of costmaps -> how many publish it. map_topic: "" where a map was heard, else where one was sought.

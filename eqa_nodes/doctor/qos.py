@@ -26,7 +26,7 @@ class TopicEndpoints(NamedTuple):
 
 
 def judge_qos(topics: Mapping[str, TopicEndpoints], graph: Collection[str]) -> Iterator[Finding]:
-    """Name each subscriber that does not hear a publisher. graph: topics of the robot that the graph hears."""
+    """Name each subscriber that is incompatible with a publisher. graph: topics that the graph subscribes to."""
     found = [finding for topic, ends in sorted(topics.items()) for finding in _deaf(topic, ends, topic in graph)]
     found += [Finding("qos", "warning", f"{_STATIC}: {one.node} offers {one.offer}: who starts later never hears it",
                       "publish static transforms as tf2's StaticTransformBroadcaster does: transient local")

@@ -44,7 +44,7 @@ _LOST = 0.05
 
 
 class Listening(NamedTuple):
-    """remap: role -> topic; wait_s: for topics to appear; seconds: that images are heard for.
+    """remap: role -> topic; wait_s: for topics to appear; seconds: duration of listening to images.
 
     camera: what the graph is told of it.
     """
@@ -67,7 +67,7 @@ class Listening(NamedTuple):
 
 @dataclass
 class _Received:
-    """What was heard. offers: role -> type and quality; refused: role -> why it cannot be heard.
+    """What was received. offers: role -> type and QoS; refused: role -> why it cannot be received.
 
     simulator_said: why it could not show anything.
     """
@@ -115,13 +115,13 @@ def _ends(node: Node) -> dict[str, TopicEndpoints]:
 
 
 def _foreign(how: Listening) -> set[str]:
-    """Return the topics of a robot that the graph hears."""
+    """Return the topics of a robot that the graph subscribes to."""
     names = {key: absolute(topic.name, how.namespace) for key, topic in {**TOPICS, **CAMERA_TOPICS}.items()}
     return {how.remap.get(key, name) for key, name in names.items() if key in FOREIGN}
 
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
-    """Return the topics that need not be guessed: a driver's raw images are not those that the graph hears packed."""
+    """Return the known topics: where the graph uses compressed images, a driver's raw images are not among them."""
     told = {**how.remap, **{role: how.topic(role) for role in STAMPED if packed(role, how.camera)}}
     return {role: topic for role, topic in told.items() if types.get(topic) in ROLES[role]}
 

@@ -12,12 +12,12 @@ _PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the se
 
 
 def packed(role: str, camera: CameraConfig) -> bool:
-    """Say whether the graph hears the compressed topic of a role."""
+    """Return whether the graph subscribes to the compressed topic of a role."""
     return role in _PACKED and bool(getattr(camera, _PACKED[role]))
 
 
 def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> Finding | None:
-    """Judge what a topic of images carries; None where the graph hears just that."""
+    """Judge the images of a topic; None where they are what the graph expects."""
     if raw != packed(role, camera):
         return None
     heard = "compressed" if raw else "raw"

@@ -24,7 +24,7 @@ SUCCESS, FAILED = "success", "failed"
 
 
 class Turn(NamedTuple):
-    """What the agent is told. image: what it sees now; history: (option, feedback) of each step, oldest first."""
+    """Input of the agent. image: the current view; history: (option, feedback) of each step, oldest first."""
 
     task: str
     options: tuple[str, ...]

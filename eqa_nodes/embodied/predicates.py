@@ -15,7 +15,7 @@ LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object 
 
 
 class WorldFacts(Protocol):
-    """What a world tells of its objects (privileged: for predicates only)."""
+    """Facts of a world about its objects (privileged: for predicates only)."""
 
     def position(self, thing: int) -> tuple[float, float, float]:
         """Return the middle of an object, metres."""

@@ -76,7 +76,7 @@ class Predicate(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One task; map frame, metres, radians. expert_steps: None where nobody says; expert: option texts that do it."""
+    """One task; map frame, metres, radians. expert_steps: None = unknown; expert: option texts of a solution."""
 
     index: int
     kind: str

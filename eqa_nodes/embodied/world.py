@@ -94,7 +94,7 @@ class SimulatedWorld:
         return self._step.frame
 
     def position(self, thing: int) -> tuple[float, float, float]:
-        """Return the middle of an object. Raises SimulatorError where the simulator does not tell."""
+        """Return the middle of an object. Raises SimulatorError where the simulator does not know it."""
         simulator = self._handling()
         if simulator is None:
             raise SimulatorError(f"the simulator of {self._scene!r} does not tell where its things are")

@@ -56,7 +56,7 @@ class CassetteEntry:
     place: int = -1
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what no call can have come to: a cassette may be anybody's."""
+        """Raise ValueError for a result that no call can have: cassettes are untrusted."""
         if (self.completion is not None) + (self.choice is not None) + bool(self.error) != 1:
             raise ValueError("it is not one of a completion, a choice and an error")
         if not self.error and (self.choice is not None) != bool(self.call.options):

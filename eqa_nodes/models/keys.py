@@ -33,7 +33,7 @@ def check_url(url: str) -> None:
 
 
 def hidden(text: str, key: str) -> str:
-    """Return what a server wrote with the key taken out: some name it when they refuse it."""
+    """Return a server's text without the key: some servers repeat it when they refuse it."""
     if len(key) < _SHORTEST:
         return text
     return text.replace(key, "...").replace(json.dumps(key)[1:-1], "...")

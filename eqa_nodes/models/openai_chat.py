@@ -158,7 +158,7 @@ class OpenAIChat:
         return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
 
     def _request(self, body: dict[str, Any]) -> str:
-        """Return what came, with the key taken out: it is parsed, shown in errors and recorded."""
+        """Return the reply without the key, because it is parsed, shown in errors and recorded."""
         self._meter.check()
         client = self._client.with_options(max_retries=repeats(self._config.max_retries))
         began, deadline = time.monotonic(), self._config.deadline_s

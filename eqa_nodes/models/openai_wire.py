@@ -171,7 +171,7 @@ def _said(content: str) -> str:
 
 
 def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the tokens read and written that a reply tells, 0 for what it does not tell or what is no count."""
+    """Return the input and output tokens of a reply, 0 where they are missing or not a count."""
     spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
     return count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
 

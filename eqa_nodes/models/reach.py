@@ -16,7 +16,7 @@ _HOPELESS = ("no connection", "not authorised", "not found", "timed out")  # how
 
 
 def check_reachable(config: ModelConfig) -> None:
-    """Raise ModelError for an endpoint that nobody serves, that refuses the key, or that does not know the model.
+    """Raise ModelError if the endpoint is unreachable, refuses the key, or does not know the model.
 
     Where its list of models lacks the name (some servers know others, too) or there is no list, the model is asked for
     one word. Raises ConfigError, MissingExtra as OpenAIChat.

@@ -13,7 +13,7 @@ from eqa_nodes.perception.loading import load
 
 
 class PictureEmbedder:
-    """Vectors of length 1: what looks alike, or is told by a text, lies near. Raises ConfigError, MissingExtra."""
+    """Unit vectors; similar images and matching texts have similar ones. Raises ConfigError, MissingExtra."""
 
     def __init__(self, config: DetectorConfig) -> None:
         self._batch = config.batch

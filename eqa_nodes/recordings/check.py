@@ -99,7 +99,7 @@ def _topic(bag: Bag, role: str) -> Finding:
 
 
 def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
-    """Return what the measurements of a bag, or of what was heard of a robot, mean."""
+    """Return the findings from the measurements of a bag or of a live robot."""
     findings = [Finding("readable", "error", m.broken, "recover it: `python -m eqa_nodes.recordings.recover`, "
                         "or sqlite3's `.recover`") if m.broken else WHOLE]
     for role in ("color", "depth"):
@@ -118,7 +118,7 @@ def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
 
 
 def _timing(role: str, stamps_ns: list[int], told: int, broken: bool) -> Iterator[Finding]:
-    """Rate, drops and order of stamps; told: how many messages the bag says it has."""
+    """Rate, drops and order of stamps; told: number of messages by the bag's own index."""
     stamps = np.array(stamps_ns, np.int64)
     steps = np.diff(stamps) / 1e9
     back, twice = int((steps < 0).sum()), int((steps == 0).sum())

@@ -119,7 +119,7 @@ class Survey(NamedTuple):
 
     @property
     def rate_hz(self) -> float:
-        """Frames per second; 0 where the stamps tell no time."""
+        """Frames per second; 0 where the stamps span no time."""
         return (self.frames - 1) / self.seconds if self.seconds > 0 else 0.0
 
 

@@ -73,7 +73,7 @@ class _Messages:
         return text
 
     def of(self, frame: Frame) -> Iterator[tuple[str, bytes]]:
-        """Yield key and serialized message, transforms first: who plays the bag knows where an image was taken."""
+        """Yield key and serialized message, transforms first, so that a player knows the pose of each image."""
         stamp = frame.stamp_ns
         yield "tf", self._cdr("tf2_msgs/msg/TFMessage", transforms=[
             self._tf("map", "base_link", stamp, frame.map_from_base),

@@ -178,7 +178,7 @@ class MemoryViews(_Remembered):
 
 
 class ObjectViews(_Remembered):
-    """The K objects that memory finds likest to what the words are about, told in the captions of their best views."""
+    """The K objects that match the words best, described in the captions of their best views."""
 
     def items(self, question: Question) -> list[Recalled]:
         """Return each best view once, that of the likest object first."""
@@ -243,7 +243,7 @@ def check_labels(history: EpisodeHistory, selection: ViewSelection) -> None:
 
 
 class _Along:
-    """An iteration over a history that notes the way and tells how far it is."""
+    """An iteration over a history that stores the path and reports its progress."""
 
     def __init__(self, history: EpisodeHistory, tick: Tick) -> None:
         self._history, self._tick = history, tick

@@ -25,7 +25,7 @@ _CAMERAS = 100  # different intrinsics that are told apart
 
 @dataclass
 class ImageSamples:
-    """Some images of a topic. faults: why one could not be decoded; sizes: width, height; encodings: as told."""
+    """Some images of a topic. faults: why one could not be decoded; sizes: width, height; encodings: as stated."""
 
     encodings: Counter[str] = field(default_factory=Counter)
     frames: Counter[str] = field(default_factory=Counter)
@@ -69,7 +69,7 @@ class Measured:
 
 def measure(bag: Bag, options: BagOptions, watch: Callable[[Recorded], None] | None = None,
             also: tuple[str, ...] = ()) -> Measured:
-    """Read the bag once, in the order it was recorded; what is damaged ends the reading and is told.
+    """Read the bag once, in recorded order; damage ends the reading and is reported.
 
     watch: is shown every message that is read; also: keys of more topics that it wants to see.
     """

@@ -25,7 +25,7 @@ BASES = ("base_link", "base_footprint", "base")
 
 
 class Poses:
-    """Transforms of a bag as they are taken in; odometry where no transform moves the base.
+    """Transforms of a bag in order of reading; odometry where no transform moves the base.
 
     fixed: the frame that stands for the map: the first of map, odom, world that the base hangs from, or the named one
     base: the robot's frame; "" where there is none: a camera on its own has its base on the ground (z = 0) below it.
@@ -33,7 +33,7 @@ class Poses:
     """
 
     def __init__(self, bag: Bag, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
-        """Learn the frames: static transforms are known from now on. Raises StorageError when no pose is told."""
+        """Find the frames, and load the static transforms. Raises StorageError when there is no pose."""
         self._buffer, self._keep_ns = TfBuffer(keep_ns), keep_ns
         self._newest_ns: dict[str, int] = {}
         self._parents: dict[str, str] = {}
@@ -112,7 +112,7 @@ class Poses:
         return found
 
     def _links(self, recorded: Recorded) -> list[tuple[Any, str, Transform]]:
-        """Return header, child frame and transform of each link that a message tells."""
+        """Return header, child frame and transform of each link in a message."""
         message = recorded.message
         if recorded.key == "odom":
             return [(message.header, self.base, messages.pose_of(message.pose.pose))]
@@ -133,7 +133,7 @@ class Poses:
 
 
 def _first_minute(bag: Bag) -> Iterator[Recorded]:
-    """Yield what tells of movement, for a minute from its beginning."""
+    """Yield transforms and odometry of the first minute."""
     begin_ns = None
     for recorded in bag.read(("tf", "odom")):
         begin_ns = recorded.log_ns if begin_ns is None else begin_ns

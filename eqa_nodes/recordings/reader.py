@@ -31,7 +31,7 @@ class Recorded(NamedTuple):
 
 
 class MessageSource(Protocol):
-    """What holds serialized messages: an open reader of rosbags, or what was heard of a robot."""
+    """A source of serialized messages: an open reader of rosbags, or messages received from a robot."""
 
     @property
     def connections(self) -> list[Connection]:

@@ -31,7 +31,7 @@ class _Item(NamedTuple):
 
 
 class Listener:
-    """What a recording tells; each is called in the thread that writes, `dropped` also in one that brings messages."""
+    """Listener of a recording; called in the writing thread, `dropped` also in threads that send messages."""
 
     def written(self, tag: Any) -> bool:
         """Hear that a message was written; True: bring it to the disk as soon as nothing else waits."""

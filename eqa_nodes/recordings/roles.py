@@ -55,7 +55,7 @@ def image_topic(topic: str) -> str:
 
 
 def rectified(topics: Mapping[str, str]) -> tuple[bool, bool]:
-    """Say of colour and depth whether their names tell of rectified images (image_rect, image_rect_color ...).
+    """Return for colour and depth whether their names mean rectified images (image_rect, image_rect_color ...).
 
     Depth that names nothing is as the colour image that it is registered to.
     """

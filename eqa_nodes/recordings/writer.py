@@ -41,7 +41,7 @@ class BagTopic(NamedTuple):
 
     @property
     def latched(self) -> bool:
-        """Whether only its newest message counts, also for who comes late (depth 0: discovery does not tell it)."""
+        """Whether only its newest message counts, also for late subscribers (depth 0: discovery does not report it)."""
         qos = _profile(self.qos)
         return qos.durability == "transient_local" and qos.depth <= 1
 

@@ -78,7 +78,7 @@ class Images:
         return SharedImages(rgb, depth, labels)
 
     def close(self) -> None:
-        """Let go of the memory; views that somebody still holds keep it."""
+        """Release the memory; images that are still in use keep it."""
         os.close(self.descriptor)
         with contextlib.suppress(BufferError):
             if self._map is not None:

@@ -97,7 +97,7 @@ def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
 
 
 def _names(dice: Dice, cells: list[Cell]) -> list[str]:
-    """Name rooms; several of a kind are told apart as a person would."""
+    """Name rooms; several of a kind get the names that a person would use."""
     series = {
         "bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
         "bathroom": ["main bathroom", "second bathroom", "third bathroom"],

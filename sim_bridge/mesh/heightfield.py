@@ -135,7 +135,7 @@ def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarra
 @numba.njit(cache=True, nogil=True)
 def _insert(column: int, low: np.float32, high: np.float32, flat: bool, free: int, head: np.ndarray, after: np.ndarray,
             lows: np.ndarray, highs: np.ndarray, walkable: np.ndarray, climb: float) -> bool:
-    """Put a span into its column, one with those that it touches; say whether the place `free` was taken for it.
+    """Put a span into its column, one with those that it touches; return whether the place `free` was used for it.
 
     What is walkable is decided by the highest top. Tops within a climb of each other are walkable when either is: a
     carpet on a floor, the edge of a low step.

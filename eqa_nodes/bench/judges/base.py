@@ -28,7 +28,7 @@ class Judge(Protocol):
 
     @property
     def sees(self) -> bool:
-        """Return whether it looks at the last view; then grounding is its own to judge, and nobody else's."""
+        """Return whether the judge sees the last view; if so, it alone judges the grounding."""
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Mark an answer; "" is no answer and marks 1. view: JPEG of the robot's last view, None = there is none."""

@@ -166,7 +166,7 @@ def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, 
 
 
 def shown(s: MeanInterval, factor: float, digits: int, sign: str = "") -> str:
-    """Return "mean [low, high]", the mean alone where no interval can be told, a dash where there is no mean."""
+    """Return "mean [low, high]", the mean alone where there is no interval, a dash where there is no mean."""
     if s.mean is None:
         return "–"
     mean = f"{factor * s.mean:{sign}.{digits}f}"

@@ -29,7 +29,7 @@ class SceneFacts(Protocol):
         """Return the shortest drivable distance in metres, inf = no path."""
 
     def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
-        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it cannot be told."""
+        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it is unknown."""
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class RunEstimator:
         self.before([prediction])
 
     def outlook(self) -> RunEstimate:
-        """Return what was spent and what the whole run will have taken."""
+        """Return what was spent, and the estimate for the whole run."""
         left = self._total - self._counted
         pace = (self._now() - self._begin) / self._asked if self._asked else None
         whole = self._spent.times(self._total / self._counted) if self._counted else Cost()
@@ -132,7 +132,7 @@ def in_words(seconds: float) -> str:
 
 
 def in_short(count: float) -> str:
-    """Return a count with at most three digits that tell: 740, 12.3 k, 4.05 M."""
+    """Return a count with at most three significant digits: 740, 12.3 k, 4.05 M."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if count >= 0.9995 * size:
             return f"{float(f'{count / size:.3g}'):g} {unit}"

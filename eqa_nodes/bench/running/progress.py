@@ -28,7 +28,7 @@ class RunProgress(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """How pass 1 ended. unexpected: errors that nobody raised on purpose (faults of the program).
+    """How pass 1 ended. unexpected: number of errors that are faults of the program.
 
     spent: why it ended before all were asked, "" = it did not; the questions that are left were not asked.
     hopeless: what the first questions of this sitting failed with, when none of them had an answer and it ended
@@ -68,7 +68,7 @@ class RunSummary(NamedTuple):
 
 
 class Count:
-    """Counts predictions without keeping them, and tells the listener."""
+    """Counts predictions without storing them, and notifies the listener."""
 
     def __init__(self, total: int, listener: Callable[[RunProgress], None]) -> None:
         self._total, self._listener = total, listener

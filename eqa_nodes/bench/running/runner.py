@@ -208,7 +208,7 @@ def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
 
 
 def failure(error: Exception) -> Answer:
-    """Return the answer of a question that ended in an error; one that nobody raised on purpose is INTERNAL."""
+    """Return the answer of a question that ended in an error; an unexpected exception is INTERNAL."""
     code = error.code if isinstance(error, EqaError) else ErrorCode.INTERNAL
     return Answer(abstained=True, error=code, message=f"{type(error).__name__}: {error}")
 

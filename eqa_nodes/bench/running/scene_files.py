@@ -17,7 +17,7 @@ from sim_bridge.scans import FILES, SceneFiles, fault_of, find_scan
 
 
 class SceneState(NamedTuple):
-    """One scene. error: why nothing can be asked in it, None = it can; without: what is missing that nobody must have.
+    """One scene. error: why it cannot be used, None = it can; without: optional files that are missing.
 
     scan: None where nothing was found, or nothing has to lie in files.
     """

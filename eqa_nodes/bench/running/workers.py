@@ -116,7 +116,7 @@ def _serve(pipe: Connection, opening: Opening, asking: Asking, number: int) -> N
 
 
 def _end_with_parent() -> None:
-    """End at once when the parent dies, in whatever question: nobody would write down the answer."""
+    """End at once when the parent dies, because the answer could not be stored."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

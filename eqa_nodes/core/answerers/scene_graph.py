@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Keyframe
 
 @dataclass(frozen=True)
 class GraphConfig:
-    """What is told of objects.
+    """Which facts about objects the model gets.
 
     boxes: where they stand and how large they are (the ablation of OpenEQA, supplement N, leaves that out); relations:
     which is on, in or next to which; crops: images of each that are described, the best ones.

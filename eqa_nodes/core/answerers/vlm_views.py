@@ -23,7 +23,7 @@ def lettered(view: Keyframe) -> dict[str, FloorPixel]:
 
 
 def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> str:
-    """Return the line above an image: its number, where it was taken, what is drawn on it, what is in view."""
+    """Return the caption above an image: its number, its pose, what is drawn on it, what is in view."""
     x, y, yaw = view.pose
     drawn = f", letters {', '.join(letters)}" if letters else ""
     caption = f", {view.caption}" if view.caption else ""

@@ -90,7 +90,7 @@ def _without(frame: Frame, hidden: np.ndarray) -> Frame:
 
 
 def _in_zones(frame: Frame, zones: list[tuple[float, float, float, float]]) -> np.ndarray:
-    """Return (H, W) bool: which pixels show a point in a zone, or nothing that tells where they look."""
+    """Return (H, W) bool: which pixels show a point in a zone, or have no depth."""
     k, m, z = frame.intrinsics, frame.map_from_camera(), frame.depth_m
     u = (np.arange(k.width) + 0.5 - k.cx) / k.fx
     v = ((np.arange(k.height) + 0.5 - k.cy) / k.fy)[:, None]

@@ -28,10 +28,10 @@ class TaskEnd(NamedTuple):
 
 
 class Commander(Protocol):
-    """Nav2, or what stands in for it. Nothing blocks longer than it is told, or than its own short deadlines."""
+    """Nav2 or a stand-in. No call blocks longer than its argument, or than its own short deadline."""
 
     def missing(self, wait_s: float) -> str:
-        """Say what is not there or not active, after waiting so long for it; "" = goals will be taken."""
+        """Return what is absent or not active after waiting so long for it; "" = goals are accepted."""
 
     def go_to(self, goal: Pose2) -> None:
         """Begin to drive to a pose in the map, which takes the place of what was begun before."""
@@ -46,7 +46,7 @@ class Commander(Protocol):
         """Ask for the end of the task; `poll` says when it has ended. Does nothing where none runs."""
 
     def silent_s(self) -> float:
-        """Return how long nothing was heard of the task, seconds of the wall clock."""
+        """Return the time since the last message about the task, seconds of the wall clock."""
 
     def costmap(self, wait_s: float) -> GridMap:
         """Return the global costmap: cells -1 unknown, 0..98 free to dear, 99 the robot touches something, 100 shut.

@@ -174,7 +174,7 @@ class _GoalDrive:
                 raise self._stopped(DriveEnded(NavCode.FAILED, str(error))) from error
 
     def _check(self) -> None:
-        """Raise DriveEnded when somebody or something forbids driving."""
+        """Raise DriveEnded when a gate forbids driving."""
         if self._interrupt.reason:
             raise DriveEnded(NavCode.CANCELED, self._interrupt.reason)
         if refusal := self._gates.refusal(time.monotonic()):

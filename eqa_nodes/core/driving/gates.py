@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import BadFrame
 
 
 class Gates:
-    """Hears what the robot says, and tells what forbids driving. Times are seconds of the wall clock."""
+    """Collects the robot's state and decides whether driving is allowed. Times are seconds of the wall clock."""
 
     def __init__(self, config: GateConfig) -> None:
         self._config = config
@@ -25,7 +25,7 @@ class Gates:
         self._stopped = stop
 
     def heard_battery(self, share: float, now_s: float) -> None:
-        """Take the charge, 0..1. Raises BadFrame for any other value; what was heard before is then no longer known."""
+        """Set the charge, 0..1. Raises BadFrame for any other value; the charge is then unknown."""
         self._battery = None
         if not 0 <= share <= 1:
             raise BadFrame(f"battery_state.percentage is {share}: it must be 0..1, as sensor_msgs/BatteryState says")

@@ -238,7 +238,7 @@ _NO_THING = re.compile(r"(?:how|why|when|that|if|whether)\b", re.I)
 
 
 def wish(text: str) -> str:
-    """Return the question in a wish to be shown something or taken to it, "" where there is none.
+    """Return the question in a request to be shown something or led to it, "" where there is none.
 
     "Show me the mug" and "Take me to the mug, please" ask "Where is the mug?"; "Show me what is on the desk" asks "What
     is on the desk?"; "Show me how to cook" is no such wish.

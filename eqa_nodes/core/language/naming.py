@@ -111,6 +111,6 @@ def by_head(kind: str, name: str) -> bool:
 
 @cache
 def in_group(kind: str, name: str) -> bool:
-    """Say whether a kind belongs to the group that a name stands for, by itself or by its last words."""
+    """Return whether a kind belongs to the group that a name stands for, as a whole or by its last words."""
     own = canonical(kind)
     return any(own == canonical(member) or by_head(kind, member) for member in members(name))

@@ -26,7 +26,7 @@ _CLEAR = 0.02  # how much likelier it must be than the next
 
 @lru_cache(maxsize=1)
 def words() -> frozenset[str]:
-    """Return every word that is taken for well spelled."""
+    """Return every word that counts as spelled correctly."""
     known = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *OTHER}
     return frozenset(known | {plural(word) for word in (*HOUSEHOLD, *GROUP_WORDS, *OTHER)})
 

@@ -76,7 +76,7 @@ class NavigatorConfig:
 
 @dataclass(frozen=True)
 class ScanConfig:
-    """What a scan takes in, and where its frame is."""
+    """The range of heights of a scan, and its frame."""
 
     low_m: NotNegative = 0.15  # height over the floor from which objects would hit the robot, metres
     high_m: NotNegative = 0.0  # height up to which they would, metres; 0 = the robot's own height

@@ -150,7 +150,7 @@ def choose(policy: Policy, situation: Situation, staircases: Sequence[Staircase]
 
 
 def _told_of_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:
-    """Say in a decision without a goal which other floors there are: this robot does not drive there by itself."""
+    """Name the other floors in a decision without a goal, because the robot does not drive there on its own."""
     ends = [(here, there) for j in staircases for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
     if decision.goal is not None or not ends:
         return decision

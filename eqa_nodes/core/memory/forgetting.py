@@ -186,7 +186,7 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
 
 
 def _drop_times(db: Database, selection: ForgetSelection) -> None:
-    """Let no object's times tell of a span that was forgotten: they go back to views that are left."""
+    """Recompute the times of objects from the remaining views, so that they reveal nothing of a forgotten span."""
     if not (selection.after_ns or selection.before_ns):
         return
     last = selection.before_ns or (1 << 62)

@@ -243,7 +243,7 @@ class Recaller:
         return sorted(found, key=lambda match: (-match.score, match.id))
 
     def _placed(self, match: Match, asked: _Asked) -> Match:
-        """Add how near the view was taken: 1 on the spot, 0 at the radius."""
+        """Add the nearness of the view's pose: 1 at the place, 0 at the radius."""
         if asked.near is None and asked.beside is None and asked.window is None:
             return match._replace(score=round(match.score, 6))
         row = self._index.rows[self._index.at(np.int64(match.id))]

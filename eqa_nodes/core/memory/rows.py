@@ -159,7 +159,7 @@ def _dump_things(seen: Iterable[Sighting]) -> str:
 
 
 def camera(position: Point, axis: Point) -> bytes:
-    """Return where a view was taken, and its axis, as they are stored."""
+    """Return the camera position and axis of a view as they are stored."""
     return struct.pack("<6d", *position, *axis)
 
 

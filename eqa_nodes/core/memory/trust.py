@@ -11,7 +11,7 @@ from eqa_nodes.core.types.remembered import MemoryObject
 
 
 class Trust:
-    """until_ns: the latest stamp that is believed, FOR_EVER while nobody has said what time it is."""
+    """until_ns: the latest stamp that is believed, FOR_EVER while the time is unknown."""
 
     def __init__(self) -> None:
         self.now_ns, self.until_ns = 0, FOR_EVER
@@ -29,7 +29,7 @@ class Trust:
                            "and computer (chrony), or raise memory.ahead_s")
 
     def objects(self, db: Database, found: list[MemoryObject]) -> list[MemoryObject]:
-        """Return the objects as far as looks that are believed tell of them, in their order."""
+        """Return the objects as known from trusted looks, in their order."""
         until = self.until_ns
         believed = (o if max(o.last_ns, o.gone_ns) <= until else _as_believed(db, o, until) for o in found)
         return [o for o in believed if o is not None]

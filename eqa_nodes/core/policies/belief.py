@@ -41,7 +41,7 @@ class RoomBelief:
         self._read: set[int] = set()
 
     def update(self, assessments: Sequence[ViewAssessment]) -> None:
-        """Take in the views that were not yet taken in: their places, and where they were taken."""
+        """Add the new views: their places and their poses."""
         for view in assessments:
             if view.keyframe_id in self._read:
                 continue

@@ -31,7 +31,7 @@ class AnswersAtOnce:
     """
 
     def confirm(self, situation: Situation) -> Decision:
-        """Turn back to the view that answers, if it was taken here, else let the answer stand."""
+        """Turn back to the view that answers if it is from here, else accept the answer."""
         pose = situation.pose
         view = max(situation.assessments, key=lambda a: (a.enough, a.keyframe_id), default=None)
         if (view is None or view.enough <= 0 or pose.distance(view.pose) > SAME_PLACE_M

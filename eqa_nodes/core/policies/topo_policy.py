@@ -70,7 +70,7 @@ class NodeScorer(Protocol):
     """Scores unvisited nodes: the navigation planning module of AQ-Nav, which is a trained transformer there."""
 
     def score(self, node: NodeFeatures) -> float:
-        """Return the score of going to a node; the highest is taken, if it is above that of stopping."""
+        """Return the score of going to a node; the highest one wins if it exceeds that of stopping."""
 
 
 @dataclass(frozen=True)

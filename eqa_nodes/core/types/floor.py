@@ -54,7 +54,7 @@ class GridMap:
 
 
 class Staircase(NamedTuple):
-    """Stairs (or a lift) that the robot has taken: where it left one floor and entered another.
+    """Stairs or a lift that the robot has used: where it left one floor and entered another.
 
     Points x, y and height of the floor, map frame, metres; the lower end first.
     """

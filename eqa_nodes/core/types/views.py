@@ -110,5 +110,5 @@ class Keyframe:
 
     @property
     def privileged(self) -> bool:
-        """Say whether a simulator's labels tell what is in view."""
+        """Return whether the content of the view comes from a simulator's labels."""
         return any(not s.label.detected for s in self.sightings)

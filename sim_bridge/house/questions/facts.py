@@ -141,7 +141,7 @@ class HouseFacts:
         return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
 
     def name(self, thing: HouseObject) -> str | None:
-        """Return a noun phrase that fits this object only, with its room where that can be told; else None."""
+        """Return a noun phrase that fits this object only, with its room where that is unique; else None."""
         if thing.id not in self._names:
             self._names[thing.id] = self._name(thing)
         return self._names[thing.id]

@@ -83,7 +83,7 @@ SCATTERED = (  # Where can I find something to ...? Objects that one home keeps 
 
 
 class Hint(NamedTuple):
-    """What objects tell about the people who own them."""
+    """What objects reveal about the people who own them."""
 
     question: str
     answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, kinds that tell it, what else is right

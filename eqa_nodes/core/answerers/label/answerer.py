@@ -56,7 +56,7 @@ class LabelAnswerer:
         return regions_for(parse(check_question(question.text)))
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge every view by itself.
+        """Judge every view separately.
 
         For what only several views can settle (counts, lists), `enough` says that this view is worth an answer; the
         answer's own confidence then says whether the views together were.

@@ -68,7 +68,7 @@ def _state(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is told the state itself."""
+    """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is answered with the state."""
     ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
     things = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
         _base(state) == wanted or {_base(state), wanted} in _OPPOSITES)]

@@ -111,7 +111,7 @@ class Scene:
         return [r for r in labels if same_room(r, name)] or [r for r in labels if in_region(r, name)]
 
     def has_others(self, name: str) -> bool:
-        """Say whether there must be rooms of that name which no view shows: its name tells it apart."""
+        """Return whether unseen rooms of that name must exist, because its name distinguishes it from others."""
         rooms = self.rooms(name) if name else []
         return len(rooms) == 1 and not same_room(rooms[0], name)
 
@@ -137,7 +137,7 @@ class Scene:
                 max(t.high[0] for t in things), max(t.high[1] for t in things))
 
     def coverage(self, room: str) -> float:
-        """Return the share, 0..1, of a room's box that some view of it looked at; less when none was taken inside."""
+        """Return the share, 0..1, of a room's box that views cover; less when no view is from inside."""
         rooms = self.rooms(room) if room else []
         if len(rooms) > 1:
             return min(map(self.coverage, rooms))

@@ -10,7 +10,7 @@ from eqa_nodes.core.language.english import canonical, content_words, same, with
 
 
 class Purpose(NamedTuple):
-    """Words that tell a purpose, the objects made for it (the most direct first), and how one uses them."""
+    """A purpose in words, the objects made for it (the most direct first), and the preposition of their use."""
 
     words: tuple[str, ...]
     kinds: tuple[str, ...]
