@@ -3,52 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from eqa_nodes.core.errors import UnknownScene
-from sim_bridge.simulator import Simulator
+from eqa_nodes.core.registry import Registry, is_class
+from eqa_nodes.core.traits import SimulatorTraits
+
+if TYPE_CHECKING:
+    from sim_bridge.simulator import Simulator
 
 
-def _habitat() -> Simulator:
-    from sim_bridge.habitat.simulator import HabitatSimulator
-
-    return HabitatSimulator()
-
-
-def _house() -> Simulator:
-    from sim_bridge.house.simulator import HouseSimulator
-
-    return HouseSimulator()
-
-
-def _mesh() -> Simulator:
-    from sim_bridge.mesh.simulator import MeshSimulator
-
-    return MeshSimulator()
-
-
-def _toy() -> Simulator:
-    from sim_bridge.toy.simulator import GridWorld
-
-    return GridWorld()
-
-
-SIMULATORS: dict[str, Callable[[], Simulator]] = {"habitat": _habitat, "house": _house, "mesh": _mesh, "toy": _toy}
+SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
+    "habitat": "sim_bridge.habitat.simulator:HabitatSimulator",
+    "house": "sim_bridge.house.simulator:HouseSimulator",
+    "mesh": "sim_bridge.mesh.simulator:MeshSimulator",
+    "toy": "sim_bridge.toy.simulator:GridWorld",
+}, SimulatorTraits())
+_CLASS_SCENE = re.compile(r"([A-Za-z_][\w.]*:[A-Za-z_][\w.]*):")
 
 
 def open_simulator(scene: str) -> Simulator:
     """Return a simulator for scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
-    prefix = simulator_of(scene)
-    if prefix not in SIMULATORS:
-        known = ", ".join(f"{name}:<scene>" for name in sorted(SIMULATORS))
-        raise UnknownScene(f"unknown scene {scene!r}: known are {known}")
-    return SIMULATORS[prefix]()
+    name = simulator_of(scene)
+    if not has_simulator(scene):
+        known = ", ".join(f"{name}:<scene>" for name in SIMULATORS)
+        raise UnknownScene(f"unknown scene {scene!r}: known are {known}, and package.module:Class:<scene>")
+    simulator: Simulator = SIMULATORS.make(name)
+    return simulator
 
 
 def simulator_of(scene: str) -> str:
-    """Return the prefix of a scene name, which says what opens it; "" where there is none."""
+    """Return the prefix of a scene name, which says what opens it; "" where there is none.
+
+    That is a name, or "module:Class" where the first part is no name: "house" of "house:7", "maze:Maze" of
+    "maze:Maze:3".
+    """
     prefix, colon, _ = scene.partition(":")
+    if prefix not in SIMULATORS and (named := _CLASS_SCENE.match(scene)):
+        return named[1]
     return prefix if colon else ""
+
+
+def has_simulator(scene: str) -> bool:
+    """Say whether something opens scenes of this kind; whether this very scene exists it does not know."""
+    name = simulator_of(scene)
+    return name in SIMULATORS or is_class(name)
+
+
+def is_scan(scene: str) -> bool:
+    """Say whether a scene is a scan, which lies in files and which any simulator of scans opens."""
+    name = simulator_of(scene)
+    return name in SIMULATORS and SIMULATORS.traits(name).scans
 
 
 def file_name_of(scene: str) -> str:

@@ -25,11 +25,15 @@ ROBOTS: dict[str, RobotModel] = {
 _MARGIN_M = 0.1  # the map counts what hangs so little above the robot as in its way: one voxel
 
 
-def robot_of(name: str, dataset: str = "") -> RobotModel:
-    """Return a robot by its name; "": the data set's own, else the default. Raises ConfigError for an unknown name."""
-    if name and name not in ROBOTS:
-        raise ConfigError(unknown("robot", name, ROBOTS))
-    return ROBOTS[name] if name else ROBOTS.get(dataset, ROBOTS[DEFAULT])
+def robot_of(name: str, usual: str | RobotModel = DEFAULT) -> RobotModel:
+    """Return a robot by its name; "": the usual one, such as that of a data set. Raises ConfigError for an unknown
+    name."""
+    chosen = name or usual
+    if isinstance(chosen, RobotModel):
+        return chosen
+    if chosen not in ROBOTS:
+        raise ConfigError(unknown("robot", chosen, ROBOTS))
+    return ROBOTS[chosen]
 
 
 def map_settings(robot: RobotModel) -> dict[str, float]:

@@ -12,7 +12,7 @@ from benchmarks.chaos import checks
 from benchmarks.chaos.cases import CASES, NEXT, Case
 from benchmarks.chaos.schedule import Plan
 from benchmarks.chaos.world import GRACE_S, LIMITS, World
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer

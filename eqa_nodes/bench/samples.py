@@ -14,11 +14,10 @@ from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.registry import SIMULATORS, simulator_of
+from sim_bridge.registry import SIMULATORS, has_simulator, is_scan, simulator_of
 from sim_bridge.simulator import Episode, Point
 
 _NO_LIMITS = Limits()
-SCANNED = ("habitat", "mesh")  # the simulators that open scans, the same ones
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
 EXPECTS = ("text", "position", "time", "duration", "yes-no")  # kinds of answer, in metadata "expects"
@@ -110,14 +109,14 @@ def _fault(sample: Sample) -> str:
 def check_runnable(samples: Iterable[Sample]) -> None:
     """Raise ConfigError when nothing opens a scene."""
     for sample in samples:
-        if sample.scene and sample.simulator not in SIMULATORS:
+        if sample.scene and not has_simulator(sample.scene):
             raise ConfigError(f"question {sample.id!r} lies in the scene {sample.scene!r}, which no simulator opens: "
                               f"there are {', '.join(sorted(SIMULATORS))}")
 
 
 def opened_by(simulator: str, samples: Iterable[Sample]) -> list[Sample]:
     """Return the samples with their scans opened by another simulator, "habitat" or "mesh"; other scenes stay."""
-    return [replace(s, scene=f"{simulator}:{s.scene.partition(':')[2]}") if s.simulator in SCANNED else s
+    return [replace(s, scene=f"{simulator}:{s.scene.partition(':')[2]}") if is_scan(s.scene) else s
             for s in samples]
 
 

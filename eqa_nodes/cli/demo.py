@@ -20,7 +20,7 @@ class Demo:
 
     def run(self) -> int:
         """Ask, score and report."""
-        from eqa_nodes.bench.judges import open_judge
+        from eqa_nodes.bench.judges.opening import open_judge
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions
         from eqa_nodes.cli.bench.tables import print_scores
         from eqa_nodes.cli.paths import run_folder

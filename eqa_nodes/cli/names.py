@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 def agents() -> Iterable[str]:
     """Return the names of agents."""
-    from eqa_nodes.registry.agents import AGENTS
+    from eqa_nodes.registry import AGENTS
 
     return AGENTS
 
@@ -28,7 +28,7 @@ def policies() -> Iterable[str]:
 
 def backends() -> Iterable[str]:
     """Return the names of model backends."""
-    from eqa_nodes.models import BACKENDS
+    from eqa_nodes.registry import BACKENDS
 
     return BACKENDS
 
@@ -42,18 +42,20 @@ def robots() -> Iterable[str]:
 
 def judges() -> Iterable[str]:
     """Return the names of judges."""
-    from eqa_nodes.bench.judges import JUDGES, MODEL_JUDGES
+    from eqa_nodes.registry import JUDGES
 
-    return (*JUDGES, *MODEL_JUDGES)
+    return JUDGES
 
 
 def datasets() -> Iterable[str]:
     """Return the names of data sets."""
-    from eqa_nodes.bench.datasets import DATASETS
+    from eqa_nodes.registry import READERS
 
-    return DATASETS
+    return READERS
 
 
 def detectors() -> Iterable[str]:
     """Return the names of detectors."""
-    return ("labels", "transformers")
+    from eqa_nodes.registry import DETECTORS
+
+    return DETECTORS

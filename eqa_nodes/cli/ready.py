@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
-from eqa_nodes.bench.samples import SCANNED
 from eqa_nodes.cli.paths import check_file
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import PROCESS, RunConfig
-from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.reach import check_reachable
-from eqa_nodes.registry import ANSWERERS
-from sim_bridge.registry import open_simulator, simulator_of
-
-_LOCAL = ("torch", "transformers")
+from eqa_nodes.registry import ANSWERERS, BACKENDS
+from sim_bridge.registry import is_scan, open_simulator, simulator_of
 
 
 def check_chain(config: RunConfig, scene: str) -> None:
@@ -31,7 +25,7 @@ def check_chain(config: RunConfig, scene: str) -> None:
 
 def check_scene(scene: str) -> None:
     """Raise EqaError for a scene that is not there. A scan is only looked for: to load one takes long."""
-    if simulator_of(scene) in SCANNED:
+    if is_scan(scene):
         from eqa_nodes.bench.running.scene_files import ScenePreflight
 
         if (error := ScenePreflight().state(scene).error) is not None:
@@ -66,13 +60,6 @@ def check_model(config: ModelConfig) -> None:
             check_file(path)
         if config.cassette_mode == "replay" or (config.cassette_mode == "auto" and recorded_calls(path)):
             return
-    if config.backend == "openai":
-        check_reachable(config)
-    elif config.backend == "transformers":
-        for library in _LOCAL:
-            if importlib.util.find_spec(library) is None:
-                raise MissingExtra(library, "local")
-    elif config.backend == "scripted":
-        from eqa_nodes.models import make_backend
-
-        make_backend("scripted", model=config.model).close()
+    check = getattr(BACKENDS[config.backend], "check", None)
+    if check is not None:
+        check(config)

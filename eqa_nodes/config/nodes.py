@@ -17,9 +17,9 @@ from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.perception.config import PRIVILEGED, DetectorConfig
+from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, POLICIES
+from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
 from eqa_nodes.registry.policies import policy_parameters
 from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
 
@@ -96,7 +96,7 @@ class PerceptionSettings:
     @property
     def labels(self) -> bool:
         """Say whether the detector reads the simulator's labels (privileged)."""
-        return self.detector.name in PRIVILEGED
+        return bool(self.detector.name) and DETECTORS.traits(self.detector.name).labels
 
 
 @dataclass(frozen=True)

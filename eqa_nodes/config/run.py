@@ -16,15 +16,16 @@ from typing import Any
 from eqa_nodes.config.graph import Parameters, detecting, driven_by, merged, of_world, settings
 from eqa_nodes.config.nodes import ATOMIC
 from eqa_nodes.config.parameters import leaves
+from eqa_nodes.core.agent.named import NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
-from eqa_nodes.registry import ANSWERERS
-from eqa_nodes.registry.agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
+from eqa_nodes.registry import ANSWERERS, READERS
+from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.ros.graph import OBSERVERS, nodes_of
-from sim_bridge.robots import map_settings, robot_of
+from sim_bridge.robots import DEFAULT, map_settings, robot_of
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
 GRAPH, ISOLATED, PROCESS = "graph", "isolated", "process"  # what carries the episodes out
@@ -99,7 +100,8 @@ class RunConfig:
     @property
     def robot_body(self) -> RobotModel:
         """The simulated robot. Raises ConfigError for an unknown name and for an image that is none."""
-        return with_image(robot_of(self.robot, self.dataset) if self.body is None else self.body, self.image)
+        usual = READERS.traits(self.dataset).robot if self.dataset else DEFAULT
+        return with_image(robot_of(self.robot, usual) if self.body is None else self.body, self.image)
 
     @property
     def question_limits(self) -> Limits:

@@ -11,6 +11,7 @@ particular about it as its attribute `traits` (core/traits.py).
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -135,6 +136,9 @@ class Registry(MutableMapping[str, Any], Generic[T]):
                               f"be imported: {type(error).__name__}: {error}") from error
 
     def _named(self, name: str) -> Any:
+        """Return a class of a module, which may lie in the working directory."""
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
         try:
             return _imported(name)
         except (ImportError, AttributeError) as error:
@@ -171,3 +175,9 @@ def _scanned(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint
 
 def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of an unknown package"
+
+
+# The one table of which the core itself looks names up: memory embeds what it stores.
+EMBEDDERS = Registry("embedder", "eqa_nodes.embedders", {
+    "wordllama": "eqa_nodes.core.memory.embedding:WordLlama",
+}, Traits())

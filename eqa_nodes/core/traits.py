@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.types.robot import RobotModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +57,15 @@ class AnswererTraits(Traits):
 class ReaderTraits(Traits):
     """Of a reader of a data set.
 
-    tasks: what its samples are for: a-eqa (a robot explores), em-eqa (a recording is shown), tasks (something is done).
-    robot: the robot that drives unless one is named. splits: False = it has none. files: it reads a folder that the
-    user names. command: a command line that runs it, for messages.
+    robot: what drives unless the user names a robot: a name of sim_bridge/robots.py, or a robot of its own. splits:
+    False = it has none. files: it reads a folder that the user names. task: the only one it is for (active, em or
+    tasks), "" = active and em; command: the command line that runs it then, for messages.
     """
 
-    tasks: tuple[str, ...] = ("a-eqa",)
-    robot: str = "default"
+    robot: str | RobotModel = "default"
     splits: bool = True
     files: bool = True
+    task: str = ""
     command: str = ""
 
 
@@ -84,11 +88,3 @@ class DetectorTraits(Traits):
     """Of a detector. labels: it reads the simulator's labels (privileged)."""
 
     labels: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class BackendTraits(Traits):
-    """Of a model backend. server: it asks a server; local: it loads the model into this process."""
-
-    server: bool = False
-    local: bool = False

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eqa_nodes.bench.readers.records import JsonRecord, load, questions
-from eqa_nodes.bench.samples import SCANNED, Sample
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, encode, write_json
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from sim_bridge.registry import simulator_of
+from sim_bridge.registry import is_scan, simulator_of
 from sim_bridge.scans import FILES
 from sim_bridge.simulator import VERBS
 
@@ -139,7 +139,7 @@ def _scene(record: JsonRecord) -> str:
 
 def _side(scene: str) -> int:
     """Return -1 for a scene whose file Unity has mirrored, else 1."""
-    return -1 if simulator_of(scene) in SCANNED else 1
+    return -1 if is_scan(scene) else 1
 
 
 def _graph(record: JsonRecord, side: int) -> tuple[tuple[GraphPoint, ...], tuple[tuple[int, int], ...]]:
@@ -234,7 +234,7 @@ def check_doable(sample: Sample) -> None:
     Raises ConfigError for what is no task, too.
     """
     needs = sorted({p.type for p in task_in(sample).predicates} - _WITHOUT_THINGS)
-    if needs and sample.simulator in SCANNED:
+    if needs and is_scan(sample.scene):
         raise ConfigError(f"task {sample.id!r} needs {', '.join(needs)}, and in the scan {sample.scene!r} nothing can "
                           "be handled, nor is it told where things are: only tasks of going, looking and answering "
                           "can be done")

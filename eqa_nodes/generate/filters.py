@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory.embedding import Embedder

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.registry import ANSWERERS, POLICIES
-from eqa_nodes.registry.agents import AGENTS
+from eqa_nodes.registry import AGENTS, ANSWERERS, POLICIES
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 

@@ -5,31 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.model import Backend
 from eqa_nodes.models.config import ModelConfig
-
-
-def _openai(config: ModelConfig, api_key: str) -> Backend:
-    from eqa_nodes.models.openai_chat import OpenAIChat
-    return OpenAIChat(config, api_key)
-
-
-def _scripted(config: ModelConfig, api_key: str) -> Backend:
-    from eqa_nodes.models.scripted import ScriptedBackend, read_script
-    return ScriptedBackend(read_script(Path(config.model)) if config.model else (), config=config)
-
-
-def _transformers(config: ModelConfig, api_key: str) -> Backend:
-    from eqa_nodes.models.local import LocalModel
-    return LocalModel(config)
-
-
-BACKENDS: dict[str, Callable[[ModelConfig, str], Backend]] = {
-    "openai": _openai, "scripted": _scripted, "transformers": _transformers}
+from eqa_nodes.registry import BACKENDS
 
 
 def make_backend(name: str, api_key: str = "", **options: Any) -> Backend:
@@ -42,9 +22,8 @@ def make_backend(name: str, api_key: str = "", **options: Any) -> Backend:
 
 def open_model(config: ModelConfig, api_key: str = "") -> Backend:
     """Return the backend that a configuration names, behind its cassette if there is one. Raises as make_backend."""
-    if config.backend not in BACKENDS:
-        raise ConfigError(unknown("model backend", config.backend, BACKENDS))
-    opened = partial(BACKENDS[config.backend], config, api_key)
+    opened: Callable[[], Backend] = partial(BACKENDS.make, config.backend, config, api_key)
+    BACKENDS.check(config.backend)
     if not config.cassette:
         return opened()
     from eqa_nodes.models.cassette import Cassette

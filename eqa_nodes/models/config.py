@@ -14,7 +14,9 @@ CASSETTE_MODES = ("auto", "record", "replay")
 class ModelConfig:
     """A model backend with its settings. The API key is no setting: it comes from the environment alone."""
 
-    backend: str = "openai"  # how it is asked: a name of BACKENDS (openai | transformers | scripted)
+    # how it is asked: openai | transformers | scripted, a name that an installed package
+    # registers, or package.module:Class
+    backend: str = "openai"
     # its name; folder or hub name of a local model, file of replies of a scripted one; "" = EQA_VLM_MODEL
     model: str = ""
     base_url: str = ""  # of the endpoint; "" = EQA_VLM_BASE_URL

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.accelerator import device_of, dtype_of, quick_dtype
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.local_processor import letter_tokens, load_processor, shows_images, tensors
@@ -38,7 +40,10 @@ class LocalModel:
     Raises ConfigError for a model that cannot be loaded, a device or dtype that there is not; MissingExtra.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    traits = Traits(library="torch", extra="local")
+
+    def __init__(self, config: ModelConfig, api_key: str = "") -> None:
+        """api_key: as of every backend; a local model needs none."""
         try:
             import torch
             import transformers
@@ -52,6 +57,13 @@ class LocalModel:
         self.dtype = dtype_of(torch, config.dtype or quick_dtype(torch, self.device), "model.dtype")
         self._processor, self._model = self._load()
         self._meter, self._lock = UsageMeter(config), threading.Lock()
+
+    @staticmethod
+    def check(config: ModelConfig) -> None:
+        """Raise MissingExtra where a library is absent; the model is not loaded for it."""
+        for library in ("torch", "transformers"):
+            if find_spec(library) is None:
+                raise MissingExtra(library, "local")
 
     @property
     def usage(self) -> Usage:

@@ -14,6 +14,7 @@ from typing import Any
 from eqa_nodes.core.agent.spending import repeats
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.guarded import guarded_client
 from eqa_nodes.models.keys import check_url, checked_key, hidden
@@ -52,6 +53,8 @@ class OpenAIChat:
     and lost connections; deadline_s holds for all of it, however slowly the server writes.
     """
 
+    traits = Traits(library="openai", extra="vlm")
+
     def __init__(self, config: ModelConfig = ModelConfig(), api_key: str = "",
                  environ: Mapping[str, str] = os.environ) -> None:
         try:
@@ -73,6 +76,13 @@ class OpenAIChat:
         self._client = openai.AsyncOpenAI(
             base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
             http_client=guarded_client(openai.DefaultAsyncHttpxClient, event_hooks={"request": [self._count]}))
+
+    @staticmethod
+    def check(config: ModelConfig) -> None:
+        """Raise EqaError for a server that cannot be asked for the model."""
+        from eqa_nodes.models.reach import check_reachable
+
+        check_reachable(config)
 
     @property
     def usage(self) -> Usage:

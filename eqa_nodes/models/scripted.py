@@ -54,6 +54,16 @@ class ScriptedBackend:
         self._meter = UsageMeter(config or ModelConfig(budget_calls=budget_calls, budget_tokens=budget_tokens))
         self._lock = threading.Lock()
 
+    @classmethod
+    def from_options(cls, config: ModelConfig, api_key: str = "") -> ScriptedBackend:
+        """Return it as the registry makes it; config.model: the file of replies. Raises ConfigError."""
+        return cls(read_script(Path(config.model)) if config.model else (), config=config)
+
+    @classmethod
+    def check(cls, config: ModelConfig) -> None:
+        """Raise ConfigError for a script that cannot be read."""
+        cls.from_options(config).close()
+
     @property
     def usage(self) -> Usage:
         """A copy of the counts so far."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from eqa_nodes.core.perception.noise import NoiseConfig
 from eqa_nodes.core.ranges import Counted, Share
 
-PRIVILEGED = ("labels",)  # detectors that read the simulator's labels
-
 
 @dataclass(frozen=True)
 class DetectorConfig:

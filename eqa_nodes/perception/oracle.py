@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
 from eqa_nodes.core.perception.noise import NoiseConfig
+from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.perception.config import DetectorConfig
 
 
 class LabelDetector:
     """Detects what is labelled. masks False: it gives boxes only, as most detectors do; noise: what it gets wrong."""
 
     privileged = True
+    traits = DetectorTraits(labels=True)
 
     def __init__(self, masks: bool = True, noise: NoiseConfig | None = None) -> None:
         self._masks, self._config = masks, PerceptionConfig(noise=noise or NoiseConfig())
+
+    @classmethod
+    def from_options(cls, config: DetectorConfig, vocabulary: Sequence[str]) -> LabelDetector:
+        """Return it as the registry makes it; what labels name it finds, whatever the vocabulary."""
+        return cls(config.masks, config.noise)
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
         """Return every labelled object that has enough pixels and is near enough."""

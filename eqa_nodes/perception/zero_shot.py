@@ -13,6 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.embedder import PictureEmbedder
@@ -32,6 +33,7 @@ class ZeroShotDetector:
     """Finds what the vocabulary names. Raises ConfigError, MissingExtra when it is made."""
 
     privileged = False
+    traits = DetectorTraits(library="torch", extra="local")
 
     def __init__(self, config: DetectorConfig, vocabulary: Sequence[str]) -> None:
         self._config, self._vocabulary = config, list(vocabulary)

@@ -6,8 +6,12 @@ for, so that names can be listed at no cost.
 
 from __future__ import annotations
 
-from eqa_nodes.core.registry import Registry
-from eqa_nodes.core.traits import AnswererTraits, PolicyTraits
+from eqa_nodes.core.registry import EMBEDDERS, Registry
+from eqa_nodes.core.traits import AnswererTraits, DetectorTraits, JudgeTraits, PolicyTraits, ReaderTraits, Traits
+from sim_bridge.registry import SIMULATORS
+
+__all__ = ["AGENTS", "ANSWERERS", "BACKENDS", "DEFAULT_AGENT", "DEFAULT_ANSWERER", "DEFAULT_POLICY",
+           "DETECTORS", "EMBEDDERS", "JUDGES", "POLICIES", "READERS", "SIMULATORS"]
 
 POLICIES = Registry("policy", "eqa_nodes.policies", {
     "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",
@@ -35,3 +39,49 @@ ANSWERERS = Registry("answerer", "eqa_nodes.answerers", {
     "snapshot": f"{_ANSWERERS}.snapshot:SnapshotAnswerer",
 }, AnswererTraits())
 DEFAULT_ANSWERER = "label"
+
+_AGENTS = "eqa_nodes.core.agent.named"
+AGENTS = Registry("agent", "eqa_nodes.agents", {
+    "random": f"{_AGENTS}:RANDOM",
+    "blind": f"{_AGENTS}:BLIND",
+    "blind-priors": f"{_AGENTS}:BLIND_PRIORS",
+    "socratic-captions": f"{_AGENTS}:SOCRATIC_CAPTIONS",
+    "socratic-graph": f"{_AGENTS}:SOCRATIC_GRAPH",
+    "socratic-graph-no-boxes": f"{_AGENTS}:SOCRATIC_GRAPH_NO_BOXES",
+    "socratic-voxel": f"{_AGENTS}:SOCRATIC_VOXEL",
+    "socratic-voxel-no-boxes": f"{_AGENTS}:SOCRATIC_VOXEL_NO_BOXES",
+    "multi-frame": f"{_AGENTS}:MULTI_FRAME",
+    "snapshot": f"{_AGENTS}:SNAPSHOT",
+    "ours": f"{_AGENTS}:OURS",
+    "label": f"{_AGENTS}:LABEL",
+}, Traits())
+DEFAULT_AGENT = "label"
+
+READERS = Registry("data set", "eqa_nodes.readers", {
+    "embodied-eval": "eqa_nodes.bench.readers.embodied_eval:EmbodiedEvalReader",
+    "express": "eqa_nodes.bench.readers.express:ExpressReader",
+    "exploraqa": "eqa_nodes.bench.readers.explora:ExploraReader",
+    "hm-eqa": "eqa_nodes.bench.readers.hm_eqa:HmEqaReader",
+    "house": "eqa_nodes.bench.readers.house:HouseReader",
+    "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
+    "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
+    "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
+}, ReaderTraits())
+
+JUDGES = Registry("judge", "eqa_nodes.judges", {
+    "offline": "eqa_nodes.bench.judges.offline:OfflineJudge",
+    "choices": "eqa_nodes.bench.judges.choices:ChoicesJudge",
+    "llm-match": "eqa_nodes.bench.judges.llm_match:LlmMatch",
+    "eac": "eqa_nodes.bench.judges.eac:EacJudge",
+}, JudgeTraits())
+
+DETECTORS = Registry("detector", "eqa_nodes.detectors", {
+    "labels": "eqa_nodes.perception.oracle:LabelDetector",
+    "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
+}, DetectorTraits())
+
+BACKENDS = Registry("model backend", "eqa_nodes.backends", {
+    "openai": "eqa_nodes.models.openai_chat:OpenAIChat",
+    "scripted": "eqa_nodes.models.scripted:ScriptedBackend",
+    "transformers": "eqa_nodes.models.local:LocalModel",
+}, Traits())

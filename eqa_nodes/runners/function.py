@@ -22,6 +22,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
+from eqa_nodes.registry import AGENTS
 from eqa_nodes.runners.history import HistorySource
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Step
@@ -69,7 +70,13 @@ ActiveFunction = Callable[[str, Environment], "tuple[str | Answer, int]"]  # que
 
 
 def load_function(name: str) -> Callable[..., Any]:
-    """Return the function that "package.module:function" names, also from the working directory. Raises ConfigError."""
+    """Return the function that "package.module:function" names, also from the working directory, or a registered one.
+
+    Raises ConfigError.
+    """
+    if name in AGENTS:
+        registered: Callable[..., Any] = AGENTS[name]
+        return registered
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 class HabitatSimulator:
     """One robot in one scanned scene at a time. Implements sim_bridge.simulator.Driving."""
+
+    traits = SimulatorTraits(scans=True)
 
     def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = Process) -> None:
         """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""

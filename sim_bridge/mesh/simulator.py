@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
+from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
@@ -66,6 +67,8 @@ def world(scan: SceneFiles) -> MeshWorld:
 
 class MeshSimulator(Walker):
     """One robot in one scan at a time. Implements sim_bridge.simulator.Driving."""
+
+    traits = SimulatorTraits(scans=True)
 
     def __init__(self, scenes: Path | None = None) -> None:
         """scenes: the folder of scans, None for that of the environment."""

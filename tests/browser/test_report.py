@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report import page as report
 from eqa_nodes.bench.report.page import write_report

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.api import Action, Environment, HistoryArrays, LimitReached, active_agent, arrays_of, em_agent
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions

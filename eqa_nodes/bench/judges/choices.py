@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.model import Backend
+    from eqa_nodes.models.config import ModelConfig
 
 
 def mark_choice(sample: Sample, text: str) -> Mark:
@@ -36,6 +42,11 @@ class ChoicesJudge:
 
     until_last_full_stop: bool = False
     sees = False
+
+    @classmethod
+    def from_options(cls, options: JudgeOptions, open_backend: Callable[[ModelConfig], Backend]) -> ChoicesJudge:
+        """Return it as the registry makes it. It asks no model."""
+        return cls(options.until_last_full_stop)
 
     @property
     def name(self) -> str:

@@ -19,11 +19,11 @@ class EacJudge(ModelJudge):
     """
 
     sees = True
-    kind = "eac"
+    kind, prompt = "eac", "judge_eac"
 
     def __init__(self, backend: Backend, options: JudgeOptions) -> None:
         self._blind = built_in("judge_match", options.role, options.criterion)
-        super().__init__(backend, options, "judge_eac")
+        super().__init__(backend, options)
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Ask the model for sigma and delta."""

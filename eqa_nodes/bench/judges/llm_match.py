@@ -17,6 +17,8 @@ from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.traits import JudgeTraits
+from eqa_nodes.models.config import ModelConfig
 
 T = TypeVar("T")
 
@@ -27,11 +29,12 @@ class ModelJudge:
     A reply that is twice in another form leaves the answer unscored: it is paid, and would come again.
     """
 
+    traits = JudgeTraits(asks_model=True)
     sees = False
     kind = ""  # the judge's name without its options
+    prompt = ""  # name of the built-in one
 
-    def __init__(self, backend: Backend, options: JudgeOptions, prompt: str) -> None:
-        """prompt: name of the built-in one."""
+    def __init__(self, backend: Backend, options: JudgeOptions) -> None:
         self._backend, self._options = backend, options
         changed = (options.role, options.criterion) != (JudgeOptions().role, JudgeOptions().criterion)
         if options.prompt is not None and changed:
@@ -39,8 +42,18 @@ class ModelJudge:
                               "in the built-in prompt alone")
         if options.prompt_extra is not None and options.prompt is None:
             raise ConfigError(f"the prompt {options.prompt_extra} for further answers needs one for questions without")
-        self._prompt = _prompt(options.prompt, prompt, options)
+        self._prompt = _prompt(options.prompt, self.prompt, options)
         self._extra_prompt = _prompt(options.prompt_extra, "", options) if options.prompt_extra else self._prompt
+
+    @classmethod
+    def from_options(cls, options: JudgeOptions, open_backend: Callable[[ModelConfig], Backend]) -> ModelJudge:
+        """Return it as the registry makes it, which opens its model. Raises as that does."""
+        backend = open_backend(options.model)
+        try:
+            return cls(backend, options)
+        except Exception:
+            backend.close()
+            raise
 
     @property
     def name(self) -> str:
@@ -92,10 +105,7 @@ class ModelJudge:
 class LlmMatch(ModelJudge):
     """As in OpenEQA's scorer sigma is clipped to 1..5 and no answer marks 1. Options are matched by rule, not asked."""
 
-    kind = "llm-match"
-
-    def __init__(self, backend: Backend, options: JudgeOptions) -> None:
-        super().__init__(backend, options, "judge_match")
+    kind, prompt = "llm-match", "judge_match"
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Ask the model for sigma."""

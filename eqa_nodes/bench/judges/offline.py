@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eqa_nodes.bench.judges import choices
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import wording
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
+
+if TYPE_CHECKING:
+    from eqa_nodes.core.model import Backend
+    from eqa_nodes.models.config import ModelConfig
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,11 @@ class OfflineJudge:
 
     until_last_full_stop: bool = False
     sees = False
+
+    @classmethod
+    def from_options(cls, options: JudgeOptions, open_backend: Callable[[ModelConfig], Backend]) -> OfflineJudge:
+        """Return it as the registry makes it. It asks no model."""
+        return cls(options.until_last_full_stop)
 
     @property
     def name(self) -> str:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from eqa_nodes.bench.judges import JUDGES, Judge, open_judge
+from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.judges.cached import MARKS, CachedMark, read_marks
+from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.metrics.scores import SCORES, read_scores
 from eqa_nodes.bench.running.predictions import read_predictions
@@ -20,6 +21,7 @@ from eqa_nodes.bench.samples import Sample, dataset_hash, read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.registry import JUDGES
 
 Marks = Mapping[str, float]  # by question id
 RESAMPLES = 9999  # as in the supplement of OpenEQA, L
@@ -99,12 +101,12 @@ class HumanMark(NamedTuple):
 
 
 def marks_of(name: str, run: Path) -> Marks:
-    """Return the marks of a run's answers by a judge that works at once (JUDGES), by one whose marks the run has kept
+    """Return the marks of a run's answers by a judge that works at once, by one whose marks the run has kept
     (the begin of its name or version), or in a file: scores.json, OpenEQA's {id: mark}, or a CSV of people.
 
     Raises ConfigError for a judge that there are no marks of, StorageError for what cannot be read.
     """
-    if name in JUDGES:
+    if marks_at_once(name):
         return _marks_now(open_judge(name), run)
     if Path(name).is_file():
         return human_marks(Path(name), run) if name.endswith(".csv") else _marks_in(Path(name))
@@ -114,7 +116,8 @@ def marks_of(name: str, run: Path) -> Marks:
         known = {k.version: k.judge for k in kept}
         there = ", ".join(sorted(f"{judge} [{version[:12]}]" for version, judge in known.items()))
         raise ConfigError(f"{'several judges begin' if found else 'no judge begins'} with {name!r}: "
-                          f"{run} has marks of {there or 'none'}; at once work {', '.join(JUDGES)}")
+                          f"{run} has marks of {there or 'none'}; at once work "
+                          f"{', '.join(filter(marks_at_once, JUDGES))}")
     return _marks_kept([k for k in kept if k.version in found], run)
 
 

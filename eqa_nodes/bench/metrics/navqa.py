@@ -15,7 +15,7 @@ import math
 import re
 from typing import NamedTuple
 
-from eqa_nodes.bench.judges import Mark
+from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language import english as language
 from eqa_nodes.core.types.questions import Answer

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.judges import Judge, Mark
+from eqa_nodes.bench.judges.base import Judge, Mark
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace

@@ -18,10 +18,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
 from eqa_nodes.bench.samples import Sample, check_samples
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 
 SPLITS = ("train", "test-seen", "test-unseen")
@@ -83,3 +85,16 @@ def _record(sample: Sample) -> dict[str, Any]:
 
 def _in_space(place: Sequence[float]) -> tuple[float, float, float]:
     return place[0], place[1], place[2] if len(place) > 2 else 0.0
+
+
+class ExploraReader:
+    """ExploraQA; by default the split test-unseen."""
+
+    traits = ReaderTraits(robot="exploraqa")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        split = options.split or "test-unseen"
+        if split not in SPLITS:
+            raise ConfigError(unknown("ExploraQA split", split, SPLITS))
+        return read_explora(explora_file(options.files(), split))

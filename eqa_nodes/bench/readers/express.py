@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.traits import ReaderTraits
 
 
 def read_express(file: Path) -> list[Sample]:
@@ -37,3 +39,14 @@ def _steps(record: JsonRecord) -> int | None:
             record.refuse("actions", f"must hold one entry a step, got {actions!r:.60}")
         return len(actions)
     return record.count("step_length") if "step_length" in record else None
+
+
+class ExpressReader:
+    """EXPRESS-Bench, in either spelling."""
+
+    traits = ReaderTraits(robot="express", splits=False)
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        own = options.files() / "express-bench.json"
+        return read_express(own if own.exists() else own.with_name("express-bench-slim.json"))

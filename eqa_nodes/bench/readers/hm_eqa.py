@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, load, rows, scan
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
 
@@ -72,3 +74,11 @@ def _figure(row: JsonRecord, field: str) -> float:
     return value
 
 
+class HmEqaReader:
+    """HM-EQA."""
+
+    traits = ReaderTraits(robot="hm-eqa", splits=False)
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return read_hm_eqa(options.files())

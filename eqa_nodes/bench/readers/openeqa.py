@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, load, path_length, questions, scan
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.traits import ReaderTraits
 
 SUBSETS = {"aeqa-557": "hm3d", "aeqa-184": "", "aeqa-41": "", "hm3d": "hm3d", "scannet": "scannet", "all": ""}
 FLOOR_CHANGE_M = 0.75  # a history whose camera rises or falls by more has been on two floors; a few steps are less
@@ -58,3 +60,14 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
                      "multi_floor": max(heights) - min(heights) > FLOOR_CHANGE_M}
     return Sample(record.name("question_id"), record.text("question"), record.text("answer"),
                   record.texts("extra_answers"), record.text("category"), metadata=metadata, **placed)
+
+
+class OpenEqaReader:
+    """OpenEQA; split: a subset, by default aeqa-184 where a robot explores and all for EM-EQA."""
+
+    traits = ReaderTraits(robot="openeqa")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        em = options.task == EM
+        return read_openeqa(options.files(), options.split or ("all" if em else "aeqa-184"), starts=not em)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.samples import ACTIVE, Sample, history_of
 from eqa_nodes.core.errors import ConfigError, EqaError
-from sim_bridge.registry import SIMULATORS
+from sim_bridge.registry import SIMULATORS, has_simulator
 
 Check = Callable[[], object]  # raises EqaError
 
@@ -32,7 +32,7 @@ def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
         return []
     lost: dict[str, list[Sample]] = {}
     for sample in samples:
-        if sample.scene and sample.simulator not in SIMULATORS:
+        if sample.scene and not has_simulator(sample.scene):
             lost.setdefault(sample.simulator, []).append(sample)
     return [Problem(f"simulator {name} is not built in", len(group),
                     f"{len({s.scene for s in group})} scenes, the first {group[0].scene!r}",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.bench.running.preflight import Problem
-from eqa_nodes.bench.samples import SCANNED, Sample
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, EqaError, UnknownScene
-from sim_bridge.registry import simulator_of
+from sim_bridge.registry import is_scan, simulator_of
 from sim_bridge.scans import FILES, SceneFiles, fault_of, find_scan
 
 
@@ -57,7 +57,7 @@ class ScenePreflight:
 
     def summary(self, samples: Sequence[Sample]) -> str:
         """Return one line that counts, "" where no scene lies in files."""
-        scenes = list(dict.fromkeys(s.scene for s in samples if s.simulator in SCANNED))
+        scenes = list(dict.fromkeys(s.scene for s in samples if is_scan(s.scene)))
         lost = [scene for scene in scenes if self.state(scene).error is not None]
         lack: dict[str, int] = {}
         for scene in scenes:
@@ -76,7 +76,7 @@ class ScenePreflight:
 
     def _looked(self, scene: str) -> SceneState:
         simulator = simulator_of(scene)
-        if simulator not in SCANNED:
+        if not is_scan(scene):
             return SceneState(scene)
         scan: SceneFiles | None = None
         try:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.formulas import openeqa_c
 from eqa_nodes.bench.metrics.question_score import QuestionScore, question_score
 from eqa_nodes.bench.running.predictions import Prediction

@@ -62,8 +62,8 @@ class Agree:
 
     def _on_pairs(self) -> dict[str, Marks]:
         """Let judges mark the pairs of one CSV; what a model gives is kept beside it."""
-        from eqa_nodes.bench.judges import JUDGES, open_judge
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
+        from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
         from eqa_nodes.bench.metrics.agreement import marks_on_pairs, read_pairs
         from eqa_nodes.core.errors import ConfigError
 
@@ -74,7 +74,7 @@ class Agree:
         marks: dict[str, Marks] = {path.name: {p.sample.id: p.mark for p in pairs}}
         for name in self.judges:
             judge = open_judge(name, self.how.options())
-            kept = judge if name in JUDGES else CachedJudge(judge, path.with_suffix(f".{MARKS}"))
+            kept = judge if marks_at_once(name) else CachedJudge(judge, path.with_suffix(f".{MARKS}"))
             with closing(kept):
                 marks[name] = marks_on_pairs(kept, pairs)
         return marks

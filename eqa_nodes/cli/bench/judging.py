@@ -15,7 +15,7 @@ from eqa_nodes.cli.options import flag, group, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.bench.judges import JudgeOptions
+    from eqa_nodes.bench.judges.options import JudgeOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class JudgeChoice:
 
     def options(self) -> JudgeOptions:
         """Return what decides the judge's marks. Raises ConfigError."""
-        from eqa_nodes.bench.judges import JudgeOptions
+        from eqa_nodes.bench.judges.options import JudgeOptions
 
         own = self.settings
         return JudgeOptions(own.until_last_full_stop, own.extra_answers, own.judge_prompt, own.judge_prompt_extra,

@@ -29,13 +29,13 @@ class Robustness:
 
     def run(self) -> int:
         """Mark under every variant and print the table."""
-        from eqa_nodes.bench.judges import JUDGES
+        from eqa_nodes.bench.judges.opening import marks_at_once
         from eqa_nodes.bench.metrics.robustness import sweep
         from eqa_nodes.cli.bench.agree import rho, table
         from eqa_nodes.cli.bench.tables import wide_console
         from eqa_nodes.core.errors import ConfigError
 
-        if self.judge in JUDGES:
+        if marks_at_once(self.judge):
             raise ConfigError(f"{self.judge} has no role, criterion, temperature or model to vary: use llm-match")
         console = wide_console()
         with marking_bar(console) as say:

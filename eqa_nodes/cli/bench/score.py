@@ -13,7 +13,7 @@ from eqa_nodes.cli.bench.judging import JudgeChoice, marking_bar
 from eqa_nodes.cli.options import argument, flag, group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.bench.judges import Judge
+    from eqa_nodes.bench.judges.base import Judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +39,12 @@ class Score:
         """Give the judge; one that is a model has marked the run before, and keeps its marks."""
         from rich.console import Console
 
-        from eqa_nodes.bench.judges import JUDGES, open_judge
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
         from eqa_nodes.bench.judges.marking import mark_run
+        from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
 
         judge, console = open_judge(self.judge, self.how.options()), Console()
-        if self.judge in JUDGES:
+        if marks_at_once(self.judge):
             yield judge
             return
         with CachedJudge(judge, self.out / MARKS, self.retry_unscored) as cached:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from eqa_nodes.bench.judges import Judge
+from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report.tables import rich_table
 from eqa_nodes.bench.running.manifest import read_manifest

@@ -59,7 +59,7 @@ class Tasks:
         from rich.console import Console
 
         from eqa_nodes.bench.samples import check_runnable, opened_by
-        from sim_bridge.registry import SIMULATORS
+        from sim_bridge.registry import has_simulator
 
         console = Console()
         self.scans.set_environment()
@@ -67,11 +67,12 @@ class Tasks:
         if self.write is not None:
             return self._write(console, samples, self.write)
         samples = opened_by(self.scans.simulator, samples)
-        check_runnable(sample for sample in samples if sample.simulator not in SIMULATORS)
+        check_runnable(sample for sample in samples if not has_simulator(sample.scene))
         return self._carry_out(console, [replace(sample, seed=self.seed) for sample in samples])
 
     def _samples(self, console: Console) -> list[Sample]:
-        from eqa_nodes.bench.datasets import data_folder, open_dataset
+        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.bench.readers.options import data_folder
         from eqa_nodes.bench.samples import TASKS
         from sim_bridge.scans import SCENES_VARIABLE
 

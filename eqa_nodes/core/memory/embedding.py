@@ -11,11 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.registry import EMBEDDERS
+from eqa_nodes.core.traits import Traits
 
+DEFAULT = "wordllama"
 DIMENSIONS = 256
 _SCALE = 127.0  # of the stored int8 vectors
-CHOICES = ("auto", "wordllama", "none")
 
 
 class Embedder(Protocol):
@@ -30,6 +32,7 @@ class Embedder(Protocol):
 class WordLlama:
     """Mean of trained token vectors (package wordllama, its weights inside): 0.1 ms a text on a CPU, offline."""
 
+    traits = Traits(library="wordllama", extra="embed")
     name = "wordllama l2_supercat 256"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -58,13 +61,19 @@ def _wordllama() -> Any:
 
 
 def make_embedder(name: str) -> Embedder | None:
-    """Return the embedder of a name; "auto": what is installed. None: no embeddings. Raises ConfigError."""
-    if name not in CHOICES:
-        raise ConfigError(unknown("embedder", name, CHOICES))
-    installed = find_spec("wordllama") is not None
-    if name == "wordllama" and not installed:
-        raise ConfigError("the embedder wordllama is not installed: pip install 'eqa-nodes[embed]'")
-    return WordLlama() if installed and name != "none" else None
+    """Return the embedder of a name. None: no embeddings. Raises ConfigError.
+
+    "auto": the built-in one where it is installed, else none; "none": none.
+    """
+    if name == "none":
+        return None
+    chosen = DEFAULT if name == "auto" else name
+    traits = EMBEDDERS.traits(chosen)
+    installed = not traits.library or find_spec(traits.library) is not None
+    if not installed and name != "auto":
+        raise ConfigError(f"the embedder {chosen} is not installed: pip install 'eqa-nodes[{traits.extra}]'")
+    made: Embedder | None = EMBEDDERS.make(chosen) if installed else None
+    return made
 
 
 def packed(vectors: np.ndarray) -> np.ndarray:

@@ -43,7 +43,8 @@ class MemoryConfig:
     places: PlacesConfig = PlacesConfig()
     objects: ObjectsConfig = ObjectsConfig()
     privacy: PrivacyConfig = PrivacyConfig()
-    embedder: str = "auto"  # of recall by meaning: auto (what is installed) | wordllama | none
+    # of recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an embedder of another package
+    embedder: str = "auto"
     # what the file may hold, megabytes; beyond it the views are forgotten that others make up for; 0 = no limit
     budget_mb: NotNegative = 0.0
     # stamps later than now by more are of a wrong clock, and their views are not believed; seconds; 0 = no limit

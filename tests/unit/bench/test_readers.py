@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.readers.explora import explora_file, read_explora, write_explora

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by

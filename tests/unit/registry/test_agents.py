@@ -16,6 +16,7 @@ from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.agent import AgentConfig
+from eqa_nodes.core.agent.named import FUNCTION
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
@@ -23,8 +24,8 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import POLICIES, ViewSelection
 from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.registry import ANSWERERS, answerers
-from eqa_nodes.registry.agents import AGENTS, FUNCTION, agent_of, agent_parameters
+from eqa_nodes.registry import AGENTS, ANSWERERS, answerers
+from eqa_nodes.registry.agents import agent_of, agent_parameters
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner

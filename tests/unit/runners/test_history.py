@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest

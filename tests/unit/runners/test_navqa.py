@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.house.navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
-from eqa_nodes.bench.judges import Mark, OfflineJudge
+from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.navqa import WITHIN_M as PAPER_M
 from eqa_nodes.bench.metrics.navqa import WITHIN_S as PAPER_S
 from eqa_nodes.bench.metrics.navqa import Errors, correct, errors_of, mark, position_in, seconds_in

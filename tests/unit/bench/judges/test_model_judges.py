@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes import cli
-from eqa_nodes.bench.judges import JudgeOptions, Mark, OfflineJudge, open_judge
-from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.base import Judge, Mark
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge, read_marks
 from eqa_nodes.bench.judges.eac import EacJudge
 from eqa_nodes.bench.judges.llm_match import LlmMatch
 from eqa_nodes.bench.judges.marking import mark_run
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.judges.opening import open_judge
+from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES, Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import read_both, read_mark
 from eqa_nodes.bench.metrics.question_score import mark_answer

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges import Mark, OfflineJudge, drop_after_last_full_stop, open_judge
+from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eqa_nodes import cli
-from eqa_nodes.bench.judges import Judge, JudgeOptions, OfflineJudge, open_judge
+from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
 from eqa_nodes.bench.judges.llm_match import LlmMatch
 from eqa_nodes.bench.judges.marking import mark_run
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.judges.opening import open_judge
+from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import agreement as agreements
 from eqa_nodes.bench.metrics.agreement import (
     agreement,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from eqa_nodes.bench.judges import Mark
+from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.metrics.compare import compare
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import score_run

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from eqa_nodes.bench.judges import Mark, OfflineJudge
+from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import tables
 from eqa_nodes.bench.running.manifest import read_manifest

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges import Mark
+from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark

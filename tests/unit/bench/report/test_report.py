@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report import page as report
 from eqa_nodes.bench.report.drawing import grid_png, map_svg, path_colour

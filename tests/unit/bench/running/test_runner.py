@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running import manifest
 from eqa_nodes.bench.running.manifest import read_manifest

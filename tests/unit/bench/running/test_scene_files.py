@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges import OfflineJudge, open_judge
 from eqa_nodes.bench.judges.llm_match import LlmMatch
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.readers.hm_eqa import read_hm_eqa
 from eqa_nodes.bench.samples import Sample

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pytest
 
-from eqa_nodes.bench.judges import OfflineJudge
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer

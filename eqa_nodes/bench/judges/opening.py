@@ -1,0 +1,24 @@
+"""Judges made from their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.core.model import Backend
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.registry import JUDGES
+
+
+def open_judge(name: str = "offline", options: JudgeOptions | None = None,
+               open_backend: Callable[[ModelConfig], Backend] = open_model) -> Judge:
+    """Return a judge by name. Raises ConfigError for an unknown one, or options that do not fit, and MissingExtra."""
+    judge: Judge = JUDGES.make(name, options or JudgeOptions(), open_backend)
+    return judge
+
+
+def marks_at_once(name: str) -> bool:
+    """Say whether this is the name of a judge that asks no model."""
+    return name in JUDGES and not JUDGES.traits(name).asks_model

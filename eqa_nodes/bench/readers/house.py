@@ -1,0 +1,42 @@
+"""The data sets of the built-in house. They are generated, so they need no files."""
+
+from __future__ import annotations
+
+from eqa_nodes.bench.house.navqa import house_navqa
+from eqa_nodes.bench.house.questions import house_samples
+from eqa_nodes.bench.house.tasks import house_tasks
+from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
+from eqa_nodes.bench.samples import EM, TASKS, Sample
+from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.embodied.tasks import sample_of
+
+
+class HouseReader:
+    """Questions about the built-in houses; splits: train and test."""
+
+    traits = ReaderTraits(files=False)
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_samples(options.split or "test", options.limit or QUESTIONS, options.seed, options.task == EM)
+
+
+class HouseNavqaReader:
+    """Questions about tours of the built-in houses, of times and paths."""
+
+    traits = ReaderTraits(files=False, task=EM, command="eqa bench run --task em --dataset house-navqa")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_navqa(options.split or "test", options.limit or QUESTIONS, options.seed)
+
+
+class HouseTasksReader:
+    """Tasks to be done in the built-in houses."""
+
+    traits = ReaderTraits(files=False, task=TASKS, command="eqa bench tasks")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        tasks = house_tasks(options.split or "test", options.limit or QUESTIONS, options.seed)
+        return [sample_of(task) for task in tasks]

@@ -1,0 +1,68 @@
+"""An exploration policy that keeps the wall on one side: it goes to the frontier that lies farthest to that side.
+
+eqa ask "Is there a plant?" --policy wall_follower --params walls.yaml
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.ranges import Positive
+from eqa_nodes.core.traits import PolicyTraits
+from eqa_nodes.core.types.floor import Candidate, Decision
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.questions import Situation
+
+SIDES = {"left": 1.0, "right": -1.0}
+
+
+@dataclass(frozen=True)
+class WallFollowerConfig:
+    """The comment of each field is the description of its ROS parameter, `params.wall_follower.*`."""
+
+    side: str = "right"  # where the wall is kept: left | right
+    leg_m: Positive = 2.0  # length of a leg, metres
+
+    def __post_init__(self) -> None:
+        if self.side not in SIDES:
+            raise ConfigError(f"params.wall_follower.side is {self.side!r}: expected left or right")
+
+
+class WallFollower(AnswersAtOnce):
+    """Chooses the frontier farthest to one side of the robot's heading, and keeps it until it is reached."""
+
+    traits = PolicyTraits(config=WallFollowerConfig)
+
+    def __init__(self, config: WallFollowerConfig | None = None, radius_m: float = 0.18) -> None:
+        self._config, self._radius_m = config or WallFollowerConfig(), radius_m
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+        self._targets = Targets()
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return the next leg, or no goal when no frontier can be reached."""
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        self._targets.review(situation.pose)
+        places = [place for _, place in reachable_frontiers(reach, situation.frontiers, self._targets)]
+        if not places:
+            self._targets.drop()
+            return Decision(None, "no frontier is left that can be reached")
+        current = self._targets.current
+        kept = next((place for place in places if current is not None and same(place.pose, current)), None)
+        chosen = kept or max(places, key=lambda place: self._turn(situation.pose, place))
+        candidates = tuple(Candidate(p.pose.x, p.pose.y, self._turn(situation.pose, p), "frontier") for p in places)
+        reason = f"keeps the wall on the {self._config.side}, {chosen.distance_m:.1f} m to go"
+        return Decision(self._targets.aim(chosen, reach, self._config.leg_m), reason, candidates)
+
+    def _turn(self, pose: Pose2, place: ReachablePose) -> float:
+        """Return how far to the chosen side a place lies, 0..1."""
+        turn = wrap(math.atan2(place.pose.y - pose.y, place.pose.x - pose.x) - pose.yaw)
+        return 0.5 + SIDES[self._config.side] * turn / (2 * math.pi)
