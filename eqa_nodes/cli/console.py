@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import threading
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"
-_NEEDED = ("starlette", "uvicorn")
 _EPISODE_S = 3.0  # for the running graph's episode to be heard
 
 
@@ -82,14 +80,13 @@ class Console:
         """Raise EqaError for what cannot be, before anything starts."""
         from eqa_nodes.cli.ready import check_answerer, check_scene
         from eqa_nodes.config.run import PROCESS
+        from eqa_nodes.console import check_server
         from eqa_nodes.console.stopping import check_limit
-        from eqa_nodes.core.errors import ConfigError, MissingExtra
+        from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.registry.agents import is_function
         from eqa_nodes.ros.environment import ensure_ros
 
-        for library in _NEEDED:
-            if importlib.util.find_spec(library) is None:
-                raise MissingExtra(library, "console")
+        check_server()
         if self.keep_memory and not self.attach:
             raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
                               "nothing")

@@ -1,1 +1,12 @@
 """A web console: ask the robot on a page, watch what it does and why, see the proof (docs/console.md)."""
+
+from importlib.util import find_spec
+
+from eqa_nodes.core.errors import MissingExtra
+
+
+def check_server() -> None:
+    """Raise MissingExtra where the libraries of the web server are absent."""
+    for library in ("starlette", "uvicorn"):
+        if find_spec(library) is None:
+            raise MissingExtra(library, "console")

@@ -10,8 +10,8 @@ import time
 
 import uvicorn
 
-from eqa_nodes.console.app import Console
 from eqa_nodes.console.guard import AccessRules
+from eqa_nodes.console.web import Page
 from eqa_nodes.core.errors import ConfigError, NodeLost
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -29,19 +29,19 @@ def rules_for(host: str, ask_token: bool) -> AccessRules:
 class ConsoleServer:
     """The running server; use `close` at the end. Raises ConfigError when the address cannot be listened on."""
 
-    def __init__(self, console: Console, host: str, port: int) -> None:
+    def __init__(self, page: Page, host: str, port: int) -> None:
         """port: 0 = any free one."""
-        self._console = console
+        self._page = page
         try:
             self._socket = socket.create_server((host, port), backlog=_BACKLOG,
                                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except OSError as error:
             raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
                               "another --host") from error
-        self.url = _link(host, self._socket.getsockname()[1], console.rules.token)
+        self.url = _link(host, self._socket.getsockname()[1], page.rules.token)
         config = uvicorn.Config(
-            console.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
-            lifespan="off", ws="none", loop="asyncio", http=console.gate.protocol(), proxy_headers=False,
+            page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
+            lifespan="off", ws="none", loop="asyncio", http=page.gate.protocol(), proxy_headers=False,
             timeout_graceful_shutdown=1)  # no log shows anyone's questions, or a line for each malformed request
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="console", daemon=True)
@@ -54,8 +54,7 @@ class ConsoleServer:
 
     def close(self) -> None:
         """Stop serving; a second call does nothing."""
-        self._console.feed.close()
-        self._console.dead_man.close()
+        self._page.close()
         self._server.should_exit = True
         self._thread.join(_CLOSE_S)
         self._socket.close()

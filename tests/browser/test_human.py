@@ -41,7 +41,7 @@ def browsing(url: str, size: tuple[int, int]) -> Iterator[Any]:
 def test_a_person_drives_marks_and_answers(tmp_path: Path, size: tuple[int, int]) -> None:
     chromium()
     pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'eqa-nodes[dev]'")
-    with sitting(tmp_path, driven()) as (server, _), browsing(server.url, size) as page:
+    with sitting(tmp_path, driven()) as (server, _), browsing(server.link, size) as page:
         page.wait_for_selector("text=What is on the desk?")
         page.keyboard.press("ArrowLeft")
         page.wait_for_selector("text=1 steps, 0.0 m")

@@ -66,9 +66,12 @@ class Human:
         from eqa_nodes.bench.running.scene_files import ScenePreflight
         from eqa_nodes.bench.samples import opened_by
         from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.console import check_server
+
+        check_server()
         from eqa_nodes.console.human.desk import Desk
         from eqa_nodes.console.human.runner import PersonRunner
-        from eqa_nodes.console.human.server import PageServer
+        from eqa_nodes.console.human.server import PersonServer
 
         self.scans.set_environment()
         console, out, desk = Console(), run_folder(self.out), Desk()
@@ -79,7 +82,7 @@ class Human:
         with ExitStack() as stack:
             opener = self._histories(console) if self.task == EM else self._drives(samples, stack)
             runner = PersonRunner(desk, opener, len(samples))
-            page = stack.enter_context(closing(PageServer(desk, self.port)))
+            page = stack.enter_context(closing(PersonServer(desk, self.port)))
             console.print(f"open {page.url}\nCtrl-C ends it; the same command with --out {out} resumes",
                           soft_wrap=True, highlight=False, markup=False)
             summary = run_benchmark(samples, runner, out, _listener(console, runner), dataset=self.dataset,

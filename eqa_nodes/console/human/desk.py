@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eqa_nodes.core.errors import EqaError
+from eqa_nodes.console.values import RequestRefused
 
 _WAIT_S = 30.0  # for the run to do what the page asked
 _TICK_S = 0.2  # the run looks round so often, so that Ctrl-C ends it at once
@@ -22,18 +22,10 @@ class ImageFile(NamedTuple):
     data: bytes
 
 
-class PageError(EqaError):
-    """The page asked for something that cannot be done now; status: of the HTTP reply."""
-
-    def __init__(self, message: str, status: int = 409) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 Reply = Mapping[str, object] | ImageFile
 
 
-class Request(NamedTuple):
+class PersonRequest(NamedTuple):
     """What the page asks. path: of words without the token; body: of a POST, empty for a GET."""
 
     path: tuple[str, ...]
@@ -44,20 +36,20 @@ class Request(NamedTuple):
 class Desk:
     """Hands requests of the page's threads to the thread that runs the episodes."""
 
-    _line: queue.Queue[tuple[Request, Future[Reply]]] = field(default_factory=queue.Queue)
+    _line: queue.Queue[tuple[PersonRequest, Future[Reply]]] = field(default_factory=queue.Queue)
 
-    def ask(self, request: Request) -> Reply:
-        """Wait for the run to do this (any thread). Raises PageError."""
+    def ask(self, request: PersonRequest) -> Reply:
+        """Wait for the run to do this (any thread). Raises RequestRefused."""
         future: Future[Reply] = Future()
         self._line.put((request, future))
         try:
             return future.result(_WAIT_S)
         except FutureTimeout:
             future.cancel()
-            raise PageError("the run is still preparing the question: please wait", 503) \
-                from None
+            raise RequestRefused("the run is still preparing the question: please wait", 503) from None
 
-    def serve(self, do: Callable[[Request], Reply], ready: Callable[[], bool], limit_s: float | None = None) -> bool:
+    def serve(self, do: Callable[[PersonRequest], Reply], ready: Callable[[], bool],
+              limit_s: float | None = None) -> bool:
         """Do requests until `ready` says so, or for limit_s (the run's thread). Return what `ready` says at the end."""
         ticks = 0
         while not ready() and (limit_s is None or ticks * _TICK_S < limit_s):

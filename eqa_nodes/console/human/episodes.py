@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from eqa_nodes.bench.report.drawing import Box, extent, grid_image, grid_png, path_colour, points_of, robot
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.console.human.desk import ImageFile, PageError, Request
+from eqa_nodes.console.human.desk import ImageFile, PersonRequest
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.storeys import Storeys
@@ -38,8 +37,8 @@ class PersonEpisode(Protocol):
     def facts(self) -> Mapping[str, object]:
         """Return what the page shows beside the views, as plain JSON."""
 
-    def act(self, request: Request) -> None:
-        """Do what the page asks of the robot. Raises PageError where that cannot be done."""
+    def act(self, request: PersonRequest) -> None:
+        """Do what the page asks of the robot. Raises RequestRefused where that cannot be done."""
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
         """Return views as evidence."""
@@ -72,9 +71,9 @@ class HistoryEpisode:
         """Return nothing: the views are all."""
         return {}
 
-    def act(self, request: Request) -> None:
+    def act(self, request: PersonRequest) -> None:
         """Refuse: what was recorded does not move."""
-        raise PageError("this is a recording: nothing can be driven in it")
+        raise RequestRefused("this is a recording: nothing can be driven in it")
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
         """Return views with their places in the recording."""
@@ -116,19 +115,19 @@ class DriveEpisode:
         return self._kept
 
     def facts(self) -> Mapping[str, object]:
-        """Return steps, metres, the limit, whether something was in the way, and the map of what was seen."""
+        """Return steps, metres, the limit, whether something was in the way, and the address of the map."""
         return {"steps": self._step.steps, "metres": round(self._step.metres, 2), "max_steps": self._max_steps,
-                "collided": self._step.collided, "map": self._map()}
+                "collided": self._step.collided, "map": f"/map/{self._step.steps}.svg"}
 
-    def act(self, request: Request) -> None:
+    def act(self, request: PersonRequest) -> None:
         """Carry out one atomic action. A key that repeats faster than the robot moves is refused by its step."""
         action, step = request.body.get("action"), request.body.get("step")
         if action not in MOVES:
-            raise PageError(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
+            raise RequestRefused(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
         if step != self._step.steps:
-            raise PageError(f"the robot has taken {self._step.steps} steps, not {step!r}: look again, then drive")
+            raise RequestRefused(f"the robot has taken {self._step.steps} steps, not {step!r}: look again, then drive")
         if self._max_steps and self._step.steps >= self._max_steps:
-            raise PageError(f"all {self._max_steps} steps are used: answer from what was seen")
+            raise RequestRefused(f"all {self._max_steps} steps are used: answer from what was seen")
         self._take(self._simulator.act(MOVES[str(action)]))
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
@@ -158,22 +157,10 @@ class DriveEpisode:
         except BadFrame:
             self._unmapped += 1  # shown with the trace, as the mapper node counts it
 
-    def _map(self) -> str:
-        """Return the map so far as an SVG image, as a data URI."""
-        grid, poses = self._mapper.grid(), [pose for _, pose in self._poses]
-        box = extent(grid, poses, None) or Box(-1.0, -1.0, 1.0, 1.0)
-        way = points_of([(p.x, -p.y) for p in poses])
-        parts = [grid_image(grid, grid_png(grid)),
-                 f'<polyline points="{way}" fill="none" stroke="{path_colour(0.5)}" stroke-width=".08"/>',
-                 robot(poses[-1], "the robot", path_colour(1), 1.4)]
-        svg = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} '
-               f'{box.y1 - box.y0:.2f}">{"".join(parts)}</svg>')
-        return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
-
-def picture(episode: PersonEpisode, number: str) -> ImageFile:
-    """Return the view of this number from 0, "7.jpg". Raises PageError for one that there is not."""
+def view_picture(episode: PersonEpisode, number: str) -> ImageFile:
+    """Return the view of this number from 0, "7.jpg". Raises RequestRefused for one that there is not."""
     name = number.removesuffix(".jpg")
-    if not name.isdecimal() or int(name) >= len(episode.views):
-        raise PageError(f"there is no view {number!r}: there are {len(episode.views)}", 404)
+    if name not in map(str, range(len(episode.views))):
+        raise RequestRefused(f"there is no view {number!r}: there are {len(episode.views)}", 404)
     return ImageFile("image/jpeg", episode.views[int(name)].jpeg)

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.console.human.desk import Desk, PageError, Reply, Request
-from eqa_nodes.console.human.episodes import PersonEpisode, picture
+from eqa_nodes.console.human.desk import Desk, ImageFile, PersonRequest, Reply
+from eqa_nodes.console.human.episodes import PersonEpisode, view_picture
+from eqa_nodes.console.pictures import map_picture
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
 from eqa_nodes.core.errors import Canceled
 from eqa_nodes.core.storage.text import storable
@@ -54,7 +56,7 @@ class PersonRunner:
         """Tell the page that it was the last question; waits a little for a page that asks."""
         told: list[bool] = []
 
-        def over(request: Request) -> Reply:
+        def over(request: PersonRequest) -> Reply:
             told.append(True)
             return {"over": True, "done": self.done, "total": self._total}
 
@@ -72,17 +74,19 @@ class _Sitting:
         self._done, self._total = done, total
         self.said: Said | None = None
 
-    def do(self, request: Request) -> Reply:
-        """Do what the page asks. Raises PageError."""
+    def do(self, request: PersonRequest) -> Reply:
+        """Do what the page asks. Raises RequestRefused."""
         name, *rest = request.path
         if name == "state" and not rest:
             return self._state()
         if name == "view" and len(rest) == 1:
-            return picture(self.episode, rest[0])
+            return view_picture(self.episode, rest[0])
+        if name == "map" and len(rest) == 1:
+            return ImageFile("image/svg+xml", map_picture(self.episode.trace(())))
         if name not in ("act", "answer") or rest:
-            raise PageError(f"there is nothing at {'/'.join(request.path)!r}", 404)
+            raise RequestRefused(f"there is nothing at {'/'.join(request.path)!r}", 404)
         if request.body.get("id") != self.sample.id:
-            raise PageError("this page shows another question than is being asked now: reload it")
+            raise RequestRefused("this page shows another question than is being asked now: reload it")
         if name == "act":
             self.episode.act(request)
         else:
@@ -96,26 +100,27 @@ class _Sitting:
 
 
 def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
-    """Return what the page sent. Raises PageError for what is no answer."""
+    """Return what the page sent. Raises RequestRefused for what is no answer."""
     text, abstained, confidence, marked = (body.get(name) for name in ("text", "abstain", "confidence", "marked"))
     if not isinstance(abstained, bool) or not isinstance(text, str) or len(text) > _MAX_ANSWER_CHARS:
-        raise PageError(f"an answer is a text of at most {_MAX_ANSWER_CHARS} characters", 400)
+        raise RequestRefused(f"an answer is a text of at most {_MAX_ANSWER_CHARS} characters", 400)
     if not storable(text):
-        raise PageError("the answer holds a NUL or half of a surrogate pair, which is no character: type it again", 400)
+        raise RequestRefused("the answer holds a NUL or half of a surrogate pair, which is no character: type it "
+                             "again", 400)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
-        raise PageError(f"confidence is a number from 0 to 1, not {confidence!r}", 400)
+        raise RequestRefused(f"confidence is a number from 0 to 1, not {confidence!r}", 400)
     if not isinstance(marked, list) or not all(type(i) is int and 0 <= i < views for i in marked):
-        raise PageError(f"marked views are numbers from 0 to {views - 1}, not {marked!r:.60}", 400)
+        raise RequestRefused(f"marked views are numbers from 0 to {views - 1}, not {marked!r:.60}", 400)
     numbers = tuple(dict.fromkeys(marked))
     if abstained:
         return Said("", 0.0, True, numbers)
     text = " ".join(text.split())
     if not text:
-        raise PageError("write an answer, or say that you cannot tell", 400)
+        raise RequestRefused("write an answer, or say that you cannot tell", 400)
     if sample.choices:
         option = match_choice(text, sample.choices)
         if option is None:
-            raise PageError(f"{text!r} is none of the options", 400)
+            raise RequestRefused(f"{text!r} is none of the options", 400)
         text = sample.choices[option]
     return Said(text, float(confidence), False, numbers)
 

@@ -17,6 +17,6 @@ const given = location.hash.slice(1);
 if (given) {
   history.replaceState(null, "", "/enter");  // the token stays in no list of visited pages
   enter(given);
-} else if ((await fetch("/runs")).ok) {
+} else if ((await fetch("/", { redirect: "manual" })).ok) {
   location.replace("/");  // a link on another page led here: this browser has entered before
 }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.fixtures.needs import need_console
+
+need_console()
+
 import json
 import threading
 import urllib.error
@@ -19,10 +23,11 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.progress import RunSummary
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
-from eqa_nodes.console.human.desk import Desk, PageError, Request
+from eqa_nodes.console.human.desk import Desk, PersonRequest
 from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
 from eqa_nodes.console.human.runner import PersonRunner, read_answer
-from eqa_nodes.console.human.server import PageServer
+from eqa_nodes.console.human.server import PersonServer
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.history_views import ViewSelection, open_views
@@ -40,10 +45,17 @@ class Page:
     """What the page does, without a browser."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        """url: as the terminal shows it, or without its token."""
+        self.link = url
+        root, _, token = url.partition("enter#")
+        self.url, self.headers = root, {"Content-Type": "application/json"}
+        if token:
+            entered = self.raw("enter", json.dumps({"token": token}).encode())[1]
+            self.headers["Cookie"] = entered["Set-Cookie"].partition(";")[0]
 
     def raw(self, path: str, data: bytes | None = None) -> tuple[bytes, Any]:
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, data), timeout=20) as reply:
+        request = urllib.request.Request(self.url + path, data, self.headers)
+        with urllib.request.urlopen(request, timeout=20) as reply:
             return reply.read(), reply.headers
 
     def get(self, path: str) -> dict[str, Any]:
@@ -75,7 +87,7 @@ def sitting(out: Path, opener: Callable[[Sample], PersonEpisode], samples: list[
                                    blind=False, task=task))
         runner.farewell()
 
-    with closing(PageServer(desk)) as server:
+    with closing(PersonServer(desk)) as server:
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         yield Page(server.url), ended
@@ -92,7 +104,8 @@ def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) ->
         assert (state["steps"], state["views"]) == (3, 4) and 0 < state["metres"] <= 0.25
         image, headers = page.raw("view/3.jpg")
         assert image[:2] == b"\xff\xd8" and headers["Content-Type"] == "image/jpeg"
-        assert state["map"].startswith("data:image/svg+xml")
+        drawn, headers = page.raw(state["map"].lstrip("/"))
+        assert drawn.startswith(b"<svg") and headers["Content-Type"].startswith("image/svg+xml")
         assert page.post("answer", id="a", **{**ANSWER, "marked": [1, 3]})["answered"]
         page.post("answer", id="b", text="B", abstain=False, confidence=1, marked=[])
         assert page.get("state") == {"over": True, "done": 2, "total": 2}
@@ -132,12 +145,13 @@ def test_not_knowing_and_an_answer_without_a_mark(tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     with sitting(tmp_path, driven(max_steps=1), SAMPLES[1:]) as (page, _):
-        root = page.url.rsplit("/", 2)[0] + "/"
-        assert Page(root).refused("state")[0] == 404 and Page(root + "guess/").refused("state")[0] == 404
+        assert Page(page.url).refused("state")[0] == 401
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            Page(f"{page.url}enter#guess")
         assert page.refused("nothing")[0] == 404 and page.refused("view/1.jpg")[0] == 404
         assert page.refused("view/-1.jpg")[0] == 404
         assert page.refused("answer", data=b"[]")[0] == 400 and page.refused("answer", data=b"{")[0] == 400
-        assert page.refused("answer", data=b" " * 100_001)[0] == 413
+        assert page.refused("answer", data=b" " * 20_001)[0] == 413
         assert "another question" in page.refused("answer", id="a", **ANSWER)[1]
         assert page.refused("act", id="b", action="fly", step=0)[0] == 400
         assert "look again" in page.refused("act", id="b", action="left", step=7)[1]
@@ -152,7 +166,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
 @pytest.mark.parametrize("change", [{"text": None}, {"text": " "}, {"text": "x" * 501}, {"confidence": 1.1},
                                     {"confidence": True}, {"marked": [4]}, {"marked": "0"}, {"abstain": 0}])
 def test_malformed_answers_are_refused(change: dict[str, object]) -> None:
-    with pytest.raises(PageError):
+    with pytest.raises(RequestRefused):
         read_answer({**ANSWER, **change}, SAMPLES[0], 4)
 
 
@@ -166,7 +180,7 @@ def test_an_ended_run_goes_on_with_the_next_question(tmp_path: Path) -> None:
             return super().run(sample)
 
     runner = Interrupting(desk, driven(), 2)
-    threading.Thread(target=lambda: desk.ask(Request(("answer",), {"id": "a", **ANSWER})), daemon=True).start()
+    threading.Thread(target=lambda: desk.ask(PersonRequest(("answer",), {"id": "a", **ANSWER})), daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         run_benchmark(SAMPLES, runner, tmp_path, model="human", blind=False)
     assert list(read_predictions(tmp_path).predictions) == ["a"]
@@ -188,11 +202,12 @@ def test_a_scene_that_cannot_be_opened_fails_its_question_alone(tmp_path: Path) 
 
 
 def test_the_page_is_of_this_machine_only_and_a_taken_port_is_named() -> None:
-    with closing(PageServer(Desk())) as server:
+    with closing(PersonServer(Desk())) as server:
         assert server.url.startswith("http://127.0.0.1:")
-        body, headers = Page(server.url).raw("")
-        assert b"page.js" in body and headers["Referrer-Policy"] == "no-referrer"
-        assert b"fetch" in Page(server.url).raw("page.js")[0] and b"grid" in Page(server.url).raw("page.css")[0]
+        page = Page(server.url)
+        body, headers = page.raw("")
+        assert b"person.js" in body and headers["Referrer-Policy"] == "no-referrer"
+        assert b"fetch" in page.raw("page/person.js")[0] and b"grid" in page.raw("page/person.css")[0]
         with pytest.raises(ConfigError, match="another --port"):
-            PageServer(Desk(), int(server.url.split(":")[2].split("/")[0]))
+            PersonServer(Desk(), int(server.url.split(":")[2].split("/")[0]))
     server.close()

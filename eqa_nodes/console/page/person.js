@@ -5,7 +5,7 @@ let state = null, shown = 0, marked = new Set(), busy = false, over = false;
 
 async function ask(path, body) {
   const options = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
-  const reply = await fetch(path, options);
+  const reply = await fetch("/" + path, options);
   const data = await reply.json();
   if (!reply.ok) throw new Error(data.error);
   return data;
@@ -49,7 +49,7 @@ function take(next) {
   el("progress").textContent = "question " + (state.done + 1) + " of " + state.total;
   el("cost").textContent = drive ? state.steps + (state.max_steps ? " of " + state.max_steps : "") + " steps, "
     + state.metres.toFixed(1) + " m" : "";
-  if (drive && el("map").src !== state.map) el("map").src = state.map;
+  if (drive && el("map").getAttribute("src") !== state.map) el("map").src = state.map;
   const spent = drive && state.max_steps > 0 && state.steps >= state.max_steps;
   document.querySelectorAll("[data-action]").forEach(button => { button.disabled = spent; });
   if (drive && state.collided && more) tell("Something is in the way.");
@@ -79,7 +79,7 @@ function begin() {
 
 function look(number) {
   shown = Math.min(Math.max(number, 0), state.views - 1);
-  el("view").src = "view/" + shown + ".jpg?" + encodeURIComponent(state.id);
+  el("view").src = "/view/" + shown + ".jpg?" + encodeURIComponent(state.id);
   el("slider").max = state.views - 1;
   el("slider").value = shown;
   el("number").textContent = (shown + 1) + " of " + state.views;
