@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test bench chaos lint clean
+.PHONY: help setup setup-models demo test test-fast bench chaos lint clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
@@ -22,6 +22,9 @@ demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
 WORKERS ?= auto
 test: setup-models  ## run the tests on all cores; ARGS="tests/unit -k mapping" chooses, WORKERS=0 uses one process
 	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-fast: setup  ## run the unit tests: no process, no ROS, no browser, no torch
+	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder tests/unit $(ARGS)
 
 bench: setup  ## measure speed and memory
 	@$(ENTER) python -m benchmarks $(ARGS)

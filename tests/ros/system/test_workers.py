@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
 from tests.fixtures.needs import need_ros
-from tests.unit.bench.running.test_workers import files_of
+from tests.process.test_bench_workers import files_of
 
 WORDS = ["bench", "run", "--split", "train", "--questions", "2", "--seed", "2", "--image", "96x72", "--max-steps", "12"]
 

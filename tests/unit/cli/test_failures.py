@@ -6,8 +6,6 @@ import errno
 import io
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,25 +196,6 @@ def test_what_the_file_system_refuses_later_is_one_line_too(place: Path, monkeyp
     run_benchmark(asked, runner, place / "run")
     (place / "run" / "scores.json.part").mkdir()  # as good as a folder that became read-only
     assert "scores.json.part: Is a directory" in refused(capfd, "bench", "score", "run")
-
-
-@pytest.mark.parametrize(("library", "words", "extra"), [
-    ("openai", MODEL_VERBS["ask"], "vlm"), ("rclpy", ("ask", "Where is it?", "--scene", "toy:flat"), "ros"),
-    ("rclpy", ("ask", "Where is it?", "--attach"), "ros"), ("rclpy", ("record", "/tf"), "ros"),
-    ("embreex", ("ask", "Where is it?", "--scene", "house:3", *SMALL), "house"),
-    ("embreex", ("ask", "Where is it?", "--scene", "house:3"), "house"),
-    ("embreex", ("bench", "run", "--questions", "1", *SMALL), "house"), ("starlette", ("console",), "console"),
-    ("transformers", ("ask", "Where is it?", "--answerer", "vlm", "--backend", "transformers", *SMALL), "local"),
-    ("ray", ("bench", "run", "--questions", "1", "--engine", "ray", *SMALL), "ray")])
-def test_a_library_that_is_not_installed_is_named_with_its_extra(library: str, words: tuple[str, ...], extra: str,
-                                                                 place: Path) -> None:
-    """In a process of its own, to which the library is not there: this one has imported it."""
-    script = (f"import sys; sys.modules[{library!r}] = None; from eqa_nodes.cli import main; sys.exit(main({words!r}))")
-    environment = {**os.environ, "EQA_VLM_BASE_URL": "http://127.0.0.1:1/v1", "EQA_VLM_MODEL": "m",
-                   "EQA_VLM_API_KEY": "k"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-    assert f"{library} is not installed: pip install 'eqa-nodes[{extra}]'" in done.stderr
 
 
 def test_a_fault_of_the_program_keeps_its_traceback() -> None:

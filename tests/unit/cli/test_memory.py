@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -146,31 +145,3 @@ def test_a_refusal_changes_nothing(words: list[Any], complaint: str, home: Path,
     verb, *rest = words
     assert complaint in refused(capsys, verb, home, *rest)
     assert "keyframes: 3" in said(capsys, "info", home)
-
-
-def _hold(path: str, says: Any, end: Any) -> None:
-    """Write to a memory until told to end."""
-    store = MemoryStore(Path(path))
-    number = 0
-    while not end.is_set():
-        number += 1
-        store.take(frame(NOON + 2 * DAY + number * SECOND, Pose2(20.0 + number, 0.0, 0.0), {3: (0, 0, 30, 30)}), LABELS)
-        if number == 3:
-            says.put("writing")
-    store.close()
-
-
-def test_one_can_look_while_a_robot_writes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    says, end = spawn.Queue(), spawn.Event()
-    robot = spawn.Process(target=_hold, args=(str(home), says, end))
-    robot.start()
-    try:
-        assert says.get(timeout=60) == "writing"
-        for verb in ("info", "objects", "recall", "ask"):
-            assert said(capsys, verb, home, *VERBS[verb])
-        assert "is being written by process" in refused(capsys, "forget", home, "--everything")
-    finally:
-        end.set()
-        robot.join(30)
-    assert robot.exitcode == 0

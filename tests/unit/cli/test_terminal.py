@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from eqa_nodes.cli import main, verbs
 from eqa_nodes.cli.graph import Graph
 from eqa_nodes.cli.verbs import parser
-
-EQA = (sys.executable, "-m", "eqa_nodes.cli")
 
 
 def below(found: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...],
@@ -56,41 +50,6 @@ def test_an_unknown_verb_lists_the_known_ones(capsys: pytest.CaptureFixture[str]
     assert "'aks'" in error and all(words[0] in error for words in VERBS if words)
 
 
-def run(words: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a process of its own."""
-    environment = {**os.environ, **options.pop("env", {})}  # type: ignore[dict-item]
-    return subprocess.run([*EQA, *words], env=environment, stderr=subprocess.PIPE, text=True, timeout=120,
-                          **options)  # type: ignore[call-overload, no-any-return]
-
-
-def test_a_reader_that_has_enough_ends_it_quietly() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)  # as `| head` after its last line
-    for words in (["graph"], ["graph", "--format", "parameters"]):
-        done = run(words, stdout=writer)
-        assert done.returncode in (1, 141) and not done.stderr
-    os.close(writer)
-
-
-def test_a_full_and_a_closed_output_are_no_traceback() -> None:
-    with Path("/dev/full").open("w") as full:
-        done = run(["graph"], stdout=full)
-    assert done.returncode == 2 and done.stderr == "eqa: what is written: No space left on device\n"
-    closed = subprocess.run(f"{' '.join(EQA)} graph >&-", shell=True, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert closed.returncode == 0 and not closed.stderr
-
-
-@pytest.mark.parametrize("variables", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"},
-                                       {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
-                         ids=lambda variables: " ".join(variables))
-def test_a_terminal_without_utf8_is_served(variables: dict[str, str], tmp_path: Path) -> None:
-    out = tmp_path / "with blanks"
-    done = run(["ask", "Where is the lamp?", "--scene", "toy:flat", "--through", "process", "--image", "64x48",
-                "--max-steps", "2", "--out", str(out)], env=variables, stdout=subprocess.PIPE)
-    assert done.returncode == 0 and "steps" in done.stdout and not done.stderr and out.is_dir()
-    assert run(["graph"], env=variables, stdout=subprocess.PIPE).returncode == 0
-
-
 def test_an_interrupt_is_one_line_while_modules_load_and_while_a_verb_runs(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object) -> int:
@@ -101,10 +60,3 @@ def test_an_interrupt_is_one_line_while_modules_load_and_while_a_verb_runs(
     monkeypatch.setattr(verbs, "parser", interrupted)
     assert main(["graph"]) == 130
     assert capsys.readouterr() == ("", "eqa: interrupted\neqa: interrupted\n")
-
-
-def test_little_is_loaded_before_an_interrupt_is_caught() -> None:
-    """Else Ctrl-C within the first second shows where numpy was being imported."""
-    script = "import sys, eqa_nodes.cli; print(sorted({'numpy', 'scipy', 'rich', 'yaml'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]"

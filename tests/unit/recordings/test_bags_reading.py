@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,6 @@ from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.fixtures.frames import LABELS, frame
-from tests.fixtures.paths import ROOT
 
 pytestmark = needs_messages
 
@@ -180,12 +177,6 @@ def test_a_foreign_decision_is_named(cdr: Cdr, tmp_path: Path) -> None:
     writer.close()
     with pytest.raises(StorageError, match="go left"):
         trace_of(tmp_path / "bag")
-
-
-def test_reading_needs_no_ros() -> None:
-    code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "from eqa_nodes.recordings import history, recover, rgbd_folder, trace")
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
 def test_the_same_messages_give_the_same_history(cdr: Cdr, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +27,6 @@ from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, recor
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
-from tests.fixtures.paths import ROOT
 
 
 def _bag(folder: Path) -> Path:
@@ -294,10 +291,3 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shutil.rmtree(path / "pose")
     assert main(["history", "info", str(path)]) == 2
     assert "looked for" in capsys.readouterr().err
-
-
-def test_histories_need_no_ros() -> None:
-    code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "import eqa_nodes.recordings.histories, eqa_nodes.recordings.openeqa_folder, eqa_nodes.recordings.scannet, "
-            "eqa_nodes.recordings.agent_state, eqa_nodes.recordings.export, eqa_nodes.cli.history")
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)

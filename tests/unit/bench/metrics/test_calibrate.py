@@ -25,7 +25,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.running.trials import TRIALS, GradedAnswer, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.cli import main
-from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
+from eqa_nodes.core.agent.stopping import Calibration, Support
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.questions import Limits
@@ -197,18 +197,3 @@ def test_risks_are_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for risks in ("0", "1.5", "0.1,0.1"):
         assert main([*line, risks]) == 2
         assert "different shares between 0 and 1" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_check_runs_goes_on_and_comes_out_the_same(tmp_path: Path) -> None:
-    line = ["bench", "calibrate", "--check", "label", "--questions", "2", "--noise", "none", "--max-steps", "100",
-            "--risk", "0.2", "--out", str(tmp_path)]
-    assert main(line) == 0
-    tables, trials = (tmp_path / "calibration.md").read_text(), read_trials(tmp_path)
-    assert f"Calibrated: {load_calibration('label').source}" in tables and "| 0.2 |" in tables
-    assert len(trials) == 6
-    lines = (tmp_path / TRIALS).read_text().splitlines(keepends=True)
-    (tmp_path / TRIALS).write_text("".join(lines[:3]) + lines[3][:50])
-    assert main(line) == 0
-    assert (tmp_path / "calibration.md").read_text() == tables
-    assert sorted(read_trials(tmp_path), key=dumps) == sorted(trials, key=dumps)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +23,6 @@ from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelErro
 from eqa_nodes.core.storage.codec import decode, dumps
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
-from tests.fixtures.paths import ROOT
 from tests.fixtures.synthetic_run import make_run, overall, plain, samples, scripted
 
 
@@ -67,31 +62,6 @@ def test_broken_line_in_the_middle_stops_with_its_number(tmp_path: Path) -> None
     with pytest.raises(StorageError, match="line 2 is broken"):
         run_benchmark(asked, runner, tmp_path)
     assert len((tmp_path / PREDICTIONS).read_text().splitlines()) == 3
-
-
-def test_survives_kill(tmp_path: Path) -> None:
-    """A process killed without warning in its third question has lost nothing of the first two."""
-    script = f"""
-import os, signal
-from pathlib import Path
-from tests.fixtures.synthetic_run import plain
-from eqa_nodes.bench.running.runner import run_benchmark
-asked, runner = plain(4)
-play = runner.run
-def run(sample):
-    if sample.id == "q2":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return play(sample)
-runner.run = run
-run_benchmark(asked, runner, Path({str(tmp_path)!r}))
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, timeout=60)
-    assert done.returncode == -signal.SIGKILL
-    assert list(read_predictions(tmp_path).predictions) == ["q0", "q1"]
-    asked, runner = plain(4)
-    assert run_benchmark(asked, runner, tmp_path).resumed == 2
-    assert runner.asked == ["q2", "q3"]
 
 
 def test_errors_fail_their_question_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -222,7 +192,6 @@ def test_what_is_answered_is_written_and_not_kept(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert (tmp_path / PREDICTIONS).stat().st_size > 4_000_000
     assert kept[-1] - kept[20] < 500_000
-
 
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:

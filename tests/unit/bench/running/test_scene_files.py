@@ -17,12 +17,10 @@ from eqa_nodes.bench.running.scene_files import ScenePreflight
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample, opened_by
 from eqa_nodes.cli import main
-from eqa_nodes.core.errors import ConfigError, ErrorCode, SimulatorError, UnknownScene
+from eqa_nodes.core.errors import ConfigError, ErrorCode, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from sim_bridge import registry
-from sim_bridge.habitat import devices as habitat_devices
-from sim_bridge.habitat.devices import check_python
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 from tests.fixtures.data import shared_data
@@ -88,25 +86,6 @@ def test_answers_from_labels_need_labels(folder: Path, simulator: str) -> None:
     check(scanned("00800-A", simulator))
     with pytest.raises(ConfigError, match="has no labels.*--answerer vlm"):
         check(scanned("00801-B", simulator))
-
-
-@pytest.mark.parametrize(("script", "complaint"), [
-    ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"),
-    (None, "is no program")])
-def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None,
-                                                  complaint: str) -> None:
-    python = tmp_path / "python"
-    if script is not None:
-        python.write_text(f"#!/bin/sh\n{script}\n")
-        python.chmod(0o755)
-    monkeypatch.setenv("EQA_HABITAT_PYTHON", str(python))
-    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 0.5 if script == "sleep 30" else 60.0)
-    with pytest.raises(SimulatorError, match=complaint):
-        check_python()
-    python.write_text("#!/bin/sh\nexit 0\n")
-    python.chmod(0o755)
-    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 60.0)
-    check_python()
 
 
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [

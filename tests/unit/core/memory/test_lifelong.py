@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -295,31 +294,3 @@ def test_masks_of_kinds_image_and_zones() -> None:
     for wrong in ({"zones": (1.0, 2.0, 3.0)}, {"zones": (3.0, 0.0, 1.0, 1.0)}, {"image": (0.0, 0.0, 2.0, 1.0)}):
         with pytest.raises(ConfigError, match="privacy"):
             PrivacyConfig(**wrong)  # type: ignore[arg-type]
-
-
-def _open(path: str, says: multiprocessing.Queue[str]) -> None:
-    try:
-        MemoryStore(Path(path)).close()
-        says.put("opened")
-    except StorageError as error:
-        says.put(str(error))
-
-
-def test_a_second_writer_is_refused_and_a_reader_is_not(store: MemoryStore) -> None:
-    store.take(frame(NOON, boxes={1: (10, 10, 40, 40)}), LABELS)
-    spawn = multiprocessing.get_context("spawn")
-    says: multiprocessing.Queue[str] = spawn.Queue()
-    child = spawn.Process(target=_open, args=(str(store.path), says))
-    child.start()
-    assert "is being written by process" in says.get(timeout=30)
-    child.join(10)
-    reader = MemoryStore(store.path, write=False)
-    assert len(reader.recall(RecallQuery("kettle"))) == 1
-    store.take(frame(NOON + SECOND, Pose2(3.0, 0.0, 0.0), {4: (10, 10, 40, 40), 1: (40, 10, 60, 40)}), LABELS)
-    assert len(reader.recall(RecallQuery("kettle"))) == len(reader.objects()) == 1  # as it was when opened
-    assert len(store.recall(RecallQuery("kettle"))) == 2
-    reader.close()
-    with pytest.raises(StorageError, match="there is no memory"):
-        MemoryStore(store.path.with_name("absent.db"), write=False)
-    with pytest.raises(StorageError, match="being written"):
-        MemoryStore(store.path)

@@ -7,8 +7,6 @@ import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +21,6 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
 from tests.fixtures.frames import LABELS, frame
-from tests.fixtures.paths import ROOT
 
 
 @pytest.fixture
@@ -199,37 +196,6 @@ def test_reopening_goes_on_where_it_stopped(store: MemoryStore) -> None:
     with pytest.raises(BadFrame):
         again.take(frame(1), {})
     again.close()
-
-
-_KILLED = """
-import sys
-from pathlib import Path
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.memory import MemoryStore
-from tests.fixtures.frames import LABELS, frame
-store = MemoryStore(Path(sys.argv[1]))
-for i in range(1000):
-    print(store.take(frame(i, Pose2(float(i), 0.0, 0.0), {1: (0, 0, 12, 12)}), LABELS).id, flush=True)
-"""
-
-
-def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    child = subprocess.Popen([sys.executable, "-c", _KILLED, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                             env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert child.stdout is not None
-    for line in child.stdout:
-        if int(line) >= 12:
-            child.send_signal(signal.SIGKILL)
-            break
-    acknowledged = [int(line) for line in child.stdout.read().split()] or [12]
-    assert child.wait(30) == -signal.SIGKILL
-    store = MemoryStore(path)
-    ids = [k.id for k in store.since(0)]
-    assert ids == list(range(1, len(ids) + 1))
-    assert len(ids) >= max(acknowledged)
-    assert len(store.recall(RecallQuery("kettle", limit=5000))) == len(ids)
-    store.close()
 
 
 def test_a_full_disk_is_named_and_the_store_goes_on(store: MemoryStore) -> None:

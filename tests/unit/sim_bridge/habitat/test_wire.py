@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,23 +117,6 @@ def test_images_are_seen_on_the_other_side_also_when_they_grow() -> None:
     assert (here.views(640, 480).rgb == 7).all()
     here.close()
     there.close()
-
-
-def test_a_process_ends_with_its_life_line_whatever_it_does() -> None:
-    code = (f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import ctypes, wire\n"
-            "wire.end_with(int(sys.argv[1])); print('ready', flush=True)\n"
-            "ctypes.PyDLL(None).sleep(600)")  # holds Python's lock, as a call into a simulator does
-    reading, writing = os.pipe()
-    child = subprocess.Popen([sys.executable, "-c", code, str(reading)], pass_fds=[reading], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    child.stdout.readline()
-    assert child.poll() is None
-    os.close(writing)
-    assert child.wait(60.0) == -signal.SIGIO
-    late = subprocess.run([sys.executable, "-c", code, str(reading)], pass_fds=[reading], timeout=60.0)
-    assert late.returncode != 0  # it was closed before
-    os.close(reading)
-    child.stdout.close()
 
 
 @pytest.mark.parametrize("name", ["wire.py", "worker.py"])

@@ -1,0 +1,46 @@
+"""Unit tests start no process, open no browser and import neither ROS nor torch: tests that do stand elsewhere.
+
+The guard sees what the running test does. Libraries that were imported for tests of other folders in the same run are
+not held against it: `make test-fast` runs this folder alone, and is exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+LIBRARIES = {"rclpy", "torch", "transformers", "playwright"}
+EVENTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec"}
+_begun: list[str] = []
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in EVENTS:
+        _begun.append(f"{event} {arguments[:2]}")
+
+
+sys.addaudithook(_note)
+
+
+@pytest.fixture(autouse=True)
+def guard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test that starts a process or loads a library that unit tests do without."""
+    alone = all(HERE in item.path.parents for item in request.session.items)
+    monkeypatch.setattr(BaseProcess, "start", lambda process: pytest.fail(f"a unit test starts {process}"))
+    _begun.clear()
+    yield
+    assert not _begun, f"a unit test starts a process: {_begun}"
+    loaded = LIBRARIES & sys.modules.keys() if alone else set()
+    assert not loaded, f"a unit test imports {sorted(loaded)}"
+
+
+@pytest.fixture(autouse=True)
+def no_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Manifests of runs name no commit here: git is a process."""
+    monkeypatch.setattr("eqa_nodes.bench.running.manifest._git", lambda *words: "")
