@@ -2,10 +2,13 @@
 
 A busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it. A shell ignores
 interrupts in what it starts in the background, and so would every process that a test interrupts.
+
+`--thorough` (or EQA_THOROUGH=1) repeats more: the tests marked `thorough`, and ten times the examples of hypothesis.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,8 +22,28 @@ from eqa_nodes.models import make_backend
 from tests.fixtures.foreign_bags import Scene, StandardCdr
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("eqa")
+EXAMPLES = 50  # of hypothesis, where a test does not say how many it needs
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --thorough."""
+    parser.addoption("--thorough", action="store_true", default=os.environ.get("EQA_THOROUGH") == "1",
+                     help="run the tests marked `thorough` too, and ten times the examples of hypothesis")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set hypothesis up."""
+    examples = EXAMPLES * (10 if config.getoption("thorough") else 1)
+    settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples)
+    settings.load_profile("eqa")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is only run with --thorough."""
+    if not config.getoption("thorough"):
+        left = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
 
 
 @pytest.fixture(scope="module")

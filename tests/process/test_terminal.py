@@ -37,7 +37,8 @@ def test_a_full_and_a_closed_output_are_no_traceback() -> None:
     assert closed.returncode == 0 and not closed.stderr
 
 
-@pytest.mark.parametrize("variables", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"},
+@pytest.mark.parametrize("variables", [pytest.param({"LC_ALL": "C"}, marks=pytest.mark.thorough),
+                                       pytest.param({"PYTHONIOENCODING": "ascii"}, marks=pytest.mark.thorough),
                                        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
                          ids=lambda variables: " ".join(variables))
 def test_a_terminal_without_utf8_is_served(variables: dict[str, str], tmp_path: Path) -> None:

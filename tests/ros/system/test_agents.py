@@ -36,7 +36,7 @@ def model(request: dict[str, Any]) -> Reply:
     return completion(json.dumps(ANSWER))
 
 
-@pytest.mark.parametrize("name", ["socratic-graph", "blind"])
+@pytest.mark.parametrize("name", ["socratic-graph", pytest.param("blind", marks=pytest.mark.thorough)])
 def test_an_agent_is_the_same_in_process_and_through_the_graph(name: str, tmp_path: Path,
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     limits, config = Limits(steps=30), RunConfig(agent=name, image="160x120")

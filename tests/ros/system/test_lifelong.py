@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from eqa_nodes.ros.client import CALL_S, RESET_S, GraphClient
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.testing.waiting import until
 from tests.ros.system.test_lockstep import parameters
 
 SCENE = "toy:flat"
@@ -202,9 +202,7 @@ def test_a_memory_node_that_is_killed_goes_on_in_its_session_and_map(tmp_path: P
 
         answer = robot.client.ask(Question("Where is the unicorn?"), kill)
         assert killed.is_set() and (not answer.error or answer.message)
-        end = time.monotonic() + 60.0
-        while not (child.restarts and child.ready.is_set()) and time.monotonic() < end:
-            time.sleep(0.1)
+        until(lambda: child.restarts and child.ready.is_set(), "memory is started again")
         after = robot.views()
         assert {v.id for v in before} <= {v.id for v in after} and len(after) > len(before)
         kind = kind_in(after)

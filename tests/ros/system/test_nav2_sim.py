@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +20,8 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.convert import RemoteError
 from eqa_nodes.ros.graph import nodes_of
-from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.nav2 import StandIn
 from tests.ros.system.test_lockstep import parameters
@@ -41,33 +40,39 @@ def driven(folder: Path) -> Parameters:
     return parameters(folder, chosen)
 
 
-def test_a_question_is_answered_while_nav2_drives(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphRunner]:
+    """A graph that asks Nav2 to drive."""
+    folder = tmp_path_factory.mktemp("driven")
+    with closing(GraphRunner(folder, driven(folder), Limits(metres=60.0))) as made:
+        yield made
+
+
+def test_who_does_not_drive_is_named(runner: GraphRunner) -> None:
+    """Nobody stands for Nav2, and atomic actions are refused."""
+    runner.client.reset("toy:flat", "alone", None, 3)
+    answer = runner.client.ask(PLANT.as_question(Limits(), False))
+    assert answer.error == ErrorCode.NAVIGATION
+    assert "nobody serves bt_navigator/get_state" in answer.message and "bring up Nav2" in answer.message
+    act = runner.client.services["act"]
+    with pytest.raises(RemoteError, match="takes velocities") as refused:
+        act.call(60.0, action=act.Request.MOVE_FORWARD)
+    assert refused.value.code == ErrorCode.SIMULATOR
+
+
+def test_a_question_is_answered_while_nav2_drives(runner: GraphRunner) -> None:
     """So is one in another place after it, where time has gone on."""
-    with closing(GraphRunner(tmp_path, driven(tmp_path), Limits(metres=60.0))) as runner:
-        assert runner.graph.nodes == nodes_of("sim", navigator=NAV2)
-        with StandIn(runner.graph.environment) as nav2:
-            results = [runner.run(PLANT), runner.run(CHAIR)]
-        assert nav2.goals > 2 and nav2.sent > 50
+    assert runner.graph.nodes == nodes_of("sim", navigator=NAV2)
+    with StandIn(runner.graph.environment) as nav2:
+        results = [runner.run(PLANT), runner.run(CHAIR)]
+    assert nav2.goals > 2 and nav2.sent > 50
     for result in results:
         answer = result.answer
         assert answer.error == ErrorCode.NONE and not answer.abstained, answer.message
         assert answer.evidence and answer.receipt.steps == 0
     assert 1.0 < results[0].answer.receipt.metres < 60.0
-    trace = trace_of(tmp_path / "bags" / "plant")
+    trace = trace_of(runner.folder / "bags" / "plant")
     went = sum(a.distance(b) for (_, a), (_, b) in pairwise(trace.poses))
     assert went >= results[0].answer.receipt.metres - 0.1 and trace.keyframes and trace.decisions
     stamps = [stamp for result in results for stamp, _ in result.trace.poses]
     assert stamps == sorted(stamps)
-
-
-def test_who_does_not_drive_is_named(tmp_path: Path) -> None:
-    """Nobody stands for Nav2, and atomic actions are refused."""
-    with RunningGraph(tmp_path, driven(tmp_path)) as graph, GraphClient(graph.environment) as client:
-        client.reset("toy:flat", "alone", None, 3)
-        answer = client.ask(PLANT.as_question(Limits(), False))
-        assert answer.error == ErrorCode.NAVIGATION
-        assert "nobody serves bt_navigator/get_state" in answer.message and "bring up Nav2" in answer.message
-        act = client.services["act"]
-        with pytest.raises(RemoteError, match="takes velocities") as refused:
-            act.call(60.0, action=act.Request.MOVE_FORWARD)
-        assert refused.value.code == ErrorCode.SIMULATOR

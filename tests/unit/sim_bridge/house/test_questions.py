@@ -345,7 +345,7 @@ def many() -> list[HouseQuestion]:
     return list(house_questions("train", 140, seed=3))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_answers_of_many_questions_cannot_be_guessed() -> None:
     """The most frequent answer of a category is not worth guessing."""
     for category in CATEGORIES:
@@ -354,7 +354,7 @@ def test_answers_of_many_questions_cannot_be_guessed() -> None:
         assert answers.most_common(1)[0][1] <= 8, (category, answers)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_who_knows_homes_but_sees_none_is_seldom_right() -> None:
     guesser, judge, marks = BlindAnswerer(LabelAnswerer()), OfflineJudge(), dict[str, list[float]]()
     for q in many():
