@@ -13,9 +13,7 @@ need_launch()
 import os
 import signal
 import tempfile
-import time
 import unittest
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.runners.in_process import InProcessRunner
+from eqa_nodes.testing.waiting import until
 from tests.fixtures.paths import ROOT
 
 LAUNCH_FILE = ROOT / "launch" / "sim.launch.py"
@@ -63,13 +62,6 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     return LaunchDescription(actions), {"environment": environment, "folder": folder, "held": held}
 
 
-def until(condition: Callable[[], Any], deadline_s: float, what: str) -> None:
-    end = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < end, f"{what}: not within {deadline_s:g} s"
-        time.sleep(0.1)
-
-
 def await_episode(proc_output: Any) -> None:
     """Wait until the launch file has begun its episode: before that some node may not be up."""
     proc_output.assertWaitFor("eqa: episode run has begun", timeout=UP_S, stream="stdout")
@@ -85,7 +77,7 @@ def parameter(client: GraphClient, node: str, name: str) -> Any:
     parameters = AsyncParameterClient(client.node, node)
     assert parameters.wait_for_services(UP_S), f"{node} serves no parameters"
     future = parameters.get_parameters([name])
-    until(future.done, UP_S, f"{node} tells {name}")
+    until(future.done, f"{node} tells {name}", UP_S)
     return parameter_value_to_python(future.result().values[0])
 
 
@@ -124,8 +116,8 @@ class TestGraph(unittest.TestCase):
         with GraphClient(environment) as client:
             (killed,), before = pids(proc_info, "mapper"), births(client, "mapper")
             os.kill(killed, signal.SIGKILL)
-            until(lambda: len(pids(proc_info, "mapper")) == 2, UP_S, "the mapper is started again")
-            until(lambda: births(client, "mapper") - before, UP_S, "the new mapper is up")
+            until(lambda: len(pids(proc_info, "mapper")) == 2, "the mapper is started again", UP_S)
+            until(lambda: births(client, "mapper") - before, "the new mapper is up", UP_S)
             client.reset(PLANT.scene, "again", PLANT.start, PLANT.seed)
             assert client.ask(PLANT.as_question(LIMITS)).text
 

@@ -7,8 +7,6 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from eqa_nodes.ros.graph import NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import EqaNode, executor_of
 from eqa_nodes.ros.runner import node_class
+from eqa_nodes.testing.waiting import until
 
 WAIT_S = 60.0
 
@@ -52,13 +51,6 @@ class Manager:
     @property
     def state(self) -> str:
         return str(call(self._node, f"/{self._name}/get_state", GetState).current_state.label)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def reset(caller: Any, name: str, episode: str) -> Any:

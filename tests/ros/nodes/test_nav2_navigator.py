@@ -44,6 +44,7 @@ from eqa_nodes.ros.sros2 import policy
 pytest.importorskip("lifecycle_msgs", reason="lifecycle_msgs is absent: pip install ros-lifecycle-msgs")
 pytest.importorskip("nav2_msgs.srv", reason="nav2_msgs has no services: make setup builds them")
 from eqa_nodes.testing.scripted_nav2 import ScriptedNav2
+from eqa_nodes.testing.waiting import until
 from tests.fixtures.policy_rules import allowed
 from tests.ros.nodes.test_security_endpoints import opened, unused
 
@@ -154,13 +155,6 @@ def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
         result = Rig(domain, request.param)
         yield result
         result.close()
-
-
-def until(done: Callable[[], Any]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:

@@ -24,9 +24,8 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.nav2.place import RobotPlace
-from eqa_nodes.testing.waiting import holds
+from eqa_nodes.testing.waiting import WAIT_S, holds, until
 
-WAIT_S = 30.0
 SECOND = 1_000_000_000
 CORRECTION = Pose2(10.0, 0.0, math.pi / 2)  # of odom in the map, as a localisation gives it
 
@@ -44,12 +43,7 @@ class Robot:
 
     def until(self, done: Callable[[], bool]) -> None:
         """Wait until the agent has heard; it tells nobody, so it is asked again and again."""
-        waited = threading.Event()
-        for _ in range(round(WAIT_S / 0.02)):
-            if done():
-                return
-            waited.wait(0.02)
-        raise AssertionError("the agent did not hear it")
+        until(done, "the agent has heard it")
 
     def localise(self) -> None:
         link = convert.transform_msg(convert.MAP, convert.ODOM, SECOND, CORRECTION.transform())

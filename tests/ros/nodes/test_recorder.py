@@ -27,6 +27,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.testing.waiting import until
 
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 SECOND = 1_000_000_000
@@ -51,10 +52,8 @@ class Camera:
 
     def _heard_by_recorder(self) -> None:
         """Wait until nothing that is published gets lost: transforms are sent only as often as images are."""
-        end = time.monotonic() + 20.0
-        while missing := [key for key, out in self._out.items() if not out.get_subscription_count()]:
-            assert time.monotonic() < end, f"the recorder does not hear {missing}"
-            time.sleep(0.01)
+        for key, out in self._out.items():
+            until(out.get_subscription_count, f"the recorder listens to {key}")
 
     def begin(self, episode_id: str) -> None:
         assert self._reset.call(20.0, episode=Episode(episode_id=episode_id)).error_code == 0
@@ -169,7 +168,7 @@ def test_a_robot_whose_topics_share_no_stamps_is_recorded_in_the_order_of_its_cl
     for k in range(2, 5):
         camera.send(k * SECOND, "depth", "camera_info", "odom")
         camera.send(k * SECOND + 10_000_000, "color", "tf", "camera_info")
-        time.sleep(0.3)
+        until(lambda at=k * SECOND + 10_000_000: camera.recorder.last_ns >= at)
     camera.begin("")
     found = _on_disk(tmp_path / "e")
     assert {k * SECOND + 10_000_000 for k in (2, 3, 4)} <= found.keys()

@@ -7,7 +7,6 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import WARN
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.testing.waiting import until
 from tests.ros.nodes.test_recorder import no_room_once
 
 K = Intrinsics(16, 12, 8.0, 8.0, 8.0, 6.0)
@@ -74,14 +74,6 @@ class Robot:
             with AnyReader([folder]) as bag:
                 found += Counter({topic: info.msgcount for topic, info in bag.topics.items()})
         return Counter({key: found["/" + TOPICS[key].name] for key in OBSERVATION})
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    end = time.monotonic() + WAIT_S
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.005)
 
 
 def stamps(number: int, period_ms: int = 100) -> int:

@@ -6,7 +6,6 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.graph import CAMERA_TOPICS, TOPICS
 from eqa_nodes.ros.sros2 import policy
 from eqa_nodes.runners.in_graph import GraphRunner
+from eqa_nodes.testing.waiting import holds
 from tests.fixtures.policy_rules import Wires, allowed
 from tests.ros.system.test_lockstep import parameters
 
@@ -46,11 +46,9 @@ def test_a_graph_that_answers_uses_its_rights_and_no_other(tmp_path: Path) -> No
     with closing(GraphRunner(tmp_path, parameters(tmp_path), Limits(steps=10))) as runner:
         assert runner.run(PLANT).answer.error == 0
         asker = runner.client.node
-        end = time.monotonic() + DEADLINE_S
-        while waiting := {name: left for name in runner.graph.nodes
-                          if (left := unused(opened(asker, name), may[f"/{name}"]))}:
-            assert time.monotonic() < end, f"rights that nobody uses: {waiting}"
-            time.sleep(0.1)
+        for name in runner.graph.nodes:
+            holds(lambda name=name: not unused(opened(asker, name), may[f"/{name}"]))
+            assert not unused(opened(asker, name), may[f"/{name}"]), f"rights that {name} does not use"
         nodes = {name for name, space in asker.get_node_names_and_namespaces() if space == "/"}
         assert {*runner.graph.nodes, "eqa_client", "bridge_listener"} <= nodes
         for name in sorted(nodes):

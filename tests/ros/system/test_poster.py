@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -24,6 +23,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import VlmServer
+from eqa_nodes.testing.waiting import until
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import Episode
 from tests.fixtures.needs import need_ros
@@ -125,11 +125,8 @@ def test_an_answer_that_is_no_option_is_no_answer(model: str, tmp_path: Path, mo
 
 def await_callers(bridge: Any) -> None:
     """Wait until the bridge knows who will call it and hear it: what it answers before that is lost."""
-    end = time.monotonic() + DEADLINE_S
-    while not (bridge.count_clients("/simulator/reset_episode") and bridge.count_clients("/act") >= 2
-               and all(bridge.count_subscribers(f"/{topic}") for topic in HEARD)):
-        assert time.monotonic() < end, "the graph does not find the bridge"
-        time.sleep(0.1)
+    until(lambda: bridge.count_clients("/simulator/reset_episode") and bridge.count_clients("/act") >= 2
+          and all(bridge.count_subscribers(f"/{topic}") for topic in HEARD), "the graph finds the bridge")
 
 
 def reset(client: Any, sample: Sample) -> None:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from eqa_nodes.recordings.writer import BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.testing.waiting import until
 from tests.fixtures.bags import Cdr
 from tests.fixtures.paths import ROOT
 from tests.fixtures.robot import COLOR, DEPTH, INFO, ODOM
@@ -127,20 +128,13 @@ def test_pictures_in_another_form_are_refused_and_what_is_no_known_image_is_not_
 def test_ctrl_c_closes_the_bag(robot: dict[str, str], tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-m", "eqa_nodes.cli", "record", ODOM, "--out", str(tmp_path / "bag")],
                                cwd=ROOT, env=robot, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    _until(lambda: any(p.stat().st_size > 3000 for p in tmp_path.glob("bag/*.mcap")))
+    until(lambda: any(p.stat().st_size > 3000 for p in tmp_path.glob("bag/*.mcap")))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0, out + err
     assert "can be used for nothing (color: no topic; depth: no topic; camera_info: no topic)" in out
     with AnyReader([tmp_path / "bag"]) as reader:
         assert {c.topic for c in reader.connections if c.msgcount} == {ODOM, "/tf", "/tf_static"}
-
-
-def _until(true: Callable[[], bool], within_s: float = 20.0) -> None:
-    end = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_size_ends_it(robot: dict[str, str], tmp_path: Path) -> None:
@@ -238,11 +232,11 @@ def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkey
     try:
         with tap_module.Tap() as tap:
             tap.hear(tap.find(["/flood"], 20.0), slow)
-            _until(lambda: tap.spin(0.1) or bool(numbers))  # both sides know each other
+            until(lambda: tap.spin(0.1) or bool(numbers))  # both sides know each other
             process.stdin.write("300\n")
             process.stdin.flush()
             last = int(process.stdout.readline())
-            _until(lambda: tap.spin(0.1) or numbers[-1] > last)
+            until(lambda: tap.spin(0.1) or numbers[-1] > last)
             lost = tap.lost["/flood"]
         assert len(numbers) + lost == numbers[-1] - numbers[0] + 1 and lost > 150
     finally:
