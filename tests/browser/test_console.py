@@ -13,8 +13,9 @@ import pytest
 
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
-from tests.fixtures.console_server import ANSWER, DESK, STORY, WAIT_S, ended, serving, until
+from tests.fixtures.console_server import ANSWER, DESK, STORY, ended, serving
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
 NO_ANSWER = Answer(abstained=True, message="nothing was seen that bears on the question; no way leads further")

@@ -25,7 +25,8 @@ from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import rules_for
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
-from tests.fixtures.console_server import ANSWER, DESK, WAIT_S, ended, serving, until
+from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_server import ANSWER, DESK, ended, serving
 from tests.unit.console.test_web import JSON, Browser, events
 
 HEAD = b"POST /stop HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

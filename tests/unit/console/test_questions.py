@@ -24,7 +24,8 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
-from tests.fixtures.console_server import ANSWER, STORY, WAIT_S, ended, serving, until
+from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_server import ANSWER, STORY, ended, serving
 
 
 def test_questions_are_asked_in_order_and_their_proof_is_kept(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from eqa_nodes.console.stopping import DeadMan
 from eqa_nodes.core.errors import ConfigError, ErrorCode, NodeLost
-from tests.fixtures.console_server import WAIT_S, ended, serving, until
+from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_server import ended, serving
 from tests.unit.console.test_web import Browser
 
 

@@ -28,7 +28,8 @@ from eqa_nodes.console.feed import READERS
 from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import ConsoleServer, rules_for
 from eqa_nodes.core.errors import ConfigError
-from tests.fixtures.console_server import STORY, WAIT_S, ended, serving
+from eqa_nodes.testing.waiting import WAIT_S
+from tests.fixtures.console_server import STORY, ended, serving
 from tests.fixtures.synthetic_run import make_run
 
 JSON = {"Content-Type": "application/json"}
