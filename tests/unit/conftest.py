@@ -28,19 +28,23 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_note)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_begun() -> Iterator[None]:
+    """Forget what tests of other folders began; manifests of runs name no commit here: git is a process."""
+    _begun.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eqa_nodes.bench.running.manifest._git", lambda *words: "")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def guard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test that starts a process or loads a library that unit tests do without."""
     alone = all(HERE in item.path.parents for item in request.session.items)
     monkeypatch.setattr(BaseProcess, "start", lambda process: pytest.fail(f"a unit test starts {process}"))
-    _begun.clear()
     yield
-    assert not _begun, f"a unit test starts a process: {_begun}"
+    begun = _begun.copy()
+    _begun.clear()
+    assert not begun, f"a unit test starts a process: {begun}"
     loaded = LIBRARIES & sys.modules.keys() if alone else set()
     assert not loaded, f"a unit test imports {sorted(loaded)}"
-
-
-@pytest.fixture(autouse=True)
-def no_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Manifests of runs name no commit here: git is a process."""
-    monkeypatch.setattr("eqa_nodes.bench.running.manifest._git", lambda *words: "")
