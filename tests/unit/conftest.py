@@ -37,10 +37,15 @@ def nothing_begun() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def alone(request: pytest.FixtureRequest) -> bool:
+    """Tell whether only tests of this folder run."""
+    return all(HERE in item.path.parents for item in request.session.items)
+
+
 @pytest.fixture(autouse=True)
-def guard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def guard(alone: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test that starts a process or loads a library that unit tests do without."""
-    alone = all(HERE in item.path.parents for item in request.session.items)
     monkeypatch.setattr(BaseProcess, "start", lambda process: pytest.fail(f"a unit test starts {process}"))
     yield
     begun = _begun.copy()
