@@ -31,11 +31,11 @@ from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.registry import ANSWERERS, answerers
 from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
 from eqa_nodes.runners.history import tour_source
+from eqa_nodes.testing.talkative import talkative
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Episode
 from tests.fixtures import own_agents
 from tests.fixtures.histories import walk
-from tests.fixtures.talkative import talkative
 
 ROBOT = RobotModel(camera=CameraModel(96, 72))
 MODULE = "tests.fixtures.own_agents"

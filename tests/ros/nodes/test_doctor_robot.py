@@ -31,19 +31,19 @@ from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.testing.robot import COLOR, DEPTH, INFO, ODOM
 from sim_bridge.bridge_node import BridgeNode
 from tests.fixtures.paths import ROOT
-from tests.fixtures.robot import COLOR, DEPTH, INFO, ODOM
 
 REMAP = {"color": COLOR, "depth": DEPTH, "camera_info": INFO, "odom": ODOM}
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The surroundings of a domain that tests/fixtures/robot.py publishes in."""
+    """The surroundings of a domain that eqa_nodes/testing/robot.py publishes in."""
     with free_domain() as domain:
         variables = {**os.environ, **ros_environment(domain, tmp_path_factory.mktemp("logs")), "PYTHONPATH": str(ROOT)}
-        robot = subprocess.Popen([sys.executable, "-m", "tests.fixtures.robot"], cwd=ROOT, env=variables, text=True,
+        robot = subprocess.Popen([sys.executable, "-m", "eqa_nodes.testing.robot"], cwd=ROOT, env=variables, text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert robot.stdout is not None and robot.stdin is not None
         try:

@@ -19,7 +19,7 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import Reply, VlmServer, completion
-from tests.fixtures.talkative import ANSWER
+from eqa_nodes.testing.talkative import ANSWER
 from tests.ros.system.test_lockstep import course
 from tests.ros.system.test_model_explores import explored
 

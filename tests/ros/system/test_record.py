@@ -27,10 +27,10 @@ from eqa_nodes.recordings.writer import BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.testing.robot import COLOR, DEPTH, INFO, ODOM
 from eqa_nodes.testing.waiting import until
 from tests.fixtures.bags import Cdr
 from tests.fixtures.paths import ROOT
-from tests.fixtures.robot import COLOR, DEPTH, INFO, ODOM
 
 HZ = 20.0
 ROLES = ("--color", COLOR, "--depth", DEPTH, "--camera-info", INFO, "--odom", ODOM)
@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 @contextmanager
 def _robot(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.fixtures.robot", "--hz", str(HZ)]
+    command = [sys.executable, "-m", "eqa_nodes.testing.robot", "--hz", str(HZ)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)
     assert process.stdout is not None and process.stdin is not None

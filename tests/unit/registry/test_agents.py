@@ -29,8 +29,8 @@ from eqa_nodes.registry.agents import agent_of, agent_parameters
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
+from eqa_nodes.testing.talkative import prompts, talkative
 from tests.fixtures.bags import needs_messages
-from tests.fixtures.talkative import prompts, talkative
 from tests.unit.runners.test_history import seen_on
 
 MODELLESS = ("random", "blind-priors", "label")

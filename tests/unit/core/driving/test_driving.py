@@ -14,7 +14,7 @@ from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from tests.fixtures.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
+from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
 
 ROOM = costmap(["." * 24] * 12)  # 6 m by 3 m
 GOAL, HERE = Pose2(4.0, 1.5, 0.5), Pose2(1.0, 1.5, 0.0)

@@ -17,7 +17,7 @@ from eqa_nodes.core.driving.zones import clearance, covered, parsed
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from tests.fixtures.driving import costmap
+from eqa_nodes.testing.driving import costmap
 
 SIZE, RES = 24, 0.2
 ZONE = parsed(["pond: 2 2, 3.4 1.8, 3.6 3, 2.2 3.2"])
