@@ -64,7 +64,8 @@ def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: boo
     """
     agent = agent_of(_named(name))
     if ANSWERERS.traits(agent.answerer).labels:
-        raise ConfigError(f"the agent {name!r} knows things from labels, which an environment does not give: run it by "
+        raise ConfigError(f"the agent {name!r} needs labeled objects, which an environment does not provide: run it "
+                          "with "
                           f"`eqa bench run --agent {name}`")
 
     def answered(question: str, state: Environment) -> tuple[Answer, int]:
@@ -78,7 +79,7 @@ def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: boo
 
 def _named(name: str) -> str:
     if is_function(name) or not name:
-        raise ConfigError(f"{name!r} is no named agent: `eqa bench run --agent` takes functions")
+        raise ConfigError(f"{name!r} is not a named agent: `eqa bench run --agent` takes functions")
     return name
 
 

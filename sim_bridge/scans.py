@@ -44,7 +44,7 @@ class SceneFiles(NamedTuple):
 
     @property
     def labelled(self) -> bool:
-        """Say whether there are labels in it."""
+        """Return whether there are labels in it."""
         return bool((self.semantic_glb and self.semantic_txt) or self.semantic_ply or self.instance)
 
 
@@ -170,13 +170,15 @@ def _single(place: str, folder: Path | None) -> SceneFiles:
 def _published(place: str, folder: Path | None) -> SceneFiles:
     name, slash, scene = place.partition("/")
     if name not in KINDS or not slash:
-        raise UnknownScene(f"{place!r} is no scene: {unknown('data set of scans', name, KINDS)}; or give the path of a "
+        raise UnknownScene(f"{place!r} is not a scene: {unknown('data set of scans', name, KINDS)}; or give the path "
+                           "of a "
                            f"file ({', '.join(FILES)})")
     if not _ID.fullmatch(scene):
-        raise UnknownScene(f"{scene!r} is no id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
+        raise UnknownScene(f"{scene!r} is not the id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
     kind = KINDS[name]
     if folder is None:
-        raise UnknownScene(f"where the scene {place!r} lies is not said: name the folder of scans (--scenes DIR or "
+        raise UnknownScene(f"where the scene {place!r} lies is not configured: name the folder of scans (--scenes DIR "
+                           "or "
                            f"{SCENES_VARIABLE}). To obtain it: {kind.obtain}")
     if not folder.is_dir():
         raise UnknownScene(f"there is no folder of scans {folder}: name the right one with --scenes or "

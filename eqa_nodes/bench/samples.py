@@ -71,11 +71,11 @@ class Sample:
 def check_samples(samples: Sequence[Sample]) -> None:
     """Raise ConfigError for no samples, an id that is empty or stands twice, or a sample that contradicts itself."""
     if not samples:
-        raise ConfigError("there are no questions to ask: the dataset, or what was selected of it, is empty")
+        raise ConfigError("there are no questions: the data set or the selection is empty")
     seen: set[str] = set()
     for sample in samples:
         if sample.id in seen:
-            raise ConfigError(f"question id {sample.id!r} stands twice in the dataset: ids must be unique")
+            raise ConfigError(f"question id {sample.id!r} occurs twice in the data set: ids must be unique")
         seen.add(sample.id)
         if fault := _fault(sample):
             raise ConfigError(f"question {sample.id!r}{fault}")

@@ -27,7 +27,7 @@ class MemoryFile:
         from eqa_nodes.core.memory import MemoryStore
 
         if not self.path.is_file():
-            raise StorageError(f"there is no memory {self.path}: name the file that the memory node wrote")
+            raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
         store = MemoryStore(self.path, write=write)
         if later := store.set_now(time.time_ns()):
             _print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "

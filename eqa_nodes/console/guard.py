@@ -39,7 +39,7 @@ class AccessRules:
     addresses: bool
 
     def knows(self, host: str) -> bool:
-        """Say whether a Host header is one of ours."""
+        """Return whether a Host header is one of ours."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -51,7 +51,7 @@ class AccessRules:
         return self.addresses or address.is_loopback
 
     def opened_by(self, token: str) -> bool:
-        """Say whether this is the token, in a time that does not depend on how much of it is right."""
+        """Return whether this is the token, in a time that does not depend on how much of it is right."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 

@@ -110,7 +110,7 @@ class Questions:
             robot.stop()
 
     def open(self) -> bool:
-        """Say whether a question waits or runs."""
+        """Return whether a question waits or runs."""
         return any(entry.state != ENDED for entry in self.entries())
 
     def _start(self, work: Callable[..., None], *args: object) -> None:

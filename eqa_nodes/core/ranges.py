@@ -18,7 +18,7 @@ class Range(NamedTuple):
     above: bool = False
 
     def holds(self, value: float) -> bool:
-        """Say whether a value lies inside; what is infinite or no number does not."""
+        """Return whether a value lies inside; what is infinite or no number does not."""
         return math.isfinite(value) and self.low <= value <= self.high and not (self.above and value == self.low)
 
     def __str__(self) -> str:

@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, Any], Generic[T]):
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        """Say whether a name is listed; "module:Class" is not. Imports nothing."""
+        """Return whether a name is listed; "module:Class" is not. Imports nothing."""
         return name in self.builtin or name in self._added or name in _installed(self.group)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -146,7 +146,7 @@ class Registry(MutableMapping[str, Any], Generic[T]):
 
 
 def is_class(name: str) -> bool:
-    """Say whether a name has the form "module:Class"."""
+    """Return whether a name has the form "module:Class"."""
     return _CLASS.fullmatch(name) is not None
 
 

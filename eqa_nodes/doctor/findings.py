@@ -30,5 +30,5 @@ def show(findings: Iterable[Finding], console: Console) -> None:
 
 
 def failed(findings: Iterable[Finding], strict: bool = False) -> bool:
-    """Say whether there is an error among them; strict: or a warning."""
+    """Return whether there is an error among them; strict: or a warning."""
     return any(finding.state == "error" or (strict and finding.state == "warning") for finding in findings)

@@ -44,20 +44,21 @@ def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
     chain = above(camera, parents)
     said = " > ".join(reversed(chain))
     if chain[-1] in parents:
-        return Finding("", "error", f"{said}: the frames form a loop", "end who publishes one of these links"), chain
+        return Finding("", "error", f"{said}: the frames form a loop", "stop one of the publishers of these "
+                                                                       "transforms"), chain
     base = next((name for name in ((base_frame,) if base_frame else BASES) if name in chain), "")
     fixed = next((name for name in ((map_frame,) if map_frame else FIXED) if name in chain), "")
     if len(chain) == 1:
-        return Finding("", "error", f"nobody says where {camera!r} is: it hangs loose", "publish a static transform "
-                       "from base_link (robot_state_publisher, static_transform_publisher), or correct the frame_id in "
-                       "the camera's driver"), chain
+        return Finding("", "error", f"no transform locates {camera!r}: it is not connected to the tree",
+                       "publish a static transform from base_link (robot_state_publisher, static_transform_publisher), "
+                       "or correct the frame_id in the camera's driver"), chain
     if not fixed:
         above_it = map_frame or "map, odom or world"
-        return Finding("", "error", f"{said}: {chain[-1]!r} hangs loose, no {above_it} above it", "publish odom > "
+        return Finding("", "error", f"{said}: {chain[-1]!r} is not connected, no {above_it} above it", "publish odom > "
                        "base_link (the robot's driver) and map > odom (localisation or SLAM)"), chain
     if not base:
         return Finding("", "warning", f"{said}: no {base_frame or 'base_link'} in it", "name it (--base-frame); "
-                       "without one the base is taken to be on the ground below the camera"), chain
+                       "without one the base is assumed on the ground below the camera"), chain
     if not map_frame and fixed != FIXED[0]:
         return Finding("", "warning", f"{said}: nothing above {fixed!r}", "start localisation or SLAM (map > odom): "
                        "without it the map drifts with the odometry"), chain

@@ -84,7 +84,7 @@ def _ros_domain() -> Finding:
     with free_domain() as domain:
         found = f"ROS_DOMAIN_ID {said}; simulated graphs take a free one, now {domain}"
     if int(said) > _EPHEMERAL:
-        return Finding("ros domain", "warning", found, f"above {_EPHEMERAL} its ports may be taken by others")
+        return Finding("ros domain", "warning", found, f"above {_EPHEMERAL} its ports may be in use")
     return Finding("ros domain", "ok", found)
 
 
@@ -95,7 +95,7 @@ def _discovery() -> Finding:
     if said.upper() not in _RANGES:
         return Finding("discovery", "error", found, f"ROS_AUTOMATIC_DISCOVERY_RANGE is one of {', '.join(_RANGES[1:])}")
     if said.upper() == "OFF":
-        return Finding("discovery", "warning", found, "nobody is found: set it to LOCALHOST or SUBNET")
+        return Finding("discovery", "warning", found, "no other process is discovered: set it to LOCALHOST or SUBNET")
     if os.environ.get("ROS_LOCALHOST_ONLY", "0") == "1":
         return Finding("discovery", "warning", f"{found}, ROS_LOCALHOST_ONLY=1", "it is deprecated and wins over the "
                        "range: a robot beside this machine is not found; unset it")

@@ -41,7 +41,7 @@ def judge_navigation(seen: Navigation) -> Iterator[Finding]:
 
 def _action(name: str, type_name: str, wanted: str) -> Finding:
     if not type_name:
-        return Finding(name.rpartition("/")[2], "error", f"nobody serves {name}", "bring up Nav2 (ros2 launch "
+        return Finding(name.rpartition("/")[2], "error", f"no server for {name}", "bring up Nav2 (ros2 launch "
                        "nav2_bringup navigation_launch.py), or say its namespace; answers from memory need none "
                        "(eqa ask --no-explore)")
     if type_name != wanted:

@@ -28,10 +28,12 @@ class TopicEndpoints(NamedTuple):
 def judge_qos(topics: Mapping[str, TopicEndpoints], graph: Collection[str]) -> Iterator[Finding]:
     """Name each subscriber that is incompatible with a publisher. graph: topics that the graph subscribes to."""
     found = [finding for topic, ends in sorted(topics.items()) for finding in _deaf(topic, ends, topic in graph)]
-    found += [Finding("qos", "warning", f"{_STATIC}: {one.node} offers {one.offer}: who starts later never hears it",
+    found += [Finding("qos", "warning", f"{_STATIC}: {one.node} offers {one.offer}: nodes that start later never "
+                                        "receive it",
                       "publish static transforms as tf2's StaticTransformBroadcaster does: transient local")
               for one in topics.get(_STATIC, TopicEndpoints((), ())).publishers if not one.offer.latched]
-    yield from found or [Finding("qos", "ok", f"on {len(topics)} topics every subscription hears every publisher")]
+    yield from found or [Finding("qos", "ok", f"on {len(topics)} topics every subscription is compatible with every "
+                                              "publisher")]
 
 
 def _deaf(topic: str, ends: TopicEndpoints, graph: bool) -> Iterator[Finding]:
@@ -50,6 +52,6 @@ def _named(topic: str, publisher: Endpoint, node: str, asked: OfferedQos, graph:
     more = {"best effort": "reliable", "volatile": "transient local"}
     return Finding(
         "qos", "error" if graph else "warning",
-        f"{topic}: {node} asks for {asked}, {publisher.node} offers {publisher.offer}: it hears nothing of it",
+        f"{topic}: {node} asks for {asked}, {publisher.node} offers {publisher.offer}: it receives nothing",
         f"let {publisher.node} publish {' and '.join(more[word] for word in less)}, or {node} subscribe "
         f"{' and '.join(less)}")

@@ -187,7 +187,7 @@ def _topic(role: str, how: Listening, ear: _Received, domain: int) -> Finding:
         return Finding(role, bad, f"may be {' or '.join(ear.bag.unclear[role])}", say)
     if not topic or (role in how.remap and topic != how.remap[role]):
         there = f"; there is {topic}" if topic else ""
-        return Finding(role, bad, f"nobody publishes {how.topic(role)} in ROS domain {domain}{there}",
+        return Finding(role, bad, f"no publisher on {how.topic(role)} in ROS domain {domain}{there}",
                        f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
     kind, count = ear.heard.types[topic], ear.heard.counts[topic]
     found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.offer}"
@@ -205,7 +205,7 @@ def _named(role: str, topic: str, found: str, how: Listening, ear: _Received) ->
     if ear.publishers[role] > 1:
         return Finding(role, "warning", f"{found}, {ear.publishers[role]} publishers", "end all but one of them")
     if topic != how.topic(role):
-        return Finding(role, "warning", f"{found}, by its type: the graph hears {how.topic(role)}",
+        return Finding(role, "warning", f"{found}, found by its type: the graph subscribes to {how.topic(role)}",
                        f"remap it (-r {how.own(role)}:={topic}), and say --remap {role}={topic} here")
     return Finding(role, "ok", found)
 

@@ -21,7 +21,7 @@ def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> F
     if raw != packed(role, camera):
         return None
     heard = "compressed" if raw else "raw"
-    return Finding(role, "error", found, f"the graph hears {heard} images: set node.camera.{_PACKED[role]}: "
+    return Finding(role, "error", found, f"the graph expects {heard} images: set node.camera.{_PACKED[role]}: "
                    f"{str(not raw).lower()}, or republish them (image_transport)")
 
 
@@ -44,8 +44,8 @@ def _lens(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
     bent = any(any(info.d) for info in measured.cameras.values())
     if line.state != "ok" or not bent or camera.lens != PINHOLE:
         return line
-    return Finding(line.name, "warning", "camera_info tells of a lens that bends lines, and the graph takes images as "
-                   "straight", f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has taken it out")
+    return Finding(line.name, "warning", "camera_info reports lens distortion, and the graph expects rectified images"
+                   "straight", f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
 
 
 def _sync(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:

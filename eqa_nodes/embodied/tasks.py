@@ -224,7 +224,7 @@ def sample_of(task: Task) -> Sample:
 def task_in(sample: Sample) -> Task:
     """Return the task of a sample. Raises ConfigError for one that is a question."""
     if "task" not in sample.metadata:
-        raise ConfigError(f"question {sample.id!r} is no task: take a data set of tasks (embodied-eval, house-tasks)")
+        raise ConfigError(f"question {sample.id!r} is not a task: use a data set of tasks (embodied-eval, house-tasks)")
     return replace(decode(Task, sample.metadata["task"]), scene=sample.scene)
 
 

@@ -97,14 +97,14 @@ class SimulatedWorld:
         """Return the middle of an object. Raises SimulatorError where the simulator does not know it."""
         simulator = self._handling()
         if simulator is None:
-            raise SimulatorError(f"the simulator of {self._scene!r} does not tell where its things are")
+            raise SimulatorError(f"the simulator of {self._scene!r} does not know the positions of objects")
         return simulator.position_of(thing)
 
     def attributes(self, thing: int) -> Mapping[str, str]:
         """Return what is known of an object. Raises SimulatorError for an unknown one."""
         labels = self._open().labels()
         if thing not in labels:
-            raise SimulatorError(f"there is no thing {thing} in {self._scene!r}")
+            raise SimulatorError(f"there is no object {thing} in {self._scene!r}")
         return labels[thing].attributes
 
     def support(self, thing: int) -> int:

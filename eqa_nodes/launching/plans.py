@@ -47,12 +47,12 @@ class LaunchPlan:
 
     @property
     def restart(self) -> bool:
-        """Say whether what dies is started again."""
+        """Return whether what dies is started again."""
         return self.chosen["on_exit"] == RESTART
 
     @property
     def sim_time(self) -> bool:
-        """Say whether the nodes' time comes from /clock."""
+        """Return whether the nodes' time comes from /clock."""
         return any(values.get("use_sim_time") for values in self.parameters.values())
 
     @property

@@ -88,7 +88,7 @@ def unpacker(coding: str) -> Callable[[bytes, int], bytes]:
     if name in ("", "identity"):
         return lambda piece, most: piece
     if name not in _PACKED:
-        raise ModelError(f"rubbish: the reply is packed as {coding!r:.60}, which was not asked for")
+        raise ModelError(f"rubbish: the reply is packed as {coding!r:.60}, which was not requested")
     packed = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def unpack(piece: bytes, most: int) -> bytes:

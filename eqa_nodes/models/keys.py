@@ -15,7 +15,7 @@ def checked_key(key: str) -> str:
     no header can hold: the HTTP library's own error would."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError("the API key holds characters that no key has: set EQA_VLM_API_KEY to the key alone")
+        raise ConfigError("the API key contains characters that keys do not have: set EQA_VLM_API_KEY to the key alone")
     return key
 
 

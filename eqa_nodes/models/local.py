@@ -191,8 +191,8 @@ class LocalModel:
     def _check_length(self, tokens: int) -> None:
         limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         if limit and tokens > limit:
-            raise ModelError(f"too long: {tokens} tokens of question, pictures and reply, but {self.model} takes "
-                             f"{limit}: show fewer or smaller pictures")
+            raise ModelError(f"too long: {tokens} tokens of question, images and reply, but {self.model} takes "
+                             f"{limit}: use fewer or smaller images")
 
     @contextmanager
     def _named(self) -> Iterator[None]:

@@ -61,7 +61,7 @@ def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
 
 
 def shows_images(chat: Sequence[Message]) -> bool:
-    """Say whether a chat holds an image."""
+    """Return whether a chat holds an image."""
     return any(isinstance(part, bytes) for message in chat for part in message.parts)
 
 

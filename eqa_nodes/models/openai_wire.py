@@ -95,7 +95,7 @@ def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
         if match.end() == len(text) and line.startswith("data"):
             return  # it is cut off, and what was before it may be whole
         if field not in _FIELDS or (field and not colon):
-            raise ModelError(f"rubbish: the reply of {model} is no stream of events: {line[:80]!r}")
+            raise ModelError(f"rubbish: the reply of {model} is not a stream of events: {line[:80]!r}")
         if field == "error":
             raise ModelError(f"server error: the reply for {model} is {data[:200]!r}")
         if field == "data" and data:  # with nothing in it, it keeps the connection alive as comments do

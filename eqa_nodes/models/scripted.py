@@ -34,7 +34,7 @@ def _probabilities(path: Path, reply: list[object]) -> tuple[float, ...]:
     try:
         return tuple(fraction(p, "a probability") for p in reply)
     except ValueError as error:
-        raise ConfigError(f"{path} holds a list that is no choice: {error}") from error
+        raise ConfigError(f"{path} contains a list that is not a choice: {error}") from error
 
 
 class ScriptedBackend:

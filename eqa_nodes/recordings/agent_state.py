@@ -56,13 +56,13 @@ def read_agent_state(path: Path) -> AgentState:
         fields = _fields(facts.pop("agent_state", value), _STATE)
         sensors = fields.get("sensor_states", {})
         if type(sensors) is not dict:
-            raise TypeError("its sensor_states are no dict")
+            raise TypeError("its sensor_states are not a dict")
         return AgentState(*_pose(fields), {str(name): SensorPose(*_pose(_fields(sensor, _POSE)))
                                            for name, sensor in sensors.items()}, _plain_ones(facts))
     except BadFrame as error:
         raise StorageError(str(error)) from error
     except _MALFORMED as error:
-        raise StorageError(f"{path} is no agent state: {error}") from error
+        raise StorageError(f"{path} is not an agent state: {error}") from error
 
 
 def _fields(value: Any, kind: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _pose(fields: dict[str, Any]) -> tuple[tuple[float, float, float], tuple[flo
     else:
         x, y, z, w = _numbers(rotation, 4, "rotation")  # Habitat's coefficients
     if abs(math.hypot(w, x, y, z) - 1) > 1e-3:
-        raise ValueError(f"its rotation w {w}, x {x}, y {y}, z {z} is no unit quaternion")
+        raise ValueError(f"its rotation w {w}, x {x}, y {y}, z {z} is not a unit quaternion")
     return (px, py, pz), (w, x, y, z)
 
 

@@ -68,7 +68,7 @@ def arrays_of(history: EpisodeHistory, k: int = 0) -> HistoryArrays:
         wanted = {stamps[i][0] for i in even_in_time([stamp for _, stamp in stamps], k)} if stamps else set()
     frames = [r.frame for r in history.recorded() if wanted is None or r.index in wanted]
     if not frames:
-        raise StorageError(f"the history {history.name} holds no frame that can be used: {dict(history.dropped)}")
+        raise StorageError(f"the history {history.name} has no usable frame: {dict(history.dropped)}")
     if len({frame.intrinsics for frame in frames}) > 1:
         raise ConfigError(f"the history {history.name} has frames of several cameras, which no one array holds: export "
                           "it at one size")

@@ -73,7 +73,7 @@ def check_storage(path: Path) -> None:
     """Look at the files of a bag before they are opened. Raises StorageError for what may not be read."""
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix in _SUFFIXES and not file.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{file} is no plain file")
+            raise StorageError(f"{file} is not a plain file")
         if file.suffix == ".yaml" and file.stat().st_size > _MAX_METADATA:
             raise StorageError(f"{file} has {file.stat().st_size} bytes, at most {_MAX_METADATA} are read")
         if file.suffix == ".zstd":
@@ -101,7 +101,7 @@ def _check_tables(file: Path) -> None:
         kinds = database.execute(f"SELECT name, type, sql FROM sqlite_master WHERE name IN ({marks})", _TABLES)
         for name, kind, sql in kinds.fetchall():
             if kind != "table" or " virtual " in f" {sql} ".lower():
-                raise StorageError(f"{file}: {name} is no plain table")
+                raise StorageError(f"{file}: {name} is not a plain table")
             if database.execute("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden", (name,)).fetchone():
                 raise StorageError(f"{file}: the table {name} has columns that are computed")
 

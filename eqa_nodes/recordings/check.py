@@ -79,7 +79,7 @@ def _closed(path: Path) -> Finding:
     beside = path.glob("*.db3-wal") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}-wal")
     logs = [file.name for file in sorted(beside) if file.stat().st_size]
     if path.is_dir() and not (path / "metadata.yaml").is_file():
-        return Finding("closed", "error", "there is no metadata.yaml: the recorder was killed, or still records",
+        return Finding("closed", "error", "metadata.yaml is missing: the recorder was killed, or is still recording",
                        "run `ros2 bag reindex` on it")
     if logs:
         return Finding("closed", "error", f"{', '.join(logs)} holds messages that are not in the bag yet",
@@ -166,10 +166,10 @@ def _scale(m: Measured) -> Finding:
     found = f"median {median:.3f} m, {valid:.0%} of the pixels have a depth"
     wrong_low, low, high, wrong_high = _SCALE_M
     if median > wrong_high:
-        return Finding("depth scale", "error", found, "millimetres were taken for metres: 32FC1 is in metres, 16UC1 in "
+        return Finding("depth scale", "error", found, "millimetres were stored as metres: 32FC1 is in metres, 16UC1 in "
                                                       "millimetres (REP 118); republish it in the right unit")
     if median < wrong_low:
-        return Finding("depth scale", "error", found, "metres were taken for millimetres: 16UC1 is in millimetres, "
+        return Finding("depth scale", "error", found, "metres were stored as millimetres: 16UC1 is in millimetres, "
                                                       "32FC1 in metres (REP 118); republish it in the right unit")
     if not low <= median <= high:
         return Finding("depth scale", "warning", found, "unusual for a room: is the unit right?")
@@ -249,7 +249,7 @@ def _transforms(m: Measured) -> Iterator[Finding]:
         yield Finding("transforms", state, found, next(iter(m.unresolved), ""))
     if m.invalid:
         yield Finding("invalid transforms", "warning", f"{m.invalid.total()} of {', '.join(m.invalid)} are not finite "
-                      "and rigid", "they are left out: look at who publishes them")
+                      "and rigid", "they are left out: check their publisher")
     yield Finding("base", "ok", m.where.base) if m.where.base else Finding(
         "base", "warning", "no base_link, base_footprint or base", "the base is taken to be on the ground (z = 0) "
         "below the camera; say --base-frame where there is one")

@@ -43,7 +43,7 @@ def type_hash(type_name: str, text: str) -> str:
 
 def _text(name: str) -> str:
     if not re.fullmatch(r"\w+/msg/\w+", name):
-        raise ConfigError(f"{name!r:.80} is no name of a message type, as in std_msgs/msg/String")
+        raise ConfigError(f"{name!r:.80} is not the name of a message type such as std_msgs/msg/String")
     package, _, message = name.split("/")
     prefixes = [*filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)), sys.prefix]
     for prefix in prefixes:

@@ -128,7 +128,7 @@ def survey(frames: Iterable[Frame]) -> Survey:
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history holds no frame that can be used")
+        raise StorageError("the history has no usable frame")
     count, path_m, last_ns, here = 1, 0.0, first.stamp_ns, first.map_from_base.xyz
     lowest = highest = here
     for frame in reading:

@@ -36,7 +36,7 @@ def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], N
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history holds no frame that can be used: nothing was exported")
+        raise StorageError("the history has no usable frame: nothing was exported")
     table = labels if first.labels is not None and labels else {}
     keys = ["tf", "camera_info", "color", "depth", *(["labels"] if first.labels is not None else []),
             *(["label_table"] if table else [])]

@@ -90,7 +90,8 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
         if options is None:
             return found.open(path)
         if found.open is not _bag:
-            raise ConfigError(f"{path} is no bag: only bags have topics and frames to choose from, leave them out")
+            raise ConfigError(f"{path} is not a bag: only bags have topics and frames to choose, leave these options "
+                              "out")
         return _bag(path, options)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error

@@ -203,7 +203,7 @@ class _Moments:
         self._forget(now_ns)
 
     def _ready(self, color: _Held) -> bool:
-        """Say whether nothing that is still to come would change the moment of this image."""
+        """Return whether nothing that is still to come would change the moment of this image."""
         for key in self._awaited:
             if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
                 return False

@@ -259,7 +259,7 @@ class _Along:
         """Return what was passed. Raises StorageError when that was nothing."""
         way, dropped = self._way, dict(self._history.dropped)
         if not way:
-            raise StorageError(f"the history {self._history.name} holds no frame that can be used: {dropped or 'none'}")
+            raise StorageError(f"the history {self._history.name} has no usable frame: {dropped or 'none'}")
         return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
 
 

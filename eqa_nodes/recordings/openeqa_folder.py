@@ -141,14 +141,14 @@ def write_openeqa(frames: Iterable[Frame], folder: Path,
     except OSError as error:
         raise StorageError(f"{folder} could not be written: {error}") from error
     if first is None:
-        raise StorageError("the history holds no frame that can be used: nothing was exported")
+        raise StorageError("the history has no usable frame: nothing was exported")
     return lost
 
 
 def _new_sidecar(folder: Path) -> IO[str]:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise StorageError(f"{folder} holds files already: name another folder, or empty it")
+        raise StorageError(f"{folder} is not empty: choose another folder, or empty it")
     sidecar = (folder / SIDECAR).open("w", encoding="utf-8", newline="")
     csv.writer(sidecar, lineterminator="\n").writerow(_COLUMNS)
     return sidecar

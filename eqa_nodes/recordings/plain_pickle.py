@@ -85,7 +85,7 @@ class _Machine:
 
     def extend(self, values: list[Any]) -> None:
         if type(self.stack[-1]) is not list:
-            raise TypeError("it appends to what is no list")
+            raise TypeError("it appends to a value that is not a list")
         self.stack[-1].extend(values)
 
     def put_items(self, values: list[Any]) -> None:
@@ -118,13 +118,13 @@ class _Machine:
     def make(self, _: Any) -> None:
         arguments, named = self.pop(), self.pop()
         if type(named) is not Named or type(arguments) is not tuple:
-            raise TypeError("it makes an object of what is no class")
+            raise TypeError("it makes an object of a value that is not a class")
         self.stack.append(PickledCall(named.name, arguments))
 
     def build(self, _: Any) -> None:
         state = self.pop()
         if type(self.stack[-1]) is not PickledCall:
-            raise TypeError("it gives a state to what is no object")
+            raise TypeError("it gives a state to a value that is not an object")
         self.stack[-1].state = state
 
 

@@ -70,7 +70,7 @@ class Poses:
         return Transform((x, y, z), (qx, qy, qz, qw))
 
     def registered(self, stamp_ns: int, depth: str, color: str) -> bool:
-        """Say whether two optical frames are one and the same within a centimetre. Raises BadFrame as a look-up."""
+        """Return whether two optical frames are one and the same within a centimetre. Raises BadFrame as a look-up."""
         if _name(depth) == _name(color):
             return True
         a, b = (self._buffer.lookup(self.fixed, _name(frame), stamp_ns).matrix() for frame in (depth, color))

@@ -53,7 +53,8 @@ def _recovered(folder: Path) -> int:
 def _facts(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
     found = read_facts(path)
     if found is None:
-        raise StorageError(f"{path} was mended, but there is no room for its index: free space there, and repeat it")
+        raise StorageError(f"{path} was repaired, but there is no room for its index: free space, and repeat the "
+                           "command")
     facts, topics = found
     return facts, {name: BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
                    for name, (schema, channel) in topics.items()}

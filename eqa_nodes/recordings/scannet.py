@@ -88,7 +88,7 @@ class SensFile:
         """Return the number of frames that the header claims."""
         version, length = struct.unpack("<IQ", self._take(file, 12))
         if version != 4 or length > _MAX_NAME:
-            raise StorageError(f"{self.path} is no .sens file of version 4: it begins with version {version} and a "
+            raise StorageError(f"{self.path} is not a .sens file of version 4: it begins with version {version} and a "
                                f"sensor name of {length} bytes")
         self._take(file, length)
         *floats, color, depth, cw, ch, dw, dh, unit, count = _HEADER.unpack(self._take(file, _HEADER.size))

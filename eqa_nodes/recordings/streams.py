@@ -43,7 +43,7 @@ def _pair(name: str, few: tuple[str, Sequence[int]], many: tuple[str, Sequence[i
 
 
 def _even(few: Sequence[int], many: Sequence[int]) -> bool:
-    """Say whether a stream goes on at a rate of its own for as long as the other."""
+    """Return whether a stream goes on at a rate of its own for as long as the other."""
     stamps, others = np.unique(np.array(few, np.int64)), np.array(many, np.int64)
     steps = np.diff(stamps)
     if len(stamps) < 3 or np.ptp(stamps) < _HALF * np.ptp(others):

@@ -125,7 +125,7 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
                 return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), way)
             steps = max(steps, len(drive.actions) if drive is not None else 0)
     raise SimulatorError(
-        f"scene {scene!r} has no such tour with seed {seed}: wanted is a way of more than {recipe.min_m:g} m, "
+        f"scene {scene!r} has no such tour with seed {seed}: it needs a path of more than {recipe.min_m:g} m, "
         f"{recipe.curved:g} times the straight line or more, in {recipe.min_steps} to {recipe.max_steps} actions; the "
         f"longest way between {len(points)} places is {longest:.1f} m, the longest drive had {steps:.0f} actions: try "
         "another seed, a larger scene, or a smaller --min-metres")

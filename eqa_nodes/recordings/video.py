@@ -38,7 +38,7 @@ def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], No
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history holds no frame that can be used: no video was written")
+        raise StorageError("the history has no usable frame: no video was written")
     part, written = out.with_name(f".{out.name}.part"), 0
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

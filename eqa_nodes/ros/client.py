@@ -105,7 +105,7 @@ class GraphClient:
     def stop(self) -> None:
         """Call off every question, whoever asked it. Raises NodeLost when nobody answers."""
         if not self._stop.wait_for_service(timeout_sec=STOP_S):
-            raise NodeLost(f"nobody serves {self._stop.srv_name}: does the agent run?")
+            raise NodeLost(f"no server for {self._stop.srv_name}: does the agent run?")
         end = time.monotonic() + STOP_S
         while self._called_off(end):
             pass  # once more, for what has come meanwhile, until nothing is left to call off

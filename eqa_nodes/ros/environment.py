@@ -116,7 +116,7 @@ def _reserved(held: ExitStack) -> int:
 
 
 def _spoken_in(domain_id: int) -> bool:
-    """Tell whether some ROS process on this machine listens on the domain's discovery ports.
+    """Return whether some ROS process on this machine listens on the domain's discovery ports.
 
     Also a context of this process that has ended: others see its nodes until Python has collected it.
     """

@@ -72,7 +72,7 @@ class Episodes:
     def _complete(self, asked: Any) -> None:
         """Fill in what a robot's episode has where nothing is said. Raises UnknownScene, StaleData."""
         if asked.scene:
-            raise UnknownScene(f"scene {asked.scene!r}: a robot is in the place where it is; leave the scene empty")
+            raise UnknownScene(f"scene {asked.scene!r}: a robot cannot change its scene; leave the scene empty")
         if missing := self._odometry.missing():
             raise StaleData(f"no episode can begin: {missing}")
         asked.episode_id = asked.episode_id or _today()

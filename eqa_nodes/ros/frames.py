@@ -72,7 +72,7 @@ class FrameAssembler:
         self.retry()
 
     def free(self, part: str) -> bool:
-        """Say whether the stamps of a part may differ from that of its observation, which is that of depth."""
+        """Return whether the stamps of a part may differ from that of its observation, which is that of depth."""
         return part != "depth" and part in self._matched
 
     def put_table(self, message: Any) -> None:

@@ -31,7 +31,7 @@ class OfferedQos(NamedTuple):
     latched: bool = False  # transient local: its last messages are for late subscribers too
 
     def meets(self, asked: OfferedQos) -> bool:
-        """Say whether a subscription that asks for this hears a publisher of this offer."""
+        """Return whether a subscription that asks for this hears a publisher of this offer."""
         return self.reliable >= asked.reliable and self.latched >= asked.latched
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from eqa_nodes.ros.graph import KINDS
 def interface(type_name: str) -> Any:
     """Return the class of "package/msg/Name" (srv and action alike). Raises ConfigError naming the missing package."""
     if not re.fullmatch("[a-z][a-z0-9_]*/(msg|srv|action)/[A-Z][A-Za-z0-9]*", type_name):  # it may come from a peer
-        raise ConfigError(f"{type_name!r:.80} is no name of an interface, as in std_msgs/msg/String")
+        raise ConfigError(f"{type_name!r:.80} is not the name of an interface such as std_msgs/msg/String")
     package, kind, name = type_name.split("/")
     try:
         return getattr(import_module(f"{package}.{kind}"), name)

@@ -82,12 +82,12 @@ class LiveHistory(FramesAlone):
                 frame = _next(arrived, min(self._quiet_s, end - time.monotonic()))
 
     def _silence(self, node: Node) -> str:
-        """Say what is missing."""
+        """Return what is missing."""
         silent = [topic for key, topic in self._topics.items()
                   if key in self._parts and not node.count_publishers(topic)]
         reasons = "; ".join(f"{count} x {reason}" for reason, count in sorted(self.dropped.items()))
         return (f"no frame came within {self._quiet_s:g} s in ROS domain {node.context.get_domain_id()}: " + (
-            f"nobody publishes {', '.join(silent)} (remap, or say the namespace)" if silent else
+            f"no publisher on {', '.join(silent)} (remap, or say the namespace)" if silent else
             f"what came could not be used: {reasons or 'no transforms from map over base_link to the camera'}"))
 
     @contextmanager

@@ -41,7 +41,7 @@ class RosOdometry(Protocol):
         """Return stamp and pose of the last observation."""
 
     def missing(self) -> str:
-        """Say what an episode cannot begin without and has not been heard of, "" where all is there."""
+        """Return what an episode cannot begin without and has not been heard of, "" where all is there."""
 
 
 class BridgeOdometry:

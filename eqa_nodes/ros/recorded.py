@@ -66,7 +66,7 @@ class WriteTracker(Listener):
         self._durable_ns = -1
 
     def wanted(self, key: str, stamp_ns: int) -> bool:
-        """Say whether a part is new; a part of what is on the disk already has that acknowledged again."""
+        """Return whether a part is new; a part of what is on the disk already has that acknowledged again."""
         if not self._shown_again:
             return True
         with self._lock:
@@ -76,7 +76,7 @@ class WriteTracker(Listener):
         return new
 
     def again(self, stamp_ns: int) -> bool:
-        """Say whether an observation is on the disk already; then it is acknowledged again."""
+        """Return whether an observation is on the disk already; then it is acknowledged again."""
         with self._lock:
             there = stamp_ns == self._durable_ns
         if there:

@@ -52,7 +52,7 @@ class NodeStarts:
         return max(self._born.get(name, 0) for name in names)
 
     def just_started_again(self, *names: str) -> bool:
-        """Say whether a node's successor was heard of so lately that it may not be discovered yet."""
+        """Return whether a node's successor was heard of so lately that it may not be discovered yet."""
         return time.monotonic() - max(self._heard.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
@@ -138,7 +138,7 @@ class Service(_Remote):
 
     def _exchange(self, deadline_s: float, fields: dict[str, Any]) -> Any:
         if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
-            raise NodeLost(f"nobody serves {self._client.srv_name}: does {self.server} run?")
+            raise NodeLost(f"no server for {self._client.srv_name}: does {self.server} run?")
         born = self._births.of(*self._servers)
         def ask() -> Any:
             return self._client.call_async(self.Request(**fields))
@@ -165,7 +165,7 @@ class RemoteAction(_Remote):
         announce: called with the goal's id before it is sent; a server that was started again since is lost.
         """
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
-            raise NodeLost(f"nobody serves {self._key}: does {self.server} run?")
+            raise NodeLost(f"no server for {self._key}: does {self.server} run?")
         born, sending = self._births.of(*self._servers), _Sent(self._client)
         self._newest = sending
         try:

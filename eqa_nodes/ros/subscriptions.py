@@ -122,7 +122,7 @@ class _Seen:
         self._known: set[object] = set()
 
     def new(self, info: Mapping[str, Any]) -> bool:
-        """Say whether a message is seen for the first time; where the middleware does not tell its time, each is."""
+        """Return whether a message is seen for the first time; where the middleware does not tell its time, each is."""
         sent, publisher = info.get("source_timestamp"), info.get("publisher_gid")
         if not sent:
             return True

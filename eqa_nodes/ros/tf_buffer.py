@@ -50,7 +50,7 @@ class TfBuffer:
         transform.matrix()
         parent, child = parent.lstrip("/"), child.lstrip("/")  # as tf2: names of ROS 1 begin so
         if parent == child or not parent or not child:
-            raise BadPose(f"transform from {parent!r} to {child!r}: these are no two frames")
+            raise BadPose(f"transform from {parent!r} to {child!r}: a transform needs two frames")
         if self._now is not None and not static and self._watches[child].stray(stamp_ns, self._now()):
             raise BadPose(f"transform of {child!r} is stamped in the future")
         self._parents[child] = parent

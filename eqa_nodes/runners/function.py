@@ -52,7 +52,7 @@ class Environment:
         return self.observation
 
     def spent(self) -> bool:
-        """Say whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
+        """Return whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
         so_far = (self.steps, self.metres, time.monotonic() - self._began_s)
         return any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
 

@@ -127,7 +127,7 @@ class HistoryRunner:
             self._views.popitem()[1].close()
 
     def _is_past(self, question: Question) -> bool:
-        """Say whether a memory of the history is asked first: it knows objects from labels alone."""
+        """Return whether a memory of the history is asked first: it knows objects from labels alone."""
         return self._asks_memory and not question.choices and about_past(question.text)
 
     def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:

@@ -28,7 +28,7 @@ def until(condition: Callable[[], T], what: str = "", within_s: float = WAIT_S) 
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process has ended; also one whose parent has not asked for its exit code yet."""
+    """Return whether a process has ended; also one whose parent has not asked for its exit code yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:

@@ -83,11 +83,12 @@ def python_with_habitat() -> str:
     if named:
         found = shutil.which(os.path.expanduser(named))
         if found is None:
-            raise SimulatorError(f"{PYTHON} names {named!r}, which is no program: give the path of a Python that has "
+            raise SimulatorError(f"{PYTHON} names {named!r}, which is not a program: give the path of a Python that "
+                                 "has "
                                  "habitat_sim (docs/habitat.md)")
         return found
     if importlib.util.find_spec("habitat_sim") is None:
-        raise SimulatorError("no Python with habitat_sim is known: install it in an environment of its own "
+        raise SimulatorError("no Python with habitat_sim is configured: install it in an environment of its own "
                              f"(docs/habitat.md) and name that Python with --habitat-python or {PYTHON}")
     return sys.executable
 

@@ -127,11 +127,11 @@ class Process:
             reply = self.call("hello", HELLO_S, protocol=wire.PROTOCOL)
         except SimulatorError as error:
             self.close()
-            raise SimulatorError(f"{python} is no worker for Habitat: {error}") from None
+            raise SimulatorError(f"{python} is not a worker for Habitat: {error}") from None
         if reply.get("protocol") != wire.PROTOCOL:
             self.close()
             raise SimulatorError(f"the Habitat worker speaks protocol {reply.get('protocol')!r}, this program "
-                                 f"{wire.PROTOCOL}: both files must be of one version of eqa_nodes; install it anew")
+                                 f"{wire.PROTOCOL}: both files must be of one version of eqa_nodes; reinstall it")
         return reply
 
     def _end(self) -> str:

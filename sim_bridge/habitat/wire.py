@@ -111,7 +111,7 @@ class WorkerSocket:
             self._end.settimeout(seconds)
             self._end.sendall(_LENGTH.pack(len(data)) + data)
         except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
-            raise WireTimeout("nobody takes what is sent") from error
+            raise WireTimeout("the other end does not read") from error
         except OSError as error:
             raise Closed(str(error)) from error
 

@@ -39,7 +39,7 @@ wire = _beside("wire")
 
 
 def _composed(scene: dict[str, Any]) -> bool:
-    """Say whether a scene is put together of objects."""
+    """Return whether a scene is put together of objects."""
     return str(scene.get("file", "")).endswith(".scene_instance.json")
 
 
@@ -198,7 +198,7 @@ class Worker:
         self._labels = self._known_labels() if scene["labelled"] else None
 
     def _stage(self, mediator: Any, scene: dict[str, Any]) -> None:
-        """Say how a single file lies and that its colours are shown as they are, where no data set says it."""
+        """Return how a single file lies and that its colours are shown as they are, where no data set says it."""
         if scene["up"] is None:
             return
         manager = mediator.stage_template_manager

@@ -250,7 +250,7 @@ def path_length(path: list[Point]) -> float:
 def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel) -> int:
     """Return how many atomic actions follow a path in the open: turn to the next corner, drive, face final_yaw."""
     if not path:
-        raise NavigationError("an empty path has no steps: there is no way between its ends")
+        raise NavigationError("an empty path has no steps: its ends are not connected")
     (x, y), yaw, count = path[0], start_yaw, 0
     for corner in path[1:]:
         while (left := math.dist((x, y), corner)) > robot.move_m / 2:

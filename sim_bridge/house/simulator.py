@@ -173,7 +173,7 @@ class HouseSimulator(Walker):
         try:
             return self._world.house.thing(instance)
         except KeyError:
-            raise SimulatorError(f"there is no thing {instance} in this house") from None
+            raise SimulatorError(f"there is no object {instance} in this house") from None
 
     def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         """Privileged, scorer only: shortest drivable distance in metres; inf when there is none (and to other floors:

@@ -55,7 +55,7 @@ def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
     if scan.glb is None and scan.basis_glb is not None:
         raise UnknownScene(f"{scan.place}: only {scan.basis_glb} is there, and {BASIS_REMEDY}")
     if scan.glb is None:
-        raise UnknownScene(f"{scan.place}: there is no file of triangles (.glb, .obj, .ply) for it")
+        raise UnknownScene(f"{scan.place}: it has no mesh file (.glb, .obj, .ply)")
     model = read_model(scan.glb)
     used = model.used()
     check_texels(scan.glb, [model.images[i] for i in used])

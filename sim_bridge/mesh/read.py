@@ -26,7 +26,7 @@ def read_model(path: Path) -> Model:
 def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return all corners (n, 3) float32, map frame, and faces (m, 3) int32. Raises SimulatorError for bad ones."""
     if not sum(len(part.faces) for part in model.parts):
-        raise broken(path, "there is no triangle in it")
+        raise broken(path, "it contains no triangles")
     ends = np.cumsum([(len(part.vertices), len(part.faces)) for part in model.parts], axis=0)
     check_size(path, len(model.parts), int(ends[-1, 1]), int(ends[-1, 0]))
     vertices, faces = np.empty((ends[-1, 0], 3), np.float32), np.empty((ends[-1, 1], 3), np.int32)

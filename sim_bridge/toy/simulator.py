@@ -173,7 +173,7 @@ class GridWorld:
         return collided
 
     def _fits(self, x: float, y: float, radius: float) -> bool:
-        """Say whether a disc at (x, y) lies on free floor: its distance to every solid cell is at least `radius`."""
+        """Return whether a disc at (x, y) lies on free floor: its distance to every solid cell is at least `radius`."""
         solid = self._solid[self._level(x, y)[0]]
         rows, columns = solid.shape
         if not (0 <= x < columns * CELL_M and 0 <= y < rows * CELL_M):

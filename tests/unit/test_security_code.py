@@ -105,8 +105,8 @@ def test_templates_switch_escaping_off_nowhere() -> None:
 @pytest.mark.parametrize("name", ["../../etc/msg/passwd", "os/path/join", "std_msgs/msg/../../x", "/msg/", "a/msg/b/c",
                                   "std_msgs/msg/String\n", ""])
 def test_a_type_that_a_peer_made_up_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="is no name"):
+    with pytest.raises(ConfigError, match="is not the name"):
         definition(name)
     interfaces = pytest.importorskip("eqa_nodes.ros.interfaces", reason="rclpy is absent: pip install 'eqa-nodes[ros]'")
-    with pytest.raises(ConfigError, match="is no name"):
+    with pytest.raises(ConfigError, match="is not the name"):
         interfaces.interface(name)

@@ -121,7 +121,7 @@ class _Truth(NamedTuple):
 @lru_cache(maxsize=4)
 def _truth(scene: str) -> _Truth:
     if not scene.startswith(PREFIX):
-        raise ConfigError(f"the generator 'label' knows the truth of built-in houses only, and {scene!r} is none: let "
+        raise ConfigError(f"the generator 'label' works in built-in houses only, and {scene!r} is none: let "
                           "a model write (--model NAME), or choose a scene such as house:3")
     house = world(seed_of(scene)).house
     found = {c.question: c for group in candidates(house).values() for c in group}

@@ -59,7 +59,7 @@ def from_file(path: Path) -> Prompt:
     """Return the prompt of a file, its values put in as they are. Raises ConfigError for a wrong placeholder."""
     try:
         if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
-            raise OSError(f"it is no file of at most {_MOST_BYTES} bytes")
+            raise OSError(f"it is not a file of at most {_MOST_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ConfigError(f"the judge's prompt {path} cannot be read: {error}") from error

@@ -166,7 +166,7 @@ def _mark(path: Path, number: int, text: str) -> float:
     except ValueError:
         mark = 0.0
     if not 1 <= mark <= 5:
-        raise StorageError(f"{path}, line {number}: the mark {text!r} is no number from 1 to 5")
+        raise StorageError(f"{path}, line {number}: the mark {text!r} is not a number from 1 to 5")
     return mark
 
 
@@ -183,7 +183,7 @@ def _marks_in(path: Path) -> Marks:
     try:
         return {str(i): float(mark) for i, mark in loads(path.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise StorageError(f"{path} is no scores file {{question id: mark}}: {error}") from error
+        raise StorageError(f"{path} is not a scores file {{question id: mark}}: {error}") from error
 
 
 def _marks_kept(kept: Sequence[CachedMark], run: Path) -> Marks:

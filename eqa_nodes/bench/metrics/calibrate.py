@@ -110,7 +110,7 @@ def _score(trial: Trial, calibration: Calibration) -> Scored:
 def _fit(trials: Sequence[Trial], source: str) -> Calibration:
     rows = _weighted(trials)
     if not rows:
-        raise ConfigError("no answer was weighed in any episode: there is nothing to fit")
+        raise ConfigError("no answer was found in any episode: there is nothing to fit")
     features = np.array([judged.support.features() for judged, _ in rows])
     right = np.array([judged.right for judged, _ in rows], dtype=np.float64)
     weights = np.array([weight for _, weight in rows])
@@ -191,7 +191,7 @@ def reliability(scored: Sequence[Scored], bins: int = BINS) -> Reliability:
     rows = [(k, p, float(w.right), 1 / len(s.probabilities)) for k, s in enumerate(scored)
             for p, w in zip(s.probabilities, s.trial.weighed, strict=True)]
     if not rows:
-        raise ConfigError("no answer was weighed in any episode: there is nothing to compare")
+        raise ConfigError("no answer was found in any episode: there is nothing to compare")
     _, p, right, weight = (np.array(column) for column in zip(*rows, strict=True))
     number = np.minimum((p * bins).astype(int), bins - 1)
     found = tuple(_bin(b / bins, (b + 1) / bins, [row for row, n in zip(rows, number, strict=True) if n == b])

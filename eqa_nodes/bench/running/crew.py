@@ -81,7 +81,7 @@ class CrewEngine:
                     yield result
                 elif in_a_row > most:
                     raise NodeLost(f"{in_a_row} workers in a row ended without an answer; the last one: {result.why}. "
-                                   "What was answered is kept: the same command goes on")
+                                   "The answers so far are stored: run the same command again to continue")
                 else:
                     deaths[task.place] += 1
                     if deaths[task.place] < TRIES:

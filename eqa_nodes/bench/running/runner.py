@@ -151,7 +151,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
 
 
 def out_of_budget(prediction: Prediction) -> bool:
-    """Say whether a question has no answer because the model's budget is spent."""
+    """Return whether a question has no answer because the model's budget is spent."""
     return prediction.answer.error is ErrorCode.BUDGET
 
 

@@ -39,7 +39,7 @@ def check_question(text: str) -> str:
 
 
 def says_nothing(text: str) -> bool:
-    """Say whether a text has no letter and no digit. "A" says something: it may be an option."""
+    """Return whether a text has no letter and no digit. "A" says something: it may be an option."""
     return not any(char.isalnum() for char in text)
 
 
@@ -75,7 +75,7 @@ def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, 
 
 
 def from_labels(views: Iterable[Keyframe]) -> bool:
-    """Say whether what is known of objects may come from a simulator's labels: unless all in view was detected."""
+    """Return whether what is known of objects may come from a simulator's labels: unless all in view was detected."""
     detected = {s.label.detected for view in views for s in view.sightings}
     return detected != {True}
 

@@ -135,7 +135,7 @@ class _Reading:
         yield None if self._several(said, end) else self._index[said.upper()]
 
     def _stands_alone(self, said: str, end: int) -> bool:
-        """Say whether what follows a letter shows that it is no word: "a." and "a or b", but not "a cat"."""
+        """Return whether what follows a letter shows that it is no word: "a." and "a or b", but not "a cat"."""
         return _AFTER.match(self._text, end) is not None or self._several(said, end)
 
     def _own_text_follows(self, said: str, end: int) -> bool:
@@ -143,7 +143,7 @@ class _Reading:
         return bool(rest) and index is not None and rest == canonical(self._choices[index])
 
     def _several(self, said: str, end: int) -> bool:
-        """Say whether a reply names more than this letter: "A or B", "A/B", "B or red", "B) red" where C is red."""
+        """Return whether a reply names more than this letter: "A or B", "A/B", "B or red", "B) red" where C is red."""
         another = _ANOTHER.match(self._text, end)
         if another and another[1].upper() in self._index and another[1].upper() != said.upper():
             return True

@@ -37,7 +37,7 @@ def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int 
     max_side_px: longer images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
     """
     if not view.jpeg:
-        raise BadFrame(f"keyframe {view.id} holds no image: a model cannot look at it")
+        raise BadFrame(f"keyframe {view.id} has no image for the model")
     if not letters and not max_side_px:
         return view.jpeg
     try:

@@ -65,7 +65,7 @@ class Matcher:
                 + [part for part in self._partners if self._near(part, stamp_ns) is None])
 
     def _passed(self, stamp_ns: int) -> bool:
-        """Say whether a partner that is lacking will not come any more: later ones have come."""
+        """Return whether a partner that is lacking will not come any more: later ones have come."""
         return any(self._near(part, stamp_ns) is None and self._held[part]
                    and self._held[part][-1][0] > stamp_ns + self._tolerance_ns for part in self._partners)
 

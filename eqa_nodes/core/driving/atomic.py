@@ -204,7 +204,7 @@ def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:
 
 
 def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
-    """Say whether the robot's disc at each position (n, 2), metres, is free of occupied cells (their centres)."""
+    """Return whether the robot's disc at each position (n, 2), metres, is free of occupied cells (their centres)."""
     reach = math.ceil(radius_m / grid.resolution_m)
     for x, y in positions:
         iy, ix = index_of(grid, x, y)

@@ -102,7 +102,7 @@ def kept_in(name: str) -> tuple[str, ...]:
 
 @cache
 def by_head(kind: str, name: str) -> bool:
-    """Say whether a kind is a special case of a name by its last words: a floor lamp is a lamp, a pet bed no bed."""
+    """Return whether a kind is a special case of a name by its last words: a floor lamp is a lamp, a pet bed no bed."""
     kind = normalise(kind)
     if kind in _BY_FULL_NAME:
         return False

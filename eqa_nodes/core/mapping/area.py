@@ -39,7 +39,7 @@ def inside(area: Area, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def is_inside(area: Area, x: float, y: float) -> bool:
-    """Say whether one point lies in the area; without an area every finite one does."""
+    """Return whether one point lies in the area; without an area every finite one does."""
     return bool(inside(area, np.float64(x), np.float64(y)))
 
 

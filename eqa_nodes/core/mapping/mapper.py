@@ -112,7 +112,7 @@ class Mapper:
 
     def _require_layout(self) -> voxels.VoxelLayout:
         if self._layout is None or self._stamp_ns < 0:
-            raise StaleData("there is no map yet: no frame has been integrated since the reset")
+            raise StaleData("there is no map yet: no frame has arrived since the reset")
         return self._layout
 
     def _first_layout(self, frame: Frame) -> voxels.VoxelLayout:

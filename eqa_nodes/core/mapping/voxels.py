@@ -183,7 +183,7 @@ def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, f
 
 @numba.njit(cache=True)
 def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: CameraView, width: int) -> bool:
-    """Say whether a column between two points, camera axes, misses the image: both ends lie beyond one side of it."""
+    """Return whether a column between two points, camera axes, misses the image: both ends are beyond one side."""
     left, right = -view.cx / view.fx, (width - view.cx) / view.fx
     return ((z0 <= NEAR_M and z1 <= NEAR_M) or (x0 < left * z0 and x1 < left * z1)
             or (x0 > right * z0 and x1 > right * z1))

@@ -98,6 +98,6 @@ def _looked_at(db: Database, where: Maps, stamp_ns: int) -> int:
 
 
 def _was_there(db: Database, where: Maps, room: str, stamp_ns: int) -> bool:
-    """Say whether that room had been looked at before: else everything in it would be news."""
+    """Return whether that room had been looked at before: else everything in it would be news."""
     return db.value("SELECT 1 FROM keyframes WHERE root = ? AND region = ? AND stamp_ns < ? LIMIT 1",
                     (where.root, room, stamp_ns)) is not None

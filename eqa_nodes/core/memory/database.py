@@ -67,7 +67,7 @@ class Database:
             if write:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
             elif not self._file.is_file():
-                raise StorageError(f"there is no memory {self.path}: name the file that the memory node wrote")
+                raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
             check_ours(self._file, VERSION)
             if write:
                 self._lock = locked(self._file)

@@ -63,7 +63,7 @@ def forget(db: Database, index: Index, root: int, selection: ForgetSelection) ->
     A place (near) is one of the map `root`; time, region and kind reach into every map.
     """
     if selection == ForgetSelection():
-        raise BadQuestion("say what to forget: a region, a kind of thing, a time, a place, or everything")
+        raise BadQuestion("select what to forget: a region, a kind of object, a time, a place, or everything")
     where = root if selection.near is not None else None
     chosen = index.ids[index.allowed(where, selection.after_ns, selection.before_ns, selection.near)]
     ids = set(chosen.tolist())

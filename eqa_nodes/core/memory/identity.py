@@ -20,7 +20,7 @@ _REMEDY = "name another file (file of the memory node)"
 def true_path(path: Path) -> Path:
     """Return the one path of a file that has several: through symbolic links, and as seen from the root.
 
-    Raises StorageError for what is no plain file, and for a file of several names (hard links): its log and its lock
+    Raises StorageError for what is not a plain file, and for a file of several names (hard links): its log and its lock
     go by its name, so that two processes could write it at the same time.
     """
     real = Path(os.path.realpath(path))
@@ -63,13 +63,14 @@ def check_ours(path: Path, version: int) -> None:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            raise StorageError(f"memory {path} could not be opened ({error}): it is no memory; {_REMEDY}") from error
+            raise StorageError(f"memory {path} could not be opened ({error}): it is not a memory file; "
+                               f"{_REMEDY}") from error
     owner &= 0xFFFFFFFF
     if owner not in (0, APPLICATION_ID):
         raise StorageError(f"memory {path} is the database of another application (application id {owner:#010x}): "
                            f"{_REMEDY}")
     if owner == 0 and not tables >= _TABLES and (tables or found):
-        raise StorageError(f"memory {path} is somebody's database, and no memory (its tables: "
+        raise StorageError(f"memory {path} is a database of another program, not a memory (its tables: "
                            f"{', '.join(sorted(tables)[:5]) or 'none'}; format {found}): {_REMEDY}")
     if tables and found not in (0, version):
         raise StorageError(f"memory {path} has format {found}, this version reads {version}: {_REMEDY}")
@@ -83,7 +84,8 @@ def locked(path: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         owner = os.read(descriptor, 21)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not (owner.isdigit() or not owner):
-            raise StorageError(f"memory {path} needs {beside} for its lock, and that is somebody's file: {_REMEDY}")
+            raise StorageError(f"memory {path} needs {beside} for its lock, but that file belongs to another program: "
+                               f"{_REMEDY}")
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
     except BlockingIOError as error:

@@ -226,7 +226,7 @@ def _whole(known: ObjectRecord, part: ObjectRecord) -> ObjectRecord:
 
 
 def _left(frame: Frame, known: ObjectRecord, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
-    """Say whether a frame sees through the part of an object's box that its new one does not cover.
+    """Return whether a frame sees through the part of an object's box that its new one does not cover.
 
     Judged by those of the box's 27 points that lie in the image and in range, a fifth of them at least.
     """

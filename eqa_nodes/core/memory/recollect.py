@@ -51,7 +51,7 @@ def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | 
 
 
 def about_past(question: str) -> bool:
-    """Say whether a question is one that `recollect` may answer."""
+    """Return whether a question is one that `recollect` may answer."""
     return _is_past(_as_asked(question))
 
 

@@ -80,7 +80,7 @@ class MemoryStore:
             self._novelty.config, self._objects.config = config.keyframes, config.objects
 
     def set_now(self, now_ns: int) -> int:
-        """Say what time it is by the clock of stamps, 0 = unknown; return how many views are stamped later.
+        """Return what time it is by the clock of stamps, 0 = unknown; return how many views are stamped later.
 
         Those are not believed: they are not recalled, prove nothing and are seen anew, until that time has come.
         """
@@ -202,7 +202,7 @@ class MemoryStore:
             return recollect(self, question, now_ns or self.newest_ns)
 
     def known_before(self, object_id: int) -> bool:
-        """Say whether an earlier session has seen an object."""
+        """Return whether an earlier session has seen an object."""
         with self._lock, self._db.storage("read"):
             first = self._db.value("SELECT min(session) FROM seen JOIN keyframes ON keyframes.id = keyframe "
                                    "WHERE object = ?", (object_id,))
@@ -224,7 +224,7 @@ class MemoryStore:
             return forgotten
 
     def align(self, map_name: str, known: str, known_from_map: Transform) -> None:
-        """Say where a map lies in another one: what was seen in either is then in one place.
+        """Return where a map lies in another one: what was seen in either is then in one place.
 
         Names are those of maps; a map without one goes by its session's id. Raises StorageError for an unknown one.
         """
@@ -299,7 +299,7 @@ class MemoryStore:
             self._trust.check(frame.stamp_ns)
             if frame.stamp_ns < self._last_ns:
                 raise BadFrame(f"camera frame goes back in time: {frame.stamp_ns} ns after {self._last_ns} ns; "
-                               "begin a new episode when the clock starts anew")
+                               "begin a new episode when the clock restarts")
             inward = self._maps.inward()
             if inward is not None:
                 frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
@@ -309,7 +309,7 @@ class MemoryStore:
             raise
 
     def _is_time(self, frame: Frame) -> bool:
-        """Say whether to look for objects in a view that is not kept."""
+        """Return whether to look for objects in a view that is not kept."""
         due = frame.stamp_ns - self._looked_ns >= self._config.objects.look_s * 1e9
         return due and frame.labels is not None
 

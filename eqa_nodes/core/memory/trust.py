@@ -17,7 +17,7 @@ class Trust:
         self.now_ns, self.until_ns = 0, FOR_EVER
 
     def set_now(self, now_ns: int, ahead_s: float) -> None:
-        """Say what time it is, 0 = unknown. ahead_s: by which clocks may differ, 0 = every stamp is believed."""
+        """Return what time it is, 0 = unknown. ahead_s: by which clocks may differ, 0 = every stamp is believed."""
         self.now_ns = now_ns
         self.until_ns = now_ns + round(ahead_s * 1e9) if now_ns and ahead_s else FOR_EVER
 

@@ -207,7 +207,7 @@ def _fitting(clusters: np.ndarray, v: np.ndarray, u: np.ndarray, z: np.ndarray, 
 
 
 def _known(piece: Piece, pieces: Sequence[Piece], doubled: float) -> bool:
-    """Say whether one of the pieces has nearly the same pixels."""
+    """Return whether one of the pieces has nearly the same pixels."""
     return any(_common(piece, other) > doubled * (piece.pixels + other.pixels) / (1 + doubled) for other in pieces)
 
 

@@ -101,7 +101,7 @@ class Tracker:
 
     def _begun(self, d: Detection, s: Sighting) -> Track:
         if self._next >= _IDS:
-            raise ModelError(f"more than {_IDS - 1} things were detected: begin a new episode")
+            raise ModelError(f"more than {_IDS - 1} objects were detected: begin a new episode")
         low, high = box_of(s)
         track = Track(self._next, {d.name: d.score}, low, high, d.vector)
         self._next += 1

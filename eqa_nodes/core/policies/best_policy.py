@@ -133,7 +133,7 @@ class BestPolicy:
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
 
     def _shows(self, situation: Situation, view: ViewAssessment) -> bool:
-        """Say whether the robot, as it stands, has a view's target in full view."""
+        """Return whether the robot, as it stands, has a view's target in full view."""
         pose, target = situation.pose, view.target
         assert target is not None
         if math.dist(pose[:2], target) > self._c.far_m or facing(pose, *target) > _FULL_VIEW:

@@ -116,7 +116,7 @@ class Visits:
         self._places.append((region.name, place))
 
     def left(self, region: FunctionalRegion, reach_m: float, most: int) -> bool:
-        """Say whether a region, which may have grown since, may be visited again."""
+        """Return whether a region, which may have grown since, may be visited again."""
         return sum(name == region.name and region.near(p.x, p.y, reach_m) for name, p in self._places) < most
 
 

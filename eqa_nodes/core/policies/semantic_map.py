@@ -114,7 +114,7 @@ class FunctionalRegion(NamedTuple):
     spots: tuple[tuple[float, float], ...]  # middles of its squares, metres, map frame
 
     def near(self, x: float, y: float, metres: float) -> bool:
-        """Say whether a point lies so near to the region."""
+        """Return whether a point lies so near to the region."""
         return any(math.hypot(x - sx, y - sy) <= metres for sx, sy in self.spots)
 
 

@@ -118,7 +118,7 @@ class Targets:
         self.current = None
 
     def open(self, place: Pose2) -> bool:
-        """Say whether a place is still worth a drive."""
+        """Return whether a place is still worth a drive."""
         return not any(same(place, other) for other in self.closed())
 
     def closed(self) -> tuple[Pose2, ...]:
@@ -150,7 +150,7 @@ class Targets:
 
 
 def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
-    """Say whether two poses show about the same."""
+    """Return whether two poses show about the same."""
     return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 

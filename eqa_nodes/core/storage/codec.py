@@ -105,7 +105,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 def read_json(path: Path) -> Any:
     """Return the parsed file. Raises StorageError with the path when it is absent, no file (a pipe) or not JSON."""
     if path.exists() and not path.is_file():
-        raise StorageError(f"cannot read {path}: it is no file")
+        raise StorageError(f"cannot read {path}: it is not a file")
     try:
         return loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -164,7 +164,7 @@ def _decode_record(cls: Any, data: Any) -> Any:
 def _decode_scalar(cls: Any, data: Any) -> Any:
     if cls is float and isinstance(data, (int, float)) and not isinstance(data, bool):
         if not math.isfinite(data):  # `dumps` writes none
-            raise ValueError(f"{data} is no number to compute with")
+            raise ValueError(f"{data} is not a number")
         return float(data)
     if cls is Path and isinstance(data, str):
         return Path(data)

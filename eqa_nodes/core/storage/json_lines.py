@@ -33,7 +33,7 @@ def read_lines(path: Path, kind: type[T], again: str) -> Lines[T]:
     that is not the beginning of one: a writer would cut it off, and it is somebody else's.
     """
     if path.exists() and not path.is_file():
-        raise StorageError(f"cannot read {path}: it is no file")
+        raise StorageError(f"cannot read {path}: it is not a file")
     found = Lines[T]()
     try:
         with path.open("rb") if path.exists() else io.BytesIO() as file:
@@ -59,7 +59,8 @@ def _value(kind: type[T], line: bytes, path: Path, number: int, again: str) -> T
 def _torn(kind: type[T], line: str, path: Path) -> str:
     begin = begins(kind)
     if line.strip("\0")[:len(begin)] not in (begin[:len(line)], ""):  # a power cut may leave zeros
-        raise StorageError(f"{path} is not ours: it ends with {line[-80:]!r}, which is no beginning of a line that is "
+        raise StorageError(f"{path} was not written by this project: it ends with {line[-80:]!r}, which is no "
+                           "beginning of a line that is "
                            "written here. Name another file")
     return line
 

@@ -27,7 +27,7 @@ def encodable(text: str) -> str:
 
 
 def storable(text: str) -> bool:
-    """Say whether files and ROS messages can hold the text whole: no NUL, no half of a surrogate pair."""
+    """Return whether files and ROS messages can hold the text whole: no NUL, no half of a surrogate pair."""
     return _UNSTORABLE.search(text) is None
 
 

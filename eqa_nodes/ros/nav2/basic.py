@@ -138,7 +138,7 @@ class _Goal:
         if self.done.wait(wait_s):
             return self._end
         if self._server.gone():
-            self.finish(TaskEnd(TaskState.LOST, 0, f"nobody serves {self.client.name}"))
+            self.finish(TaskEnd(TaskState.LOST, 0, f"no server for {self.client.name}"))
             return self._end
         return None
 
@@ -173,7 +173,7 @@ class Bounded:
     def wait_for_server(self, timeout_sec: float | None = None) -> bool:
         """Return True, or raise NodeLost: BasicNavigator would ask for ever."""
         if not self._client.wait_for_server(timeout_sec=GONE_S):
-            raise NodeLost(f"nobody serves {self.name}")
+            raise NodeLost(f"no server for {self.name}")
         return True
 
     def send_goal_async(self, goal: Any, feedback_callback: Any = None, **kwargs: Any) -> Any:

@@ -39,7 +39,7 @@ class Nav2Services:
         return node.create_client(interface(port.type), port.name, callback_group=node.call_group)
 
     def missing(self, wait_s: float) -> str:
-        """Say which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none."""
+        """Return which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none."""
         end = time.monotonic() + wait_s
         for name, client in self._states.items():
             try:
@@ -76,7 +76,7 @@ def _called(client: Any, wait_s: float) -> Any:
     """Call with an empty request and return the response. Raises NodeLost at the deadline."""
     end = time.monotonic() + wait_s
     if not client.wait_for_service(timeout_sec=wait_s):
-        raise NodeLost(f"nobody serves {client.srv_name}: is Nav2 up?")
+        raise NodeLost(f"no server for {client.srv_name}: is Nav2 up?")
     future, done = client.call_async(client.srv_type.Request()), threading.Event()
     future.add_done_callback(lambda _: done.set())
     if not done.wait(max(0.1, end - time.monotonic())):

@@ -33,7 +33,7 @@ class Presence:
         self._seen, self._seen_s = seen, time.monotonic()
 
     def gone(self) -> bool:
-        """Say whether the server has not been seen for GONE_S; ask often."""
+        """Return whether the server has not been seen for GONE_S; ask often."""
         now = time.monotonic()
         if self._seen():
             self._seen_s = now

@@ -63,7 +63,7 @@ class WireTask:
         if self._done.wait(wait_s):
             return self._end
         if self._server.gone():
-            return self._given_up(f"nobody serves {self._client._action_name}")
+            return self._given_up(f"no server for {self._client._action_name}")
         if self._handle is None and time.monotonic() - self._sent_s > self._answer_s:
             return self._given_up(f"no answer to the goal within {self._answer_s:g} s")
         return None

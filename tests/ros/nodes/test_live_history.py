@@ -109,7 +109,7 @@ def test_labels_come_with_their_table(ros: Any) -> None:
 
 def test_a_robot_that_is_not_there_is_a_named_error(ros: Any) -> None:
     domain = ros.context.get_domain_id()
-    with pytest.raises(StorageError, match=f"domain {domain}.*nobody publishes /r2/camera/color/image_raw, /depth"):
+    with pytest.raises(StorageError, match=f"domain {domain}.*no publisher on /r2/camera/color/image_raw, /depth"):
         next(iter(LiveHistory("r2", {"depth": "/depth"}, quiet_s=0.5, domain_id=domain)))
     with pytest.raises(ConfigError, match="'colour'.*color"):
         LiveHistory(remap={"colour": "/rgb"})

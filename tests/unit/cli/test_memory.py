@@ -125,7 +125,7 @@ def test_aligned_maps_are_one_place(home: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_absent_file_is_named_and_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = tmp_path / "absent.sqlite"
-    assert f"there is no memory {absent}" in refused(capsys, verb, absent, *VERBS[verb])
+    assert f"no memory file {absent}" in refused(capsys, verb, absent, *VERBS[verb])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -69,9 +69,9 @@ def test_a_sound_robot_has_no_fault() -> None:
 
 @pytest.mark.parametrize(("facts", "wanted", "words"), [
     (without(ODOM), {"tf to color": "warning", "tf to depth": "warning"}, "nothing above 'odom'"),
-    (without(ODOM, BASE), {"tf to color": "error", "tf to depth": "error"}, "'base_link' hangs loose"),
+    (without(ODOM, BASE), {"tf to color": "error", "tf to depth": "error"}, "'base_link' is not connected"),
     (without(MOUNT), {"tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
-     "'cam' hangs loose"),
+     "'cam': it is not connected"),
     (without(OPTICAL), {"tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
      "nobody says where 'optical' is"),
     (linked(gripper__finger=stream()), {"loose frames": "warning"}, "gripper (finger): not joined to map"),

@@ -22,7 +22,7 @@ def ends(offered: OfferedQos, *asked: OfferedQos) -> TopicEndpoints:
 def test_a_mismatch_is_named_with_both_remedies(offered: OfferedQos, asked: OfferedQos, less: str) -> None:
     [finding] = judge_qos({"/odom": ends(offered, asked)}, {"/odom"})
     assert (finding.name, finding.state) == ("qos", "error")
-    assert finding.found == f"/odom: /listener asks for {asked}, /driver offers {offered}: it hears nothing of it"
+    assert finding.found == f"/odom: /listener asks for {asked}, /driver offers {offered}: it receives nothing"
     assert finding.remedy == f"let /driver publish {less}"
     [other] = judge_qos({"/rgb": ends(offered, asked)}, {"/odom"})
     assert other.state == "warning"  # somebody else's trouble: the graph does not hear that topic

@@ -155,7 +155,7 @@ def test_a_dropped_image_of_a_bag_keeps_its_number_and_offset(tmp_path: Path) ->
 
 
 def test_topics_can_be_named_for_bags_alone(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is no bag: only bags have topics"):
+    with pytest.raises(ConfigError, match="is not a bag: only bags have topics"):
         open_history(_openeqa(tmp_path), options=BagOptions({"depth": "/d"}))
 
 
@@ -178,7 +178,7 @@ def test_labels_go_into_a_bag_or_are_counted(tmp_path: Path) -> None:
     assert len(list(open_history(tmp_path / "without"))) == 2
     with pytest.raises(StorageError, match="exists already"):
         write_bag([bare], tmp_path / "with")
-    with pytest.raises(StorageError, match="no frame that can be used"):
+    with pytest.raises(StorageError, match="has no usable frame"):
         write_bag([], tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
@@ -259,7 +259,7 @@ def test_a_survey_measures_the_way() -> None:
     assert found.path_m == pytest.approx(5 + 1 + 4)
     assert (found.lowest, found.highest) == ((-1.0, 0.0, -1.0), (3.0, 4.0, 0.0))
     assert survey([frame(5)]).rate_hz == 0.0
-    with pytest.raises(StorageError, match="no frame that can be used"):
+    with pytest.raises(StorageError, match="has no usable frame"):
         survey([])
 
 

@@ -192,7 +192,7 @@ def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="k is 0"):
         views_of(Walk(3), tmp_path, ViewSelection("uniform", 0))
     for frames in ("uniform", "recalled"):
-        with pytest.raises(StorageError, match="walk holds no frame that can be used"):
+        with pytest.raises(StorageError, match="walk has no usable frame"):
             views_of(Walk(0), tmp_path, ViewSelection(frames))
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be written"):

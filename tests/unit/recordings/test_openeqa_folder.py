@@ -79,13 +79,13 @@ def test_what_the_format_cannot_hold_is_counted(tmp_path: Path) -> None:
 def test_writing_refuses_what_would_mislead(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.md").touch()
-    with pytest.raises(StorageError, match="holds files already"):
+    with pytest.raises(StorageError, match="is not empty"):
         write_openeqa(walk(1), tmp_path / "full")
     first, second = walk(2)
     zoomed = replace(second, intrinsics=second.intrinsics._replace(fx=60.0))
     with pytest.raises(StorageError, match="frame 1 was taken with .*60.0"):
         write_openeqa([first, zoomed], tmp_path / "zoomed")
-    with pytest.raises(StorageError, match="no frame that can be used"):
+    with pytest.raises(StorageError, match="has no usable frame"):
         write_openeqa([], tmp_path / "none")
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="could not be written"):

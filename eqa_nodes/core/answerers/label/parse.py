@@ -258,7 +258,7 @@ def _noun(text: str) -> str:
 
 
 def is_room(text: str) -> bool:
-    """Say whether words name a room."""
+    """Return whether words name a room."""
     words = text.split()
     return 0 < len(words) < 4 and "in" not in words and "on" not in words and (
         singular(words[-1]) in _ROOM_HEADS or words[-1] in _WHOLE_HOUSE)

@@ -47,7 +47,7 @@ def same_for_all(values: Sequence[str]) -> bool:
 
 
 def one_of_a_kind(room: str, things: Sequence[Seen]) -> bool:
-    """Say whether a plain answer will do: one object, or several alike, in the very room that was named.
+    """Return whether a plain answer will do: one object, or several alike, in the very room that was named.
 
     A door may be labelled by the room on its other side.
     """

@@ -63,10 +63,12 @@ def _short(path: Path) -> None:
 
 
 FOREIGN: dict[str, tuple[Callable[[Path], None], str]] = {
-    "photos": (_photos, "somebody's database, and no memory .its tables: images, objects"),
-    "with a log": (_in_a_log, "somebody's database"), "geopackage": (_of_another, "application id 0x47504b47"),
-    "of the same version": (_same_version, "somebody's database"), "newer format": (_newer, f"format {VERSION + 1}"),
-    "text": (_text, "it is no memory"), "short": (_short, "it is no memory"),
+    "photos": (_photos, "is a database of another program, not a memory .its tables: images, objects"),
+    "with a log": (_in_a_log, "is a database of another program"),
+    "geopackage": (_of_another, "application id 0x47504b47"),
+    "of the same version": (_same_version, "is a database of another program"),
+    "newer format": (_newer, f"format {VERSION + 1}"),
+    "text": (_text, "it is not a memory file"), "short": (_short, "it is not a memory file"),
     "folder": (Path.mkdir, "is a folder"), "pipe": (os.mkfifo, "pipe, socket or device")}
 
 
@@ -88,7 +90,7 @@ def test_a_database_that_somebody_writes_stays_as_it_was(tmp_path: Path) -> None
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         db.execute("INSERT INTO mails VALUES ('not yet committed')")
-        with pytest.raises(StorageError, match="somebody's database"):
+        with pytest.raises(StorageError, match="is a database of another program"):
             MemoryStore(path)
         db.execute("COMMIT")
     assert _sql(path, "SELECT count(*) FROM mails", "PRAGMA integrity_check") == [(2,), ("ok",)]
@@ -160,7 +162,7 @@ def test_a_file_of_two_names_is_refused(tmp_path: Path, write: bool) -> None:
 def test_a_lock_that_is_somebodys_file_stays_as_it_was(tmp_path: Path) -> None:
     """A memory called `poetry` would have the lock `poetry.lock`."""
     (tmp_path / "poetry.lock").write_text("[[package]]\n")
-    with pytest.raises(StorageError, match=r"poetry\.lock for its lock, and that is somebody's file"):
+    with pytest.raises(StorageError, match=r"poetry\.lock for its lock, but that file belongs to another program"):
         MemoryStore(tmp_path / "poetry")
     assert (tmp_path / "poetry.lock").read_text() == "[[package]]\n"
     (tmp_path / "home.sqlite.lock").symlink_to(tmp_path / "poetry.lock")

@@ -138,7 +138,7 @@ def test_a_calibration_of_other_numbers_is_refused(tmp_path: Path, change: dict[
 def test_a_prompt_of_a_megabyte_is_no_prompt(tmp_path: Path) -> None:
     path = tmp_path / "prompt.txt"
     path.write_text("{question} {answer} {prediction}" + "x" * 1_000_000)
-    with pytest.raises(ConfigError, match="prompt.txt cannot be read: it is no file of at most"):
+    with pytest.raises(ConfigError, match="prompt.txt cannot be read: it is not a file of at most"):
         from_file(path)
     path.write_bytes(b"{question} {answer} {prediction} \xff")
     with pytest.raises(ConfigError, match="prompt.txt cannot be read"):

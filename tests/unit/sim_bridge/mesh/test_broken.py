@@ -68,7 +68,7 @@ def test_missing_files_and_unknown_formats_are_named(tmp_path: Path) -> None:
         load(tmp_path / "gone.glb")
     with pytest.raises(UnknownScene, match=".glb, .gltf, .obj, .ply, .stl"):
         load(tmp_path / "a.fbx")
-    with pytest.raises(UnknownScene, match="no file of triangles"):
+    with pytest.raises(UnknownScene, match="no mesh file"):
         load_mesh(SceneFiles("hm3d/00800"))
 
 
