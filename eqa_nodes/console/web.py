@@ -88,7 +88,7 @@ async def _post(do: Callable[[Request, Mapping[str, Any]], Response], request: R
     async for chunk in request.stream():
         body += chunk
         if len(body) > BODY:
-            raise RequestRefused(f"a request holds at most {BODY} bytes", 413)
+            raise RequestRefused(f"a request has at most {BODY} bytes", 413)
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:

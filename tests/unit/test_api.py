@@ -202,7 +202,7 @@ def test_agents_that_know_things_need_more_than_an_environment() -> None:
     with pytest.raises(ConfigError, match="socratic-graph.*bench run --agent"):
         active_agent("socratic-graph")
     for name in ("", f"{MODULE}:em"):
-        with pytest.raises(ConfigError, match="no named agent"):
+        with pytest.raises(ConfigError, match="not a named agent"):
             em_agent(name)
 
 

@@ -125,7 +125,7 @@ class DriveEpisode:
         if action not in MOVES:
             raise RequestRefused(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
         if step != self._step.steps:
-            raise RequestRefused(f"the robot has taken {self._step.steps} steps, not {step!r}: look again, then drive")
+            raise RequestRefused(f"the robot has made {self._step.steps} steps, not {step!r}: look again, then drive")
         if self._max_steps and self._step.steps >= self._max_steps:
             raise RequestRefused(f"all {self._max_steps} steps are used: answer from what was seen")
         self._take(self._simulator.act(MOVES[str(action)]))

@@ -86,7 +86,7 @@ class _Sitting:
         if name not in ("act", "answer") or rest:
             raise RequestRefused(f"there is nothing at {'/'.join(request.path)!r}", 404)
         if request.body.get("id") != self.sample.id:
-            raise RequestRefused("this page shows another question than is being asked now: reload it")
+            raise RequestRefused("this page shows an old question: reload it")
         if name == "act":
             self.episode.act(request)
         else:
@@ -120,7 +120,7 @@ def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
     if sample.choices:
         option = match_choice(text, sample.choices)
         if option is None:
-            raise RequestRefused(f"{text!r} is none of the options", 400)
+            raise RequestRefused(f"{text!r} is not one of the options", 400)
         text = sample.choices[option]
     return Said(text, float(confidence), False, numbers)
 

@@ -149,7 +149,7 @@ def test_another_scene_is_another_place_until_it_is_aligned(visited: tuple[Path,
 def test_forgetting_through_the_graph(tmp_path: Path) -> None:
     with home(tmp_path) as robot:
         robot.begin("now", keep=False)
-        for refused, complaint in (({}, "say what to forget"), ({"when": "the elephant"}, "names no time")):
+        for refused, complaint in (({}, "select what to forget"), ({"when": "the elephant"}, "names no time")):
             with pytest.raises(EqaError, match=complaint) as error:
                 robot.call("forget", **refused)
             assert error.value.code == ErrorCode.BAD_QUESTION

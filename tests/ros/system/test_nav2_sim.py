@@ -53,7 +53,7 @@ def test_who_does_not_drive_is_named(runner: GraphRunner) -> None:
     runner.client.reset("toy:flat", "alone", None, 3)
     answer = runner.client.ask(PLANT.as_question(Limits(), False))
     assert answer.error == ErrorCode.NAVIGATION
-    assert "nobody serves bt_navigator/get_state" in answer.message and "bring up Nav2" in answer.message
+    assert "no server for bt_navigator/get_state" in answer.message and "bring up Nav2" in answer.message
     act = runner.client.services["act"]
     with pytest.raises(RemoteError, match="takes velocities") as refused:
         act.call(60.0, action=act.Request.MOVE_FORWARD)

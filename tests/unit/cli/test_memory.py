@@ -137,7 +137,7 @@ def test_a_file_that_is_something_else_is_named(verb: str, tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize(("words", "complaint"), [
-    (["forget"], "say what to forget"), (["forget", "--when", "the elephant"], "'the elephant' names no time"),
+    (["forget"], "select what to forget"), (["forget", "--when", "the elephant"], "'the elephant' names no time"),
     (["forget", "--when", "last time"], "names no time"), (["align", "attic", "home", 0, 0, 0], "has no map 'attic'"),
     (["align", "home", "home", 1, 0, 0], "cannot lie in itself")])
 def test_a_refusal_changes_nothing(words: list[Any], complaint: str, home: Path,

@@ -376,6 +376,6 @@ def test_navigation_runs_in_a_simulator_that_can_only_reset() -> None:
     assert outcome.predicates == (True,) and outcome.metres == pytest.approx(1.0)
     assert outcome.frames[-1].pose == pytest.approx((2.25, 2.75, 0.0))
     assert world.handle("pick", 1) == Done(False, "nothing can be handled in this simulator")
-    with pytest.raises(SimulatorError, match="does not tell where"):
+    with pytest.raises(SimulatorError, match="does not know the positions"):
         world.position(1)
     world.close()

@@ -282,7 +282,7 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "not used: 1 x the pose was lost" in printed and f"written: {out}" in printed
     assert len(list(open_history(out))) == 2
     assert main(["history", "export", str(path), str(out)]) == 2
-    assert "holds files already" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err
     assert main(["history", "export", str(path), "--to", "video", str(out)]) == 2
     assert "unknown form of export 'video': known are bag, openeqa" in capsys.readouterr().err
     assert main(["history", "export", str(out), "--to", "bag", str(tmp_path / "bag")]) == 0

@@ -156,7 +156,7 @@ def test_tables_that_run_something_are_refused(kind: str, tmp_path: Path) -> Non
         for statement in HOSTILE[kind]:
             database.execute(statement)
         database.commit()
-    with pytest.raises(StorageError, match="no plain table|computed"):
+    with pytest.raises(StorageError, match="not a plain table|computed"):
         list(open_history(bag))
 
 

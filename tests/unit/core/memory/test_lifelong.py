@@ -209,7 +209,7 @@ def test_a_place_is_forgotten_and_no_selection_is_refused(store: MemoryStore) ->
     _tour(store, NOON)
     store.forget(ForgetSelection(near=(2.0, 0.0, 1.0)))
     assert min(v.pose.distance(Pose2(2.0, 0.0, 0.0)) for v in store.since(0)) > 1.0
-    with pytest.raises(BadQuestion, match="say what to forget"):
+    with pytest.raises(BadQuestion, match="select what to forget"):
         store.forget(ForgetSelection())
 
 
