@@ -13,7 +13,7 @@ from sim_bridge.habitat.devices import check_python
 
 @pytest.mark.parametrize(("script", "complaint"), [
     ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"),
-    (None, "is no program")])
+    (None, "is not a program")])
 def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None,
                                                   complaint: str) -> None:
     python = tmp_path / "python"

@@ -75,7 +75,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(store: MemoryStore) -> N
     assert len(reader.recall(RecallQuery("kettle"))) == len(reader.objects()) == 1  # as it was when opened
     assert len(store.recall(RecallQuery("kettle"))) == 2
     reader.close()
-    with pytest.raises(StorageError, match="there is no memory"):
+    with pytest.raises(StorageError, match="no memory file"):
         MemoryStore(store.path.with_name("absent.db"), write=False)
     with pytest.raises(StorageError, match="being written"):
         MemoryStore(store.path)

@@ -86,7 +86,8 @@ def test_malformed_pickles_are_named(data: bytes, complaint: str, tmp_path: Path
 @pytest.mark.parametrize(("field", "value", "complaint"), [
     (0, [1, 2], "position is not 3 numbers"), (0, [1, 2, "x"], "str stands where a number"),
     (0, [1, 2, float("nan")], "wanted finite"), (0, np.array([b"a", b"b", b"c"]), "something else than numbers"),
-    (0, [1, 2, 10**400], "too large"), (1, [0, 0, 0, 2], "not a unit quaternion"), (2, [], "sensor_states are not a dict"),
+    (0, [1, 2, 10**400], "too large"), (1, [0, 0, 0, 2], "not a unit quaternion"),
+    (2, [], "sensor_states are not a dict"),
     (2, {"rgb": 3}, "int stands where habitat_sim.agent.agent.SixDOFPose")])
 def test_a_state_that_means_nothing_is_named(field: int, value: Any, complaint: str, habitat: Any,
                                              tmp_path: Path) -> None:
