@@ -151,13 +151,8 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
         assert page.refused("nothing")[0] == 404 and page.refused("view/1.jpg")[0] == 404
         assert page.refused("view/-1.jpg")[0] == 404
         assert page.refused("answer", data=b"[]")[0] == 400 and page.refused("answer", data=b"{")[0] == 400
-<<<<<<< HEAD
         assert page.refused("answer", data=b" " * 20_001)[0] == 413
         assert "old question" in page.refused("answer", id="a", **ANSWER)[1]
-=======
-        assert page.refused("answer", data=b" " * 100_001)[0] == 413
-        assert "old question" in page.refused("answer", id="a", **ANSWER)[1]
->>>>>>> d48b1a2 (Tests follow the error messages)
         assert page.refused("act", id="b", action="fly", step=0)[0] == 400
         assert "look again" in page.refused("act", id="b", action="left", step=7)[1]
         page.post("act", id="b", action="left", step=0)

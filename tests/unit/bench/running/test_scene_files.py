@@ -88,28 +88,6 @@ def test_answers_from_labels_need_labels(folder: Path, simulator: str) -> None:
         check(scanned("00801-B", simulator))
 
 
-<<<<<<< HEAD
-=======
-@pytest.mark.parametrize(("script", "complaint"), [
-    ("exit 1", "has no habitat_sim: name one that has it"), ("sleep 30", "gave no answer within"),
-    (None, "is not a program")])
-def test_habitats_python_is_tried_with_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None,
-                                                  complaint: str) -> None:
-    python = tmp_path / "python"
-    if script is not None:
-        python.write_text(f"#!/bin/sh\n{script}\n")
-        python.chmod(0o755)
-    monkeypatch.setenv("EQA_HABITAT_PYTHON", str(python))
-    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 0.5 if script == "sleep 30" else 60.0)
-    with pytest.raises(SimulatorError, match=complaint):
-        check_python()
-    python.write_text("#!/bin/sh\nexit 0\n")
-    python.chmod(0o755)
-    monkeypatch.setattr(habitat_devices, "_LOOK_DEADLINE_S", 60.0)
-    check_python()
-
-
->>>>>>> d48b1a2 (Tests follow the error messages)
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [
     ("openeqa", "aeqa-557", 557, 63), ("openeqa", "aeqa-184", 184, 57), ("openeqa", "aeqa-41", 41, 5),
     ("express", "", 2044, 174), ("hm-eqa", "", 500, 266)])
