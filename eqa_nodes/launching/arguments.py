@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.registry import AGENTS, ANSWERERS, POLICIES
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
@@ -29,10 +28,9 @@ def _common(agent: str, params: str) -> dict[str, Argument]:
     return {
         "params_file": Argument(f"launch/params/{params}",
                                 "ROS parameter file for all nodes; the arguments here win over it"),
-        "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, privileged, no model",
-                          ("", *AGENTS)),
-        "answerer": Argument("", "who answers; empty: the agent's own", ("", *ANSWERERS)),
-        "policy": Argument("", "exploration policy; empty: the agent's own", ("", *POLICIES)),
+        "agent": Argument(agent, "named agent (docs/agents.md); empty: rules over labels, privileged, no model"),
+        "answerer": Argument("", "who answers; empty: the agent's own"),
+        "policy": Argument("", "exploration policy; empty: the agent's own"),
         "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
         "model_url": Argument("", "its OpenAI-compatible endpoint; empty: EQA_VLM_BASE_URL"),
         "detector": Argument("", "gives memory its labels: transformers (docs/perception.md); empty: none"),

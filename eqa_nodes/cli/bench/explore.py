@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FOLDER, flag, option
+from eqa_nodes.registry import POLICIES
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm
@@ -22,7 +23,7 @@ class Explore:
     explore.md: means, 95 % intervals, paired differences. The same command resumes after a kill.
     """
 
-    policies: tuple[str, ...] = option(("random", "frontier", "goal", "fine", "snapshot", "topo", "best"),
+    policies: tuple[str, ...] = option(tuple(POLICIES.builtin),
                                        "policies under the first noise (default: all)", type=names_of,
                                        metavar="NAME,..")
     noisy: tuple[str, ...] = option(("frontier", "fine", "best"), "policies also under the other noises",
