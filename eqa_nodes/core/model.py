@@ -92,13 +92,13 @@ class Backend(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """A copy of the counts so far."""
+        """A copy of the current counts."""
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
         """Return the model's next turn."""
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
-        """Return how probable the model holds each option as its answer to the last message."""
+        """Return the model's probability of each option as the answer to the last message."""
 
     def close(self) -> None:
         """Release connections; a second call does nothing."""

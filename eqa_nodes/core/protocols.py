@@ -16,7 +16,7 @@ class Navigator(Protocol):
     """Moves the robot. Every call ends by its deadline; failures are codes, not exceptions."""
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
-        """Drive to the goal (map frame), seeing what lies on the way. Not one step beyond the allowance."""
+        """Drive to the goal (map frame) and observe on the way, without exceeding the allowance by a step."""
 
     def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
         """Turn once on the spot and see what is there, as far as the allowance goes."""
@@ -50,7 +50,7 @@ class Explorer(Protocol):
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
-        """As decide, before an answer is given: no goal = it stands."""
+        """Decide before an answer is given; no goal = the answer is accepted."""
 
 
 class Memory(Protocol):
@@ -60,7 +60,7 @@ class Memory(Protocol):
         """Return the best matches, best first."""
 
     def recollect(self, question: str) -> Recollection | None:
-        """Return what memory itself says to a question about the past; None where it is no such question."""
+        """Return memory's own answer to a question about the past; None for other questions."""
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this episode with a larger id, oldest first."""

@@ -57,7 +57,7 @@ class Clock:
 
     @property
     def step_s(self) -> float:
-        """How far /clock goes on from one message to the next: stamps may be ahead of it by as much."""
+        """Step of /clock between two messages: stamps may be ahead of it by as much."""
         return float(np.median(np.diff(self.values_ns))) / 1e9 if len(self.values_ns) > 1 else 0.0
 
     def at(self, heard_ns: np.ndarray) -> np.ndarray:

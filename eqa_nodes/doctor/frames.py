@@ -15,7 +15,7 @@ _SLOW_HZ = 5.0
 
 
 def judge_frames(facts: RobotFacts, map_frame: str = "", base_frame: str = "") -> Iterator[Finding]:
-    """Judge the chain from the map to the camera, its moving links, and what hangs loose."""
+    """Judge the chain from the map to the camera, its moving links, and unconnected frames."""
     parents = facts.parents()
     chain: list[str] = []
     for role, camera in sorted(facts.cameras.items()):
@@ -32,7 +32,7 @@ def judge_frames(facts: RobotFacts, map_frame: str = "", base_frame: str = "") -
 
 
 def above(frame: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the frame and those that it hangs from, up to the root (or once round a loop)."""
+    """Return the frame and its ancestors, up to the root (or once around a loop)."""
     found = [frame]
     while (higher := parents.get(found[-1])) and higher[0] not in found:
         found.append(higher[0])

@@ -24,7 +24,7 @@ _ASK = "What colour is this picture? Reply with one word."
 
 
 def judge_model(config: ModelConfig) -> list[Finding]:
-    """Check the model that a configuration names, each backend in its way. The key is never in what is found."""
+    """Check the configured model, each backend in its own way. Findings never contain the key."""
     try:
         if config.cassette:
             return [_cassette(config)]

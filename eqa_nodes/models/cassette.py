@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CassetteEntry:
-    """One call and what came of it: a completion, a choice or an error.
+    """One call and its result: a completion, a choice or an error.
 
     place: it replaces the recording of that number among those of its key, an error; -1 = it is one more.
     """
@@ -196,7 +196,7 @@ class Cassette:
 
 
 def recorded_calls(path: Path) -> int:
-    """Return how many calls a cassette holds, 0 where there is none. Raises StorageError for a bad file."""
+    """Return the number of calls in a cassette, 0 if it does not exist. Raises StorageError for a bad file."""
     return len(_read(path, needed=False))
 
 
@@ -206,7 +206,7 @@ def _last_words(call: Call) -> str:
 
 
 def _read(path: Path, needed: bool) -> list[CassetteEntry]:
-    """Return what a file holds; a half-written last line (its writer was killed) is left out."""
+    """Return the content of a file without a half-written last line (its writer was killed)."""
     if needed and not path.is_file():
         raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
     return read_lines(path, CassetteEntry, "ask").values

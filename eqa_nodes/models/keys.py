@@ -20,7 +20,7 @@ def checked_key(key: str) -> str:
 
 
 def check_url(url: str) -> None:
-    """Raise ConfigError for a base URL that is none, and for one with a password: URLs are shown and recorded."""
+    """Raise ConfigError for an invalid base URL and for one with a password: URLs are shown and recorded."""
     if "@" in url:  # anywhere: a password may hold a slash
         raise ConfigError("the base URL holds a user name or a password, and URLs are recorded: take it out, and set "
                           "EQA_VLM_API_KEY")

@@ -18,7 +18,6 @@ from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.guarded import guarded_client
 from eqa_nodes.models.keys import check_url, checked_key, hidden
-from eqa_nodes.models.listed import model_names
 from eqa_nodes.models.meter import RateLimit, UsageMeter
 from eqa_nodes.models.openai_wire import (
     END_OF_STREAM,
@@ -27,6 +26,7 @@ from eqa_nodes.models.openai_wire import (
     first_choice,
     joined,
     letter_weights,
+    model_names,
     parse,
     tokens_of,
     wire,

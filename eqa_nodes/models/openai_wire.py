@@ -25,7 +25,7 @@ _FIELDS = ("", "data", "event", "id", "retry", "error")  # "" is a comment; "err
 
 
 def wire(message: Message) -> dict[str, Any]:
-    """Return a message as the interface wants it: plain text where there is no image, else a list of parts."""
+    """Return a message in wire format: plain text where there is no image, else a list of parts."""
     if all(isinstance(part, str) for part in message.parts):
         return {"role": message.role, "content": stored("\n".join(map(str, message.parts)))}
     return {"role": message.role, "content": [
@@ -185,7 +185,7 @@ def count_of(usage: Mapping[str, Any], name: str) -> int:
 
 
 def letter_weights(choice: Mapping[str, Any], letters: str) -> list[float] | None:
-    """Return the probability mass of each letter as the first token, or None where the reply holds no logprobs."""
+    """Return the probability mass of each letter as the first token, or None where the reply has no logprobs."""
     try:
         top = choice["logprobs"]["content"][0]["top_logprobs"][:_MOST_LOGPROBS]
         pairs = [(entry["token"][:20].strip(" ().:").upper(), probability(entry["logprob"])) for entry in top]
@@ -204,3 +204,11 @@ def probability(logprob: object) -> float:
 def _begin(value: object) -> str:
     """Return the beginning of what came, for a message."""
     return _SHORT.repr(value)[:240]
+
+
+def model_names(text: str) -> list[str]:
+    """Return the names in the text of a list of models; [] for anything else."""
+    try:
+        return [str(entry["id"])[:200] for entry in json.loads(text)["data"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []

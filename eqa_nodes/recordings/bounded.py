@@ -30,12 +30,12 @@ _zstd: Any = storage_mcap.zstd  # Python's own from 3.14 on, before that its bac
 
 
 def unpack_lz4(data: bytes, size: int) -> bytes:
-    """Return `size` bytes of an LZ4 frame. Raises StorageError when it holds others, or too many."""
+    """Return `size` bytes of an LZ4 frame. Raises StorageError when its size differs."""
     return _whole(LZ4FrameDecompressor(), data, size)
 
 
 def unpack_zstd(data: bytes, size: int) -> bytes:
-    """Return `size` bytes of a zstd frame. Raises StorageError when it holds others, or too many."""
+    """Return `size` bytes of a zstd frame. Raises StorageError when its size differs."""
     return _whole(_zstd.ZstdDecompressor(), data, size)
 
 

@@ -35,7 +35,7 @@ def encoded(message: Any, type_name: str) -> bytes:
 
 
 def without(image: Any, hidden: np.ndarray) -> bytes:
-    """Return a serialized sensor_msgs/Image, as it is but for zeros where `hidden`, (H, W) bool, says so.
+    """Return a serialized sensor_msgs/Image with zeros where `hidden`, (H, W) bool, is true.
 
     Raises BadFrame when its pixels are not known: their encoding, or their size.
     """

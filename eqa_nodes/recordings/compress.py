@@ -33,7 +33,7 @@ class ImageEncoder:
         store()  # the robot drives while the definitions load: before the first image
 
     def suffix(self, role: str) -> str:
-        """Return what is put behind a topic's name; "" where its images stay as they are."""
+        """Return the suffix of a topic's name; "" where its images are not compressed."""
         if role == "color" and self._config.color != "raw":
             return "/compressed"
         return "/compressedDepth" if role == "depth" and self._config.depth != "raw" else ""

@@ -29,7 +29,7 @@ class RecordedFrame:
 
 
 class EpisodeHistory(Protocol):
-    """What a robot or a person with a camera saw, with poses; each iteration reads it anew, a few frames at a time.
+    """What a robot or a person with a camera saw, with poses; each iteration reads it again, a few frames at a time.
 
     name: what the history is called; dropped: what the last iteration could not use, by reason; labels: what the ids
     in the frames' label images are, empty where nothing labels (privileged: only simulators know).
@@ -108,7 +108,7 @@ class RecordedHistory(FramesAlone):
 
 
 class Survey(NamedTuple):
-    """What a history holds. image: width and height in pixels; lengths in metres, map frame, of the base's path."""
+    """Summary of a history. image: width and height in pixels; lengths in metres, map frame, of the base's path."""
 
     frames: int
     image: tuple[int, int]

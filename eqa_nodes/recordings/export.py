@@ -63,7 +63,7 @@ class _Messages:
         self._store = get_typestore(Stores.ROS2_HUMBLE)
 
     def definition(self, type_name: str) -> str:
-        """Return a type's whole definition as bags carry it. Raises ConfigError for one that is not installed."""
+        """Return a type's full definition as bags contain it. Raises ConfigError for a type that is not installed."""
         if type_name not in self._store.fielddefs:
             text = definition(type_name)
             known = self._store.fielddefs

@@ -73,7 +73,7 @@ FORMATS: dict[str, _Format] = {
 
 
 def open_history(path: Path, format: str = "", options: BagOptions | None = None) -> EpisodeHistory:  # noqa: A002
-    """Return the episode history that a path holds. format: one of FORMATS, empty = find out; options: of a bag.
+    """Return the episode history of a path. format: one of FORMATS, empty = detect it; options: of a bag.
 
     Raises StorageError when the path is absent, fits no format or cannot be read as it; BadFrame when not even the
     first frame can be used where the map frame comes from it; ConfigError for options of a bag where there is none.

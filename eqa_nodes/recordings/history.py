@@ -40,7 +40,7 @@ class BagOptions(NamedTuple):
 
 
 class BagHistory(FramesAlone):
-    """The frames of a bag, read anew and lazily by each iteration: one pass, with few seconds of it in memory.
+    """The frames of a bag, read lazily by each iteration: one pass, with a few seconds of data in memory.
 
     Its length is the number of colour images; labels: what the ids in label images are (empty where nothing labels);
     dropped: what the last iteration could not use, by reason.
@@ -182,7 +182,7 @@ class _Moments:
         self._bytes += _size(message)
 
     def _complete(self, now_ns: int) -> Iterator[tuple[_Held, dict[str, Any]]]:
-        """Yield what is complete, or has waited long enough."""
+        """Yield the frames that are complete or have waited long enough."""
         colors = self._held["color"]
         while colors:
             expired = now_ns - colors[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES
@@ -203,7 +203,7 @@ class _Moments:
         self._forget(now_ns)
 
     def _ready(self, color: _Held) -> bool:
-        """Return whether nothing that is still to come would change the moment of this image."""
+        """Return whether later messages cannot change the frame of this image."""
         for key in self._awaited:
             if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
                 return False
@@ -228,7 +228,7 @@ class _Moments:
         return None if min(rivals, default=self._slop_ns + 1) < abs(near.stamp_ns - color.stamp_ns) else near
 
     def _forget(self, now_ns: int) -> None:
-        """Let go what no image to come can be near to."""
+        """Drop messages that are too old for any later image."""
         infos = self._held["camera_info"]
         while len(infos) > 1 and now_ns - infos[0].log_ns > HOLD_NS:
             infos.popleft()
@@ -243,5 +243,5 @@ def _size(message: Any) -> int:
 
 
 def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> BagHistory:
-    """Return the episode history that a bag (folder, MCAP or sqlite3 file) holds. Raises StorageError."""
+    """Return the episode history of a bag (folder, MCAP or sqlite3 file). Raises StorageError."""
     return BagHistory(bag, namespace, options)

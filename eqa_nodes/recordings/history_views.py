@@ -170,7 +170,7 @@ class RecalledViews(_Remembered):
 
 
 class MemoryViews(_Remembered):
-    """The views that memory found worth keeping: all that the history shows, and little of it twice."""
+    """The views that memory stored: all that the history shows, with little repetition."""
 
     def items(self, question: Question) -> list[Recalled]:
         """Return K of them even in time, oldest first."""

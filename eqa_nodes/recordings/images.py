@@ -45,7 +45,7 @@ def depth_of(message: Any) -> np.ndarray:
 
 
 def _inverse(raw: np.ndarray, a: float, b: float) -> np.ndarray:
-    """Return metres of inverse depth; what is not in front of the camera has no return."""
+    """Convert inverse depth to metres; values that are not in front of the camera have no return."""
     below = raw.astype(np.float32) - np.float32(b)
     metres = np.divide(np.float32(a), below, out=np.zeros(raw.shape, np.float32), where=(raw > 0) & (below > 0))
     return np.where(np.isfinite(metres), metres, np.float32(0))

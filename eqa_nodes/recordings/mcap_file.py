@@ -43,7 +43,7 @@ _TORN = (McapError, StorageError, ZstdError, struct.error, ValueError, Arithmeti
 
 
 class FileFacts(NamedTuple):
-    """What a file holds. Stamps in ns, 0 where there is no message; counts: messages by topic."""
+    """Summary of a file. Stamps in ns, 0 where there is no message; counts: messages by topic."""
 
     name: str
     first_ns: int
@@ -76,7 +76,7 @@ class McapFile:
 
     @property
     def facts(self) -> FileFacts:
-        """What it holds now."""
+        """Summary of the current content."""
         return FileFacts(self.path.name, *self._stamps_ns, dict(self._counts))
 
     def add(self, topic: str, type_name: str, text: str, metadata: dict[str, str]) -> None:
@@ -94,7 +94,7 @@ class McapFile:
         self._mark()
 
     def flush(self) -> None:
-        """Hand everything written so far to the operating system."""
+        """Flush everything to the operating system."""
         self._writer.flush()
         self._mark()
 
@@ -168,7 +168,7 @@ class _Raw:
 
 
 def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]] | None:
-    """Return what a file holds, and its topics with their types; None when it has no index: it was not closed."""
+    """Return a file's summary and its topics with their types; None without an index (it was not closed)."""
     if path.stat().st_size < _SMALLEST:
         return None
     with path.open("rb") as stream:
@@ -186,7 +186,7 @@ def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]
 
 
 def seal(path: Path) -> FileFacts:
-    """Cut a file that was not closed after its last whole chunk, write its index there, and return what it holds.
+    """Truncate an unclosed file after its last complete chunk, write its index, and return its summary.
 
     In place: it needs no more room than the index, and may be killed and repeated. Where there is no room for the index
     either, the file gets an end without one (50 bytes): readers then scan it. Raises StorageError when another process
@@ -207,7 +207,7 @@ def seal(path: Path) -> FileFacts:
 
 
 class _Contents:
-    """What a file holds up to its first damage, and the index of it. end: where that is."""
+    """Content of a file up to its first damage, with its index. end: position of the damage."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -263,7 +263,7 @@ class _Contents:
         return FileFacts(name, first, last, {topics[i]: n for i, n in self._counts.items() if i in topics})
 
     def write_end(self, stream: _Raw, index: bool) -> None:
-        """Cut off what is torn, and write what an MCAP file ends with: the summary section, if any, and the footer."""
+        """Truncate the damaged end, and write the end of an MCAP file: the summary section, if any, and the footer."""
         stream.cut(self.end)
         builder = RecordBuilder()
         if not self.end:

@@ -87,7 +87,7 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
 
 
 def _image(value: object) -> Any:
-    """Return the number of an image, which some models write as a text; anything else as it is."""
+    """Return the number of an image, which some models write as text; other values are returned unchanged."""
     if isinstance(value, str) and len(value) < 5 and value.isascii() and value.isdigit():
         return int(value)
     return value

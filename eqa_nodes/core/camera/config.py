@@ -31,7 +31,7 @@ class CameraConfig:
 
     @property
     def as_it_is(self) -> bool:
-        """Whether nothing has to be done to images, so that their bytes say what is seen where."""
+        """Whether images are used unchanged, so that their pixels need no conversion."""
         return self == type(self)()
 
 
@@ -44,7 +44,7 @@ class SecondCameraConfig(CameraConfig):
 
 @dataclass(frozen=True)
 class TfConfig:
-    """Names of the robot's frames, and what is believed of its transforms and its clock."""
+    """Names of the robot's frames, and how far its transforms and its clock are trusted."""
 
     map_frame: str = "map"  # in which the robot is localised
     odom_frame: str = "odom"  # in which it moves without jumps

@@ -12,7 +12,7 @@ _SURE = 3  # stamps in a row: fewer may be strays from a queue
 
 
 class ClockWatch:
-    """Tells a clock that was set back from a message that comes late: several stamps in a row go on from the past."""
+    """Distinguishes a clock that was set back from a late message: several stamps in a row continue from the past."""
 
     def __init__(self, threshold_s: float) -> None:
         """threshold_s: less than this is no jump; 0: nothing is."""
@@ -76,7 +76,7 @@ class Relocation(NamedTuple):
 
 
 class PlaceWatch:
-    """Tells a robot that was carried off, or found again, from one that drives: map_from_odom jumps.
+    """Detects that the robot was carried away or relocalised: map_from_odom jumps.
 
     Localisation corrects odometry by little at a time; more than the limits between two looks is no driving.
     """

@@ -65,12 +65,12 @@ class Matcher:
                 + [part for part in self._partners if self._near(part, stamp_ns) is None])
 
     def _passed(self, stamp_ns: int) -> bool:
-        """Return whether a partner that is lacking will not come any more: later ones have come."""
+        """Return whether a missing partner is lost, because later ones have arrived."""
         return any(self._near(part, stamp_ns) is None and self._held[part]
                    and self._held[part][-1][0] > stamp_ns + self._tolerance_ns for part in self._partners)
 
     def _taken(self, stamp_ns: int) -> dict[str, Any]:
-        """Take the partners of an anchor, and let go those before them: anchors come in order."""
+        """Remove and return the partners of an anchor, and drop older ones: anchors come in order."""
         taken = {}
         for part in self._partners:
             at = self._near(part, stamp_ns)

@@ -14,7 +14,7 @@ Deliver = Callable[[Frame, Mapping[int, Label]], None]
 
 
 class FrameOrdering:
-    """Holds frames back until every camera has come as far, or is silent; a frame that comes too late is refused.
+    """Delays frames until every camera has reached their stamp or is silent; frames that arrive later are refused.
 
     Two frames of one stamp are handed on a nanosecond apart: an observation is known by its stamp.
     """
@@ -24,7 +24,7 @@ class FrameOrdering:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what is held back."""
+        """Drop all delayed frames."""
         self._newest = [-1] * self._cameras
         self._held: list[tuple[int, Frame, Mapping[int, Label]]] = []
         self._last_ns = -1

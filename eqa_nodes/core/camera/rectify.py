@@ -57,7 +57,7 @@ def _matrix(values: Any, places: tuple[int, int, int, int]) -> Matrix:
 
 
 class Rectifier:
-    """Maps of one camera, computed once: where in the bent image each pixel of the straight one comes from."""
+    """Rectification maps of one camera, computed once: source position of each pixel of the rectified image."""
 
     def __init__(self, distortion: Distortion) -> None:
         u, v = _bent(distortion)

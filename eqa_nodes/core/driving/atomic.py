@@ -33,7 +33,7 @@ class ActOutcome(NamedTuple):
 
 
 def steps_of(config: NavigatorConfig) -> motion.Steps:
-    """Return the sizes of the actions as the search wants them."""
+    """Return the sizes of the actions in the units of the search."""
     return motion.Steps(config.move_m, math.radians(config.turn_deg), round(360.0 / config.turn_deg))
 
 

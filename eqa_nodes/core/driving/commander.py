@@ -40,7 +40,7 @@ class Commander(Protocol):
         """Begin to turn on the spot, counter-clockwise."""
 
     def poll(self, wait_s: float) -> TaskEnd | None:
-        """Return how the task ended, waiting so long for it; None while it goes on."""
+        """Return how the task ended after waiting so long for it; None while it runs."""
 
     def cancel(self) -> None:
         """Ask for the end of the task; `poll` says when it has ended. Does nothing where none runs."""
@@ -65,7 +65,7 @@ class RobotState(Protocol):
         """Return the newest pose in the map. Raises StaleData when the robot is not localised (any more)."""
 
     def now_s(self) -> float:
-        """Return the clock in which deadlines are meant, seconds. Raises StaleData as `pose`."""
+        """Return the time of the clock that deadlines use, seconds. Raises StaleData like `pose`."""
 
     def travelled(self) -> Travelled | None:
         """Return what was driven by odometry, None while none has come. Raises StaleData when it comes no more."""

@@ -215,15 +215,15 @@ class _GoalDrive:
 
 
 class _Pace:
-    """How fast the robot goes, by where it is."""
+    """Estimates the robot's speed from its poses."""
 
     def __init__(self, stop_s: float) -> None:
-        """stop_s: until it stands, counted from now, when it is stopped at the next look."""
+        """stop_s: time from now until the robot stands, if it is stopped at the next check."""
         self._stop_s, self._velocity, self._before = stop_s, _STILL, _STILL
         self._last: tuple[float, Pose2] | None = None
 
     def when_stopped(self, now_s: float, at: Pose2) -> Pose2:
-        """Take where it is now, and return where it will come to stand at best."""
+        """Add the current position, and return the earliest position at which the robot can stop."""
         since_s, before = self._last or (now_s, at)
         if self._last is None:
             self._last = now_s, at

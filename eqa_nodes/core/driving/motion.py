@@ -83,7 +83,7 @@ def _bin(value: float, corner: float, cell: float) -> int:
 
 @numba.njit(cache=True)
 def _at(field: CostField, values: np.ndarray, x: float, y: float) -> float:
-    """Return the value of the cell that holds a point; inf off the map."""
+    """Return the value of the cell of a point; inf off the map."""
     iy, ix = _bin(y, field.y0, field.cell_m), _bin(x, field.x0, field.cell_m)
     return values[iy, ix] if 0 <= iy < values.shape[0] and 0 <= ix < values.shape[1] else np.inf
 

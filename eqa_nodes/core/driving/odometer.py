@@ -11,7 +11,7 @@ _FASTEST_M_S = 3.0  # no robot that answers questions indoors drives faster
 
 
 class Odometer:
-    """Adds up the way. What is no number does not count, and the way goes on from the last place that was one.
+    """Sums the driven distance. Positions that are not finite are ignored.
 
     jump_m: a step longer than this, and than the robot could have driven meanwhile, was not driven.
     """
@@ -22,7 +22,7 @@ class Odometer:
         self.metres, self.newest_ns = 0.0, 0
 
     def take(self, stamp_ns: int, at: Sequence[float]) -> None:
-        """Take a place (x, y, z), metres. Raises BadFrame for one that does not count.
+        """Add a position (x, y, z), metres. Raises BadFrame for one that is ignored.
 
         A message that was published again, or is late, changes nothing.
         """

@@ -30,7 +30,7 @@ class Waypoint(NamedTuple):
 
 
 def cell_at(grid: GridMap, x: float, y: float) -> tuple[int, int] | None:
-    """Return (row, column) of the cell that holds a point, None for a point off the map or not finite."""
+    """Return (row, column) of the cell of a point, None for a point off the map or not finite."""
     if not (math.isfinite(x) and math.isfinite(y)):
         return None
     iy, ix = math.floor((y - grid.origin[1]) / grid.resolution_m), math.floor((x - grid.origin[0]) / grid.resolution_m)
@@ -38,7 +38,7 @@ def cell_at(grid: GridMap, x: float, y: float) -> tuple[int, int] | None:
 
 
 def index_of(grid: GridMap, x: float, y: float) -> tuple[int, int]:
-    """Return (row, column) of the cell that holds a point. Raises BadPose for a point off the map or not finite."""
+    """Return (row, column) of the cell of a point. Raises BadPose for a point off the map or not finite."""
     cell = cell_at(grid, x, y)
     if cell is None:
         raise BadPose(f"({x}, {y}) is not on the map, which begins at {grid.origin} and has {grid.cells.shape} cells "
@@ -82,7 +82,7 @@ def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = 
 
 
 def with_escape(cost: np.ndarray, grid: GridMap, start: Pose2) -> np.ndarray:
-    """Open, at the cost ESCAPE, what is not occupied round a start that is itself forbidden: the robot can get out."""
+    """Open unoccupied cells around a forbidden start, at the cost ESCAPE, so that the robot can get out."""
     iy, ix = index_of(grid, start.x, start.y)
     if np.isinf(cost[iy, ix]):
         reach = math.ceil(ESCAPE_M / grid.resolution_m)

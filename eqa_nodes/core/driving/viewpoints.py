@@ -28,7 +28,7 @@ class Viewpoint(NamedTuple):
 
 
 def viewpoints(grid: GridMap, here: Pose2, goal: Pose2, shut: np.ndarray, config: RecoveryConfig) -> list[Viewpoint]:
-    """Return what is worth trying, best first: near the goal, nearest to it first; then one from afar, nearest to the
+    """Return candidate poses, best first: those near the goal, nearest first; then one from afar, nearest to the
     robot.
 
     grid: costmap (see Commander.costmap); shut: (rows, columns) bool, where the robot may not go besides. Each can be

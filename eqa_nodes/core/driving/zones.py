@@ -23,7 +23,7 @@ class Zone(NamedTuple):
 
 
 def parsed(texts: Iterable[str]) -> tuple[Zone, ...]:
-    """Return the zones of "name: x y, x y, x y" each. Raises ConfigError for what is no polygon."""
+    """Return the zones of "name: x y, x y, x y" each. Raises ConfigError for an invalid polygon."""
     return tuple(map(_zone, texts))
 
 
@@ -75,7 +75,7 @@ def covered(zones: Sequence[Zone], grid: GridMap, margin_m: float) -> np.ndarray
 
 
 class Fence:
-    """Watches one drive: a robot that comes nearer to a zone than `stop_m` has to stop.
+    """Watches one drive: the robot has to stop when it is nearer to a zone than `stop_m`.
 
     One that begins there may leave: it has to stop when it goes deeper.
     """
@@ -85,7 +85,7 @@ class Fence:
         self._least = [math.inf] * len(zones)
 
     def breached(self, pose: Pose2) -> str:
-        """Return what is wrong with being here, "" where nothing is."""
+        """Return why the robot may not be here, "" where it may."""
         for i, zone in enumerate(self._zones):
             gap = float(clearance(zone, np.float64(pose.x), np.float64(pose.y)))
             allowed = min(self._stop_m, gap - _LEAVE_M)

@@ -27,7 +27,7 @@ def check_area(area: Area) -> None:
 
 
 def inside(area: Area, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Say of each point whether it lies in the area (even-odd rule); without an area all do. x, y: same shape."""
+    """Return for each point whether it is in the area (even-odd rule); without an area all are. x, y: same shape."""
     if not area:
         return np.ones(np.shape(x), bool)
     within = np.zeros(np.shape(x), bool)
@@ -39,7 +39,7 @@ def inside(area: Area, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def is_inside(area: Area, x: float, y: float) -> bool:
-    """Return whether one point lies in the area; without an area every finite one does."""
+    """Return whether one point is in the area; without an area every finite one is."""
     return bool(inside(area, np.float64(x), np.float64(y)))
 
 

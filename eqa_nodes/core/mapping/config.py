@@ -16,7 +16,7 @@ Weight: TypeAlias = Annotated[int, Range(1, 127)]
 
 @dataclass(frozen=True)
 class MapperConfig:
-    """How frames become a map. Heights are above the floor, which is where the base stands in the first frame."""
+    """Settings of the mapper. Heights are above the floor, which is the height of the base in the first frame."""
 
     voxel_m: Positive = 0.1  # edge of a voxel and of a grid cell, metres
     range_m: Positive = 5.0  # horizontal distance up to which depth is believed, metres

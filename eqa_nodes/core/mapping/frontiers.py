@@ -91,7 +91,7 @@ def _spread(iy: np.ndarray, ix: np.ndarray, spacing: float) -> list[np.ndarray]:
 
 def _frontier(grid: GridMap, iy: np.ndarray, ix: np.ndarray, roomy: np.ndarray, pull_x: np.ndarray,
               pull_y: np.ndarray) -> Frontier:
-    """Stand for these border cells by the one nearest their middle, if possible one that no obstacle touches."""
+    """Represent these border cells by the one nearest to their middle, if possible not beside an obstacle."""
     off = np.hypot(iy - iy.mean(), ix - ix.mean())
     middle = int(np.where(roomy[iy, ix] | ~roomy[iy, ix].any(), off, np.inf).argmin())
     heading = math.atan2(int(pull_y[iy, ix].sum()), int(pull_x[iy, ix].sum()))

@@ -69,7 +69,7 @@ class Mapper:
         self._stamp_ns = max(0, min(self._stamp_ns, stamp_ns - 1)) if self._stamp_ns >= 0 else -1
 
     def skip(self, frame: Frame) -> None:
-        """Let a frame pass that shows another floor: the map stays as it is, but is of this stamp. Raises as integrate.
+        """Skip a frame of another floor: the map keeps its content and gets this stamp. Raises like integrate.
 
         Not for the first frame.
         """
@@ -131,7 +131,7 @@ class Mapper:
                                  float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
     def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.VoxelWindow:
-        """Grow the volume until it holds the view; return the window of indices that the view may change."""
+        """Grow the volume until it contains the view; return the window of indices that the view may change."""
         reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
             raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
@@ -165,7 +165,7 @@ class Mapper:
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 
     def _stand(self, frame: Frame, first: bool) -> None:
-        """Where the robot stands nothing else does; nor, by assumption, round its start."""
+        """Mark the robot's own footprint as free, and by assumption the surroundings of its start."""
         c, layout, pose = self.config, self._require_layout(), frame.pose
         reach = c.clearance_m if first else c.robot_radius_m
         span = math.ceil(reach / c.voxel_m) + 1

@@ -56,7 +56,7 @@ class Storeys:
         self._ground = _Ground(self._left, 0.0, 0.0)
 
     def set_back(self, stamp_ns: int) -> None:
-        """Take frames from this stamp on, which is earlier than the last one: the clock was set back. Maps stay."""
+        """Accept frames from this earlier stamp on, because the clock was set back. The maps remain."""
         for floor in self._floors:
             floor.set_back(stamp_ns)
 

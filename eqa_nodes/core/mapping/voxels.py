@@ -36,7 +36,7 @@ class CameraView(NamedTuple):
 
 
 class VoxelLayout(NamedTuple):
-    """Where the volume lies. z0: lower face of layer 0, metres; floor, low, band0, band1: layer numbers."""
+    """Position of the volume. z0: lower face of layer 0, metres; floor, low, band0, band1: layer numbers."""
 
     gx: int
     gy: int

@@ -16,12 +16,12 @@ def box_of(s: Sighting) -> tuple[Point, Point]:
 
 
 def least(a: Point, b: Point) -> Point:
-    """Return the lower corner of what holds both."""
+    """Return the lower corner of the box around both."""
     return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
 
 
 def most(a: Point, b: Point) -> Point:
-    """Return the upper corner of what holds both."""
+    """Return the upper corner of the box around both."""
     return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
 
 
@@ -34,7 +34,7 @@ def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slac
 
 
 def covered(of_low: Point, of_high: Point, low: Point, high: Point, slack_m: float) -> float:
-    """Return the share of the first box that lies in the second one, which is widened by the slack."""
+    """Return the share of the first box inside the second one, which is widened by the slack."""
     k_low, k_high = np.array(of_low), np.array(of_high)
     common = np.minimum(k_high, np.array(high) + slack_m) - np.maximum(k_low, np.array(low) - slack_m)
     shares = np.where(k_high - k_low > 1e-3, common / np.maximum(k_high - k_low, 1e-3), common >= 0)  # some are flat

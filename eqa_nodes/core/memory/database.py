@@ -117,7 +117,7 @@ class Database:
                                "or restore a copy of this one") from error
 
     def used_bytes(self) -> int:
-        """Return the size of what the file holds, free pages not counted."""
+        """Return the size of the file's content, without free pages."""
         pages, free = self.value("PRAGMA page_count"), self.value("PRAGMA freelist_count")
         return int((pages - free) * self.value("PRAGMA page_size"))
 

@@ -26,7 +26,7 @@ class Embedder(Protocol):
     name: str
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return (n, DIMENSIONS) float32 vectors of length 1; zeros where a text holds no word."""
+        """Return (n, DIMENSIONS) float32 vectors of length 1; zeros for a text without words."""
 
 
 class WordLlama:

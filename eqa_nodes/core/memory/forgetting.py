@@ -58,7 +58,7 @@ def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelectio
 
 
 def forget(db: Database, index: Index, root: int, selection: ForgetSelection) -> Forgotten:
-    """Delete what is selected, inside a transaction. Raises BadQuestion when nothing is selected by.
+    """Delete what is selected, inside a transaction. Raises BadQuestion for an empty selection.
 
     A place (near) is one of the map `root`; time, region and kind reach into every map.
     """
@@ -208,7 +208,7 @@ def _recount_content(db: Database) -> None:
 
 
 def _count_regions(db: Database, stored: np.ndarray) -> None:
-    """Count anew where the views of each region lie."""
+    """Recompute the positions of the views of each region."""
     db.execute("DELETE FROM regions")
     sums: dict[tuple[int, str], list[float]] = {}
     place = dict(zip(stored["id"].tolist(), zip(stored["x"].tolist(), stored["y"].tolist())))

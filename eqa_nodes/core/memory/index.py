@@ -53,7 +53,7 @@ class Index:
         return signature(vectors if self._centre is None else vectors - self._centre)
 
     def settle(self, db: Database) -> None:
-        """Once there are enough embeddings: choose what is common to all, for good, and sign anew what is there."""
+        """Once there are enough embeddings, fix their common part, and recompute all signatures."""
         if self._centre is not None or self._n < _SAMPLE:
             return
         found = db.execute("SELECT id, vector FROM briefs WHERE vector != x'' ORDER BY id").fetchall()

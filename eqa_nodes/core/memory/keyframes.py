@@ -86,7 +86,7 @@ class KeyframeCandidate:
         return tuple(sorted(item_of(s.label) for s in self._seen()))
 
     def view(self) -> NoveltyView:
-        """Return what is remembered of it."""
+        """Return the part that is remembered."""
         return NoveltyView(self.position, self.axis, self.thumb, self.content, self.stamp_ns)
 
 
@@ -117,13 +117,13 @@ def jpeg_of_pixels(rgb: np.ndarray, quality: int = VIEW_QUALITY) -> bytes:
 
 
 def cell_of(position: tuple[float, float, float]) -> Cell:
-    """Return the cell that a position lies in."""
+    """Return the cell of a position."""
     x, y, z = (math.floor(p / CELL_M) for p in position)
     return x, y, z
 
 
 class Novelty:
-    """Remembers views in a spatial hash and says what is new about another one.
+    """Keeps views in a spatial hash and finds what is new about another one.
 
     stored, knows: what is remembered from before, asked for when the robot comes there: the views of a cell, and
     whether an item of content was ever in view. So opening a memory of a million views reads none of them.

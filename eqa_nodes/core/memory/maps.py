@@ -56,7 +56,7 @@ class Maps:
             self.began_ns = stamp_ns
 
     def aligned(self, name: str, known: str, known_from_map: Transform) -> tuple[int, int, Transform]:
-        """Note, inside a transaction, where a map lies in another one.
+        """Store, inside a transaction, the transform between two maps.
 
         Return the root that ends, the root that it joins, and the transform from the one to the other: what is stored
         in the first must be moved into the second (equal roots: within it). Raises StorageError for an unknown name.
@@ -88,7 +88,7 @@ class Maps:
             "FROM sessions JOIN maps ON maps.number = sessions.map ORDER BY sessions.number"))
 
     def inward(self) -> Transform | None:
-        """Return the transform of what comes in; None: it stays as it is."""
+        """Return the transform for incoming values; None = identity."""
         return None if self.root_from_map == _SAME else self.root_from_map
 
     def circle(self, near: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
@@ -100,7 +100,7 @@ class Maps:
         return x, y, near[2]
 
     def outward(self) -> Transform | None:
-        """Return the transform of what goes out; None: it stays as it is."""
+        """Return the transform for outgoing values; None = identity."""
         return None if self.root_from_map == _SAME else inverse(self.root_from_map)
 
     def _find(self, name: str) -> tuple[int, int, Transform]:
@@ -135,7 +135,7 @@ def point(by: Transform, xyz: tuple[float, float, float]) -> tuple[float, float,
 
 def box(by: Transform, low: tuple[float, float, float],
         high: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the box along the axes that holds a moved box."""
+    """Return the axis-aligned box around a moved box."""
     middle = (np.array(low) + np.array(high)) / 2
     half = np.abs(by.matrix()[:3, :3]) @ (np.array(high) - middle)
     x, y, z = point(by, (float(middle[0]), float(middle[1]), float(middle[2])))

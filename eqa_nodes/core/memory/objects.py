@@ -199,7 +199,7 @@ class Objects:
         return self._vectors[kind]
 
     def _joined(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
-        """Return the object with the sighting; the box of one that was gone or moved begins anew.
+        """Return the object with the sighting added; the box of one that was gone or moved is reset.
 
         A large object is seen in parts (a sofa through a doorway): another middle does not mean that it was
         moved, but that the place where it was is empty does.

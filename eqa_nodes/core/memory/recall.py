@@ -57,7 +57,7 @@ class _Asked(NamedTuple):
 
 
 class Recaller:
-    """Finds keyframes of one map. embedder: the one in use, None where there is none that made the stored vectors.
+    """Finds keyframes of one map. embedder: the one that made the stored vectors, None = not available.
 
     until_ns: later stamps are not believed, and their views not found.
     """
@@ -173,7 +173,7 @@ class Recaller:
         return {t: int(self._db.value("SELECT docs FROM terms WHERE term = ?", (t,)) or 0) for t in terms}
 
     def _exact(self, asked: _Asked) -> dict[int, float]:
-        """Return every keyframe that holds a word, with its BM25."""
+        """Return every keyframe that contains a word, with its BM25 score."""
         weights = ", ".join(map(str, WEIGHTS))
         found = self._db.execute(f"SELECT rowid, -bm25(words, {weights}) FROM words WHERE words MATCH ?",
                                  (any_of(asked.terms),)).fetchall()

@@ -25,7 +25,7 @@ TIERS = 4  # how much of a view an object fills, in steps
 
 
 def delete_all(db: Database) -> None:
-    """Empty every table; ids begin anew."""
+    """Empty every table and reset the ids."""
     for table in _TABLES:
         db.execute(f"DELETE FROM {table}")
 

@@ -74,7 +74,7 @@ class MemoryStore:
         self._load()
 
     def configure(self, config: MemoryConfig) -> None:
-        """Go on with other settings; the embedder stays as it is."""
+        """Change the settings; the embedder stays the same."""
         with self._lock:
             self._config = config
             self._novelty.config, self._objects.config = config.keyframes, config.objects
@@ -110,7 +110,7 @@ class MemoryStore:
                 self._db.shrink()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
-        """Remember the frame when it is new, and what stands where in any case; None when it shows nothing new.
+        """Remember the frame if it is new, and its objects in any case; None when it shows nothing new.
 
         Raises BadFrame (counted) for a frame that is malformed or older than the last one of this session, StorageError
         when it could not be written: then it is not remembered, and the next call may try again.
@@ -194,7 +194,7 @@ class MemoryStore:
             return changes(self._db, self._maps, self.objects(), since_ns)
 
     def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
-        """Return what memory itself says to a question about the past, None where it is no such question.
+        """Return memory's own answer to a question about the past, None for other questions.
 
         now_ns: what "yesterday" counts from; 0 = the newest stamp.
         """
@@ -214,7 +214,7 @@ class MemoryStore:
         return self._maps.began_ns
 
     def forget(self, selection: ForgetSelection) -> Forgotten:
-        """Delete what is selected, and what is known from it alone, for good: its bytes are in no file afterwards."""
+        """Delete the selection and what is known from it alone, for good: no file contains its bytes afterwards."""
         with self._lock:
             selection = selection._replace(near=self._maps.circle(selection.near))
             with self._db.transaction():
@@ -224,7 +224,7 @@ class MemoryStore:
             return forgotten
 
     def align(self, map_name: str, known: str, known_from_map: Transform) -> None:
-        """Return where a map lies in another one: what was seen in either is then in one place.
+        """Store the transform between two maps, so that their contents share one frame.
 
         Names are those of maps; a map without one goes by its session's id. Raises StorageError for an unknown one.
         """
@@ -320,7 +320,7 @@ class MemoryStore:
                         places_of(frame, self._config.places))
 
     def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
-        """Return what stands where; nothing is known of that where nothing labels."""
+        """Return the visible objects; without labels there are none."""
         if frame.labels is None:
             return ObjectUpdate()
         return self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)

@@ -19,7 +19,7 @@ from eqa_nodes.core.types.questions import Situation
 
 @dataclass(frozen=True)
 class RandomConfig:
-    """Of the policy that goes anywhere."""
+    """Settings of the random policy."""
 
     nearest_m: NotNegative = 1.0  # cells nearer than this by path are not drawn, metres
 

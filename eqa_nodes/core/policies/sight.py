@@ -24,7 +24,7 @@ def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> 
 
 
 def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
-    """Return the last point before something solid on the line from a pose to a target: what shows itself of it."""
+    """Return the last point before something solid on the line from a pose to a target: the visible part of it."""
     occupied, share = _occupied(grid, (pose.x, pose.y), np.array([target]))
     last = share[max(0, int(occupied[0].argmax()) - 1)] if occupied.any() else 1.0
     return pose.x + last * (target[0] - pose.x), pose.y + last * (target[1] - pose.y)

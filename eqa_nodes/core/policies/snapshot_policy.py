@@ -134,7 +134,7 @@ class SnapshotPolicy(AnswersAtOnce):
 
 
 def _promise(view: ViewAssessment, frontier: Frontier) -> float:
-    """Return the worth of a view, more where the place nearest to the frontier has more than its even share of it."""
+    """Return the value of a view, higher where the place nearest to the frontier has more than an even share."""
     if not view.places:
         return view.worth
     nearest = min(view.places, key=lambda p: math.hypot(p.x - frontier.x, p.y - frontier.y))

@@ -156,7 +156,7 @@ def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
 
 def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier],
                         targets: Targets) -> list[tuple[Frontier, ReachablePose]]:
-    """Return the frontiers that can be got to and are still open; far from floor only when none lies near to it."""
+    """Return the reachable open frontiers; those far from known floor only when there is no nearer one."""
     for within_m in (SNAP_M, FAR_SNAP_M):
         places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]
         if found := [(f, p) for f, p in places if p is not None and targets.open(p.pose)]:

@@ -116,7 +116,7 @@ class NavCode(Enum):
 
 
 class NavResult(NamedTuple):
-    """Outcome of a drive; the message says what a person would want to know."""
+    """Outcome of a drive; the message explains it to a person."""
 
     code: NavCode
     message: str = ""

@@ -92,7 +92,7 @@ class FloorPixel(NamedTuple):
 
 @dataclass(frozen=True)
 class Keyframe:
-    """A view worth remembering. jpeg is the canonical image: encoded once, stored and shown as it is."""
+    """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged."""
 
     id: int
     stamp_ns: int
