@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache, partial
 from typing import Annotated, Any
 
 from eqa_nodes.core.agent.agent import AgentConfig
@@ -15,6 +17,7 @@ from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanCon
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
+from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
@@ -116,6 +119,18 @@ class ExplorerSettings:
             POLICIES.check(self.policy)
         except ConfigError as error:
             raise ConfigError(f"explorer: {error}") from error
+
+    @classmethod
+    def for_values(cls, values: Mapping[str, Any]) -> type[ExplorerSettings]:
+        """Return the settings that hold also the parameters of a policy that is named as "module:Class"."""
+        policy = values.get("policy", "")
+        return _with_policy(policy) if policy not in POLICIES and is_class(policy) else cls
+
+
+@cache
+def _with_policy(policy: str) -> type[ExplorerSettings]:
+    params = ("params", Any, field(default_factory=partial(policy_parameters, policy)))
+    return make_dataclass("ExplorerSettings", [params], bases=(ExplorerSettings,), frozen=True)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -71,6 +71,8 @@ def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> C
 
     Raises ConfigError for an unknown name (lists the known) and for a value of the wrong type or outside its range.
     """
+    depends: Callable[[Mapping[str, Any]], type[Config]] | None = getattr(config, "for_values", None)
+    config = config if depends is None else depends(values)  # one setting can bring others
     known = defaults_of(config)
     for name in values:
         if name not in known and name not in ROS_OWN:

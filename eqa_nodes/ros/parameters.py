@@ -27,7 +27,7 @@ def declare(node: Any) -> Any:
     overrides = {key: p.value for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
     config: Any = build(SETTINGS[name], overrides, name)
     values = dict(leaves(config))
-    for known in parameters_of(SETTINGS[name]):
+    for known in parameters_of(type(config)):
         node.declare_parameter(known.name, values[known.name], descriptor(known, live(name, known.name)),
                                ignore_override=True)
     node.add_on_set_parameters_callback(partial(_change, node))

@@ -70,7 +70,11 @@ def test_a_package_adds_a_policy_with_its_parameters(site: Path) -> None:
 
 def test_a_class_of_a_module_needs_no_package(site: Path) -> None:
     assert type(make_policy("acme_walk:Walk")).__name__ == "Walk" and "acme_walk:Walk" not in POLICIES
-    assert policy_parameters("acme_walk:Walk").Walk.pace == 3
+    settings = build(ExplorerSettings, {"policy": "acme_walk:Walk", "params.Walk.pace": 7})
+    assert make_policy(settings.policy, settings.params).config.pace == 7  # type: ignore[attr-defined]
+    assert "params.Walk.pace" in {p.name for p in parameters_of(type(settings))} and settings.params.best.leg_m == 3.0
+    with pytest.raises(ConfigError, match=r"params\.Walk\.pace"):
+        build(ExplorerSettings, {"params.Walk.pace": 7})
     with pytest.raises(ConfigError, match=r"policy 'acme_walk:Run' cannot be imported: .*Run"):
         make_policy("acme_walk:Run")
     with pytest.raises(ConfigError, match="No module named 'acme_run'"):
