@@ -49,3 +49,11 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(library: str, e
     said = done.stderr.splitlines()
     assert done.returncode == 0 and len(said) == len(lines), done.stderr
     assert all(f"{library} is not installed: pip install 'eqa-nodes[{extra}]'" in line for line in said)
+
+
+def test_listing_names_imports_no_component() -> None:
+    code = ("import sys, eqa_nodes.registry as r; print([len(x) for x in (r.POLICIES, r.ANSWERERS, r.READERS, "
+            "r.JUDGES, r.SIMULATORS, r.DETECTORS, r.BACKENDS, r.EMBEDDERS)], "
+            "{'numpy', 'torch'} & set(sys.modules))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip().endswith("set()")

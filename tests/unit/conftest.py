@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 LIBRARIES = {"rclpy", "torch", "transformers", "playwright"}
 EVENTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec"}
 _begun: list[str] = []
+_known: set[str] = set()  # libraries that an earlier test has failed for
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -51,5 +52,6 @@ def guard(alone: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     begun = _begun.copy()
     _begun.clear()
     assert not begun, f"a unit test starts a process: {begun}"
-    loaded = LIBRARIES & sys.modules.keys() if alone else set()
+    loaded = LIBRARIES & sys.modules.keys() - _known if alone else set()
+    _known.update(loaded)
     assert not loaded, f"a unit test imports {sorted(loaded)}"
