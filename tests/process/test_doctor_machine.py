@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -51,3 +52,9 @@ def test_a_python_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyte
     assert found.state == "error" and "within 0.2 s" in found.found
     monkeypatch.setenv("EQA_HABITAT_PYTHON", str(tmp_path / "nowhere"))
     assert machine._guarded(machine._habitat).state == "error"
+
+
+def test_the_real_machine_is_checked() -> None:
+    names = [finding.name for finding in machine.machine_findings()]
+    assert names == ["python", "ros", "rmw", "interfaces", "ros domain", "discovery", "shared memory", "house", "scans",
+                     "habitat", "disk", "temporary"] and sys.version_info >= (3, 10)
