@@ -13,6 +13,14 @@ from eqa_nodes.doctor.findings import Finding
 from sim_bridge.habitat import devices as habitat_devices
 
 
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set."""
+    for name in ("EQA_SCENES", "EQA_HABITAT_PYTHON", "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE",
+                 "ROS_LOCALHOST_ONLY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def script(path: Path, text: str) -> str:
     """Write an executable that stands in for a Python."""
     path.write_text(f"#!/bin/sh\n{text}\n")
