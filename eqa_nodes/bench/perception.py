@@ -47,7 +47,7 @@ class KindScore(NamedTuple):
 
 def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Perceiver,
             tallies: dict[str, DetectionCounts] | None = None) -> dict[str, DetectionCounts]:
-    """Return the tallies by kind, added to those that are given; an episode of its own for the perceiver.
+    """Return the counts by kind, added to the given ones; the perceiver gets its own episode.
 
     What counts is what has enough pixels and lies as near as a detection may.
     """

@@ -99,7 +99,7 @@ def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
 
 
 def sentences(scores: Scores, manifest: RunManifest) -> list[str]:
-    """Return a line for each published number, or one that says why there is none."""
+    """Return a line for each published number, or one with the reason why there is none."""
     found = beside(scores, manifest)
     if found:
         return [row.sentence for row in found]

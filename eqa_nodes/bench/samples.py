@@ -56,7 +56,7 @@ class Sample:
 
     @property
     def simulator(self) -> str:
-        """Return what opens the scene, "" for a place that is only recorded."""
+        """Return the prefix of the scene's simulator, "" for a place that is only recorded."""
         return simulator_of(self.scene)
 
     def episode(self, robot: RobotModel) -> Episode:
@@ -69,7 +69,7 @@ class Sample:
 
 
 def check_samples(samples: Sequence[Sample]) -> None:
-    """Raise ConfigError for no samples, an id that is empty or stands twice, or a sample that contradicts itself."""
+    """Raise ConfigError for no samples, an empty or repeated id, or a sample that contradicts itself."""
     if not samples:
         raise ConfigError("there are no questions: the data set or the selection is empty")
     seen: set[str] = set()
@@ -82,7 +82,7 @@ def check_samples(samples: Sequence[Sample]) -> None:
 
 
 def _fault(sample: Sample) -> str:
-    """Return what is wrong with one sample, "" for nothing."""
+    """Return the problem of one sample, "" = none."""
     points = [p for p in (sample.start, sample.target, *sample.viewpoints) if p is not None]
     lengths = {"reference_steps": sample.reference_steps, "reference_metres": sample.reference_metres}
     bad = [f"{name} {v}" for name, v in lengths.items() if v is not None and not (math.isfinite(v) and v >= 0)]

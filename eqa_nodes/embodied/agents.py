@@ -52,7 +52,7 @@ class ScriptedAgent:
         self._left = list(script)
 
     def act(self, turn: Turn) -> Pick:
-        """Pick what the script says next."""
+        """Pick the next option of the script."""
         wanted = self._left.pop(0) if self._left else ""
         if wanted in turn.options:
             return Pick(turn.options.index(wanted), wanted)

@@ -23,7 +23,7 @@ class GraphPose(NamedTuple):
 
 
 class NavigationGraph:
-    """The points of a task, and what an agent can do on them."""
+    """The points of a task, and the moves between them."""
 
     def __init__(self, task: Task) -> None:
         self._places = {p.id: (p.x, p.y) for p in task.points}
@@ -49,7 +49,7 @@ class NavigationGraph:
         return (*self._places[point], self._heights[point])
 
     def pose(self, at: GraphPose) -> Pose2:
-        """Return the pose of an agent that stands so."""
+        """Return the pose of the agent."""
         return Pose2(*self._places[at.point], at.yaw)
 
     def faced(self, at: GraphPose) -> int | None:
@@ -58,7 +58,7 @@ class NavigationGraph:
         return min(ahead)[1] if ahead and min(ahead)[0] <= _SAME else None
 
     def moves(self, at: GraphPose) -> dict[str, GraphPose]:
-        """Return what each move that is possible now leads to; the order is that of the options."""
+        """Return the result of each possible move, in the order of the options."""
         ahead = self.faced(at)
         level = at._replace(look_deg=0.0)
         moves = {} if ahead is None else {FORWARD: level._replace(point=ahead)}

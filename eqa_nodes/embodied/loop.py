@@ -34,7 +34,7 @@ class Turn(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """Which option the agent takes, None for nothing on the menu (a wasted step). response: what it said."""
+    """The chosen option, None for an unknown one (a wasted step). response: the agent's text."""
 
     option: int | None
     response: str = ""
@@ -81,7 +81,7 @@ class TaskOutcome:
 
 
 class WorldWithFacts(World, WorldFacts, Protocol):
-    """What a task is done in, and what its predicates look at."""
+    """The world in which a task is done, with the facts for its predicates."""
 
 
 def run_task(task: Task, world: WorldWithFacts, agent: TaskAgent, seed: int = 0, max_steps: int = MAX_STEPS,
@@ -122,7 +122,7 @@ class _Episode:
         return {**self._graph.moves(self._at), **others, **answers}
 
     def take(self, step: int, menu: Mapping[str, GraphPose | Option], pick: Pick) -> StepLog:
-        """Carry out what was picked."""
+        """Execute the chosen option."""
         texts, error = tuple(menu), pick.error
         if pick.option is not None and not 0 <= pick.option < len(texts):
             error = error or f"option {pick.option + 1} is not on the menu of {len(texts)}"

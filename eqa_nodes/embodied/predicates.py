@@ -21,16 +21,16 @@ class WorldFacts(Protocol):
         """Return the middle of an object, metres."""
 
     def attributes(self, thing: int) -> Mapping[str, str]:
-        """Return what is known of an object: state, relation."""
+        """Return the known attributes of an object: state, relation."""
 
     def support(self, thing: int) -> int:
-        """Return what the object stands on or lies in, 0 for nothing."""
+        """Return the object that supports or contains this one, 0 = none."""
 
     def share(self, thing: int) -> float:
         """Return the share of the image that shows the object, 0..1."""
 
     def held(self) -> int:
-        """Return what the agent holds, 0 for nothing."""
+        """Return the object that the agent holds, 0 = none."""
 
 
 @dataclass

@@ -212,7 +212,7 @@ def record_of(task: Task) -> dict[str, Any]:
 
 
 def sample_of(task: Task) -> Sample:
-    """Return the task as a sample: the whole of it is in metadata, so that a run directory needs nothing else."""
+    """Return the task as a sample; its metadata contains the whole task, so a run directory is complete."""
     answers = tuple(option.text for option in task.options if option.type == ANSWER)
     right = next((p.right_answer_content for p in task.predicates if p.type == "choose"), "")
     return Sample(f"{task.index:04d}", task.text, right, category=task.kind, scene=task.scene, start=task.start,

@@ -32,19 +32,19 @@ class World(Protocol):
     """What the evaluation loop needs of a world; predicates.WorldFacts besides. Raises EqaError."""
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
-        """Begin anew in a scene, on the floor of that height."""
+        """Reset to a scene, on the floor of that height."""
 
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
-        """Put the agent somewhere, on the floor of that height, and return what it sees. Raises BadPose."""
+        """Move the agent to a pose on the floor of that height, and return its view. Raises BadPose."""
 
     def way(self, a: Point, b: Point) -> float:
-        """Return how far it is to drive from one place to the other, metres, inf where something is in the way."""
+        """Return the drivable distance between two places, metres, inf = not reachable."""
 
     def handle(self, action: str, thing: int) -> Done:
         """Do something with an object."""
 
     def see(self) -> Frame:
-        """Return what the agent sees now."""
+        """Return the agent's current view."""
 
 
 class SimulatedWorld:

@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
 
 def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> Graph:
-    """Return points over the floor, in doorways and before some objects, joined where the way is straight.
+    """Return points on the floor, in doorways and before some objects, connected by straight free paths.
 
     Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
     """
@@ -91,7 +91,7 @@ def _before(place: HouseWorld, thing: HouseObject) -> tuple[float, float] | None
 
 
 def _straight(place: HouseWorld, places: list[tuple[float, float]]) -> dict[tuple[int, int], float]:
-    """Return the length of each way between two places that is straight and not too long."""
+    """Return the length of each straight free path between two places that is not too long."""
     space, radius = place.space(RobotModel()), RobotModel().radius_m
     return {(i, j): math.dist(places[i], places[j]) for i, j in combinations(range(len(places)), 2)
             if 0.2 < math.dist(places[i], places[j]) <= LONGEST_M and space.sees(places[i], places[j], radius)}
@@ -108,7 +108,7 @@ def _pruned(places: list[tuple[float, float]], edges: dict[tuple[int, int], floa
 
 
 def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) -> Graph:
-    """Return what can be reached from point 0."""
+    """Return the points that are reachable from point 0."""
     seen, queue = {0}, deque([0])
     while queue:
         at = queue.popleft()

@@ -40,7 +40,7 @@ class HouseRoles:
         self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
 
     def instruct(self, way: ScenePath, seed: int) -> str:
-        """Name the rooms on the way, and the largest object at its end."""
+        """Name the rooms along the path, and the largest object at its end."""
         truth, phrases = _truth(way.scene), list[str]()
         for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
             if room and (not phrases or phrases[-1] != room):
@@ -89,7 +89,7 @@ class HouseRoles:
         return most
 
     def _shown(self, way: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
-        """Return how well one view shows enough of the targets, 0..1, and what it lacks."""
+        """Return how well one view shows the targets, 0..1, and what is missing."""
         pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]

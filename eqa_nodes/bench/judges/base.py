@@ -20,7 +20,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name that stands in score files."""
+        """Return the name for score files."""
 
     @property
     def version(self) -> str:
@@ -31,10 +31,10 @@ class Judge(Protocol):
         """Return whether the judge sees the last view; if so, it alone judges the grounding."""
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
-        """Mark an answer; "" is no answer and marks 1. view: JPEG of the robot's last view, None = there is none."""
+        """Mark an answer; "" means no answer and gets 1. view: JPEG of the robot's last view, or None."""
 
     def close(self) -> None:
-        """Release what it holds; a second call does nothing."""
+        """Release its resources; a second call does nothing."""
 
 
 def drop_after_last_full_stop(text: str) -> str:

@@ -32,7 +32,7 @@ class CachedMark:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Return what decides a mark."""
+        """Return the values that determine a mark."""
         return self.version, self.sample, self.answer, self.view
 
 

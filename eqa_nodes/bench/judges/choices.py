@@ -50,7 +50,7 @@ class ChoicesJudge:
 
     @property
     def name(self) -> str:
-        """Return the name that stands in score files."""
+        """Return the name for score files."""
         return "choices+until_last_full_stop" if self.until_last_full_stop else "choices"
 
     @property

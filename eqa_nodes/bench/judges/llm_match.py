@@ -57,7 +57,7 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        """Return the name that stands in score files: options, model and the begin of the prompt's hash."""
+        """Return the name for score files: options, model and the start of the prompt's hash."""
         said = "".join(("" if self._options.extra_answers else "-extra_answers",
                         "+until_last_full_stop" if self._options.until_last_full_stop else ""))
         return f"{self.kind}{said} ({self._backend.model}, prompt {self.prompt_sha256[:8]})"
@@ -84,13 +84,13 @@ class ModelJudge:
         return self._prompt, self._extra_prompt
 
     def _text(self, answer_text: str) -> str:
-        """Return what of an answer is marked; "" where it says nothing."""
+        """Return the part of an answer that is marked; "" where it is empty."""
         text = drop_after_last_full_stop(answer_text) if self._options.until_last_full_stop else answer_text
         return "" if says_nothing(text) else text
 
     def _ask(self, sample: Sample, text: str, view: bytes | None, read: Callable[[str], T], form: str,
              prompt: Prompt | None = None) -> T | Mark:
-        """Return what the model says, or why its replies could not be read."""
+        """Return the model's mark, or why its replies could not be parsed."""
         shown = self._options.extra_answers and bool(sample.alternatives)
         asked = (prompt or (self._extra_prompt if shown else self._prompt)).fill(sample, text, shown)
         parts = (asked,) if view is None else (asked, view)

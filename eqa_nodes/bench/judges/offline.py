@@ -37,7 +37,7 @@ class OfflineJudge:
 
     @property
     def name(self) -> str:
-        """Return the name that stands in score files."""
+        """Return the name for score files."""
         return "offline+until_last_full_stop" if self.until_last_full_stop else "offline"
 
     @property

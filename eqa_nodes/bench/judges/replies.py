@@ -39,13 +39,13 @@ class Clipped(NamedTuple):
 
 
 def clipped(said: int, delta: float | None = None) -> Clipped:
-    """Return the mark inside 1..5, as OpenEQA's scorer takes it; the note says what it was."""
+    """Return the mark clipped to 1..5, as OpenEQA's scorer does; the note has the original."""
     sigma = min(max(said, 1), 5)
     return Clipped(sigma, delta, "" if sigma == said else f"the judge said {said}")
 
 
 def read_mark(text: str) -> int:
-    """Return the mark of a reply: a number that is called the mark or stands first or alone in a line, or JSON.
+    """Return the mark of a reply: a number that is named as the mark, or is first or alone in a line, or JSON.
 
     What is tagged as in the published prompts ("Your mark: 4") counts first; of several numbers none is chosen.
     """

@@ -122,7 +122,7 @@ def marks_of(name: str, run: Path) -> Marks:
 
 
 def human_marks(path: Path, run: Path | None = None) -> Marks:
-    """Read a CSV with the columns id and mark, as the marking page writes it; an empty mark is none.
+    """Read a CSV with the columns id and mark, as the marking page writes it; empty marks are skipped.
 
     With a column answer the marks of answers are left out that the run does not have (any more).
     Raises StorageError naming the line.
@@ -144,7 +144,7 @@ def read_pairs(path: Path) -> list[HumanMark]:
 
 
 def marks_on_pairs(judge: Judge, pairs: Sequence[HumanMark]) -> Marks:
-    """Return what a judge gives the pairs; what it leaves unscored has no mark."""
+    """Return a judge's marks of the pairs; unscored pairs have none."""
     marked = {p.sample.id: mark_answer(judge, p.sample, Answer(p.answer)).sigma for p in pairs}
     return {i: sigma for i, sigma in marked.items() if sigma is not None}
 

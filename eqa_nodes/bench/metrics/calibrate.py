@@ -47,7 +47,7 @@ class Scored(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Weighed answers whose probability lies in one tenth; share right with its 95 % Wilson interval.
+    """Considered answers in one tenth of probability; share of right ones with its 95 % Wilson interval.
 
     questions: how many episodes have such an answer: the interval takes them for independent, the answers not.
     """

@@ -62,7 +62,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs say together. common: questions that both asked, with the same truth; notes: what to know."""
+    """A comparison of two runs. common: questions that both asked, with the same truth; notes: for the reader."""
 
     a: ComparedRun
     b: ComparedRun

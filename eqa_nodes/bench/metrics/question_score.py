@@ -91,7 +91,7 @@ class _Arrival(NamedTuple):
 
 def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: SceneFacts | None = None,
                    out: Path | None = None) -> QuestionScore:
-    """Mark one prediction. out: the run directory that holds its trace, where it has one."""
+    """Mark one prediction. out: the run directory with its trace, if any."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = prediction.blind
@@ -138,7 +138,7 @@ def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | No
 
 
 def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: SceneFacts | None) -> float | None:
-    """Return the grounding mark: the judge's, else what the last view is known to show; 0 without an answer."""
+    """Return the grounding mark: the judge's, else by the known content of the last view; 0 without an answer."""
     if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
         return mark.delta
     targets = sample.metadata.get("targets")
@@ -147,7 +147,7 @@ def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: SceneFacts
 
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:
-    """Measure how near the robot ended, whether it came near on its way, and whether it could have."""
+    """Measure the final distance, whether the robot passed near the target, and whether it is reachable."""
     start, end, targets = sample.start, prediction.final_pose, _targets(sample)
     if facts is None or not targets:
         return _Arrival(None, None, None, "")

@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """What scores.json holds. seed: of the bootstrap; metrics are means over questions."""
+    """Content of scores.json. seed: of the bootstrap; metrics are means over questions."""
 
     dataset: str
     judge: str

@@ -10,7 +10,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 
 
 def _reference(q: QuestionScore, unit: str) -> float | None:
-    """Return l, None where there is none: no dataset has a length to where no path leads."""
+    """Return l, None where there is none, such as for unreachable targets."""
     reference = q.reference_steps if unit == "steps" else q.reference_metres
     return None if q.reachable is False else reference
 
@@ -53,7 +53,7 @@ def _task_spl(q: QuestionScore) -> float | None:
 
 
 def _forced(q: QuestionScore) -> float | None:
-    """C with force-a-guess: the blind answer stands where the agent abstained (OpenEQA, supplement)."""
+    """C with force-a-guess: the blind answer replaces an abstention (OpenEQA, supplement)."""
     sigma = q.blind_sigma if q.status == "abstained" else q.sigma
     return None if sigma is None else metrics.openeqa_c(sigma)
 

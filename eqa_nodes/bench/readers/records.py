@@ -41,7 +41,7 @@ class JsonRecord:
         raise ConfigError(f"{self._where} cannot be read: field {field!r} {why}")
 
     def get(self, field: str) -> Any:
-        """Return the field as it is; null is no value."""
+        """Return the field unchanged; null counts as missing."""
         if self.data.get(field) is None:
             self.refuse(field, "is missing")
         return self.data[field]
@@ -54,7 +54,7 @@ class JsonRecord:
         return value
 
     def name(self, field: str) -> str:
-        """Return a text or a whole number, as text: ids are written either way."""
+        """Return a text or an integer as text, because ids may be either."""
         value = self.get(field)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)

@@ -27,7 +27,7 @@ def cells(row: Difference) -> tuple[str, ...]:
 
 
 def footnotes(found: Comparison) -> Iterator[str]:
-    """Yield what a reader must know: which runs, which questions, who failed where, how p came about."""
+    """Yield notes for the reader: runs, questions, failures, and how p was computed."""
     for letter, side in (("A", found.a), ("B", found.b)):
         yield f"{letter}: {side.run}, {side.dataset or 'questions'}, model {side.model or '-'}, judge {side.judge}"
     yield f"{found.common} questions in both"

@@ -87,7 +87,7 @@ def path_colour(share: float) -> str:
 
 
 def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -> Box | None:
-    """Return what to show: everything known, the path and the target, with a margin; None for nothing."""
+    """Return the extent to show: known floor, path and target, with a margin; None if it is empty."""
     points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
     if grid is not None and (grid.cells >= 0).any():
         rows, columns = np.nonzero(grid.cells >= 0)
@@ -101,7 +101,7 @@ def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -
 
 
 def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
-    """Return an <image> with a pixel for each cell of the map, where the map lies."""
+    """Return an <image> with a pixel for each cell of the map, at the map's position."""
     rows, columns = grid.cells.shape
     width, height = columns * grid.resolution_m, rows * grid.resolution_m
     return (f'<image x="{grid.origin[0]:.3f}" y="{-(grid.origin[1] + height):.3f}" width="{width:.3f}" '

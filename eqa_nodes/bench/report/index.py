@@ -101,7 +101,7 @@ def bars_of(scores: Scores) -> list[Bar]:
 
 
 def costs_of(lines: Sequence[EpisodeRow]) -> list[CostRow]:
-    """Return what was spent; what nothing was spent of is left out, such as calls where no model was asked."""
+    """Return the costs; zero costs are left out, such as calls where no model was used."""
     kinds: tuple[tuple[str, int, Callable[[EpisodeRow], float]], ...] = (
         ("model calls", 0, lambda x: x.calls), ("tokens", 0, lambda x: x.tokens),
         ("money, by the model's prices", 4, lambda x: x.money), ("seconds", 1, lambda x: x.seconds),

@@ -89,5 +89,5 @@ def _pictures(prediction: Prediction, run: Path) -> tuple[tuple[str, ...], str]:
 
 
 def _key(items: Sequence[Item]) -> str:
-    """Return where a browser keeps the marks: another page, or answers asked anew, have marks of their own."""
+    """Return the key for marks in the browser; other pages and new answers have other keys."""
     return hashlib.sha256(dumps([(item.id, item.question, item.answer) for item in items]).encode()).hexdigest()[:16]

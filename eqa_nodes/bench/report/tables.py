@@ -91,7 +91,7 @@ def rich_table(scores: Scores, manifest: RunManifest) -> ScoreTable:
 
 
 def footnotes(scores: Scores) -> list[str]:
-    """Return what a reader must know to read the table: who judged, what is missing, what was privileged."""
+    """Return the footnotes of the table: judge, missing values, privileged parts."""
     row = scores.rows[0]
     notes = [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
     gain = row.metrics["gain_over_blind"]

@@ -9,7 +9,7 @@ from eqa_nodes.core.types.trace import EpisodeTrace
 
 
 def begin_of(trace: EpisodeTrace | None) -> int:
-    """Return the stamp of an episode's first observation, ns; 0 where nothing is known of it."""
+    """Return the stamp of an episode's first observation, ns; 0 = unknown."""
     return trace.poses[0][0] if trace is not None and trace.poses else 0
 
 

@@ -30,10 +30,10 @@ class Crew(Protocol):
     """Workers by number, 0, 1, ..; each has at most one task."""
 
     def hire(self, number: int) -> None:
-        """Begin a worker, or begin a dead one anew."""
+        """Start a worker, or restart a dead one."""
 
     def give(self, number: int, task: QuestionTask) -> None:
-        """Give an idle worker a task; one that dies of it says so in `next`."""
+        """Give an idle worker a task; if it dies, `next` reports that."""
 
     def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
         """Wait for the next worker that is done with its task."""
@@ -56,7 +56,7 @@ class CrewEngine:
         self._recruit, self._workers = recruit, workers
 
     def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
-        """Ask every task and yield predictions as they come."""
+        """Run every task and yield predictions as they arrive."""
         waiting, busy, deaths = deque(tasks), dict[int, QuestionTask](), Counter[int]()
         in_a_row, most = 0, TRIES * self._workers
         spent: Prediction | None = None

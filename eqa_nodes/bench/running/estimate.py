@@ -52,7 +52,7 @@ def cost_of(prediction: Prediction) -> Cost:
 
 
 def estimate_like(run: Path, samples: Sequence[Sample], workers: int = 1) -> Estimate:
-    """Estimate from what another run's questions cost, category by category; of others the mean of all.
+    """Estimate from another run's costs by category; for other categories from its mean.
 
     Raises StorageError where that run has no prediction.
     """
@@ -90,7 +90,7 @@ def estimate_documented(samples: Sequence[Sample], answerer: str, policy: str, t
 
 
 class RunEstimate(NamedTuple):
-    """A run that goes on. spent: so far, total: by its end if the rest is like that; remaining_s None = too early."""
+    """Estimate of a running run. spent: costs until now; total: at its end; remaining_s: None = too early."""
 
     spent: Cost
     total: Cost
@@ -98,14 +98,14 @@ class RunEstimate(NamedTuple):
 
 
 class RunEstimator:
-    """Watches predictions and says what the rest will take. Earlier sittings count for the cost, not for the pace."""
+    """Estimates the rest of a run from its predictions. Earlier sessions count for costs, but not for the pace."""
 
     def __init__(self, total: int, now: Callable[[], float] = time.monotonic) -> None:
         self._total, self._now, self._begin = total, now, now()
         self._asked, self._counted, self._spent = 0, 0, Cost()
 
     def before(self, predictions: Iterable[Prediction]) -> None:
-        """Count what earlier sittings asked."""
+        """Add the predictions of earlier sessions."""
         for prediction in predictions:
             self._counted += 1
             self._spent = self._spent.plus(cost_of(prediction))

@@ -56,7 +56,7 @@ class RunManifest:
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
                    config: Mapping[str, object] | None = None, task: str = ACTIVE,
                    run: Mapping[str, object] | None = None) -> RunManifest:
-    """Write the manifest of a run that starts or goes on.
+    """Write the manifest of a run that starts or continues.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
     """

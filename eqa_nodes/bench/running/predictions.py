@@ -50,7 +50,7 @@ class LoadedPredictions(NamedTuple):
 
 
 def read_predictions(out: Path) -> LoadedPredictions:
-    """Read what there is; no file is no predictions. Raises StorageError for a broken line that is not the last."""
+    """Read all predictions; a missing file means none. Raises StorageError for a broken line before the last."""
     found = read_lines(out / PREDICTIONS, Prediction, "ask")
     return LoadedPredictions({prediction.id: prediction for prediction in found.values}, found.dropped)
 
@@ -72,11 +72,11 @@ class PredictionWriter:
             raise
 
     def append(self, prediction: Prediction) -> None:
-        """Write one line, on the disk when this returns. Raises StorageError; ValueError for what JSON cannot hold."""
+        """Write one line durably. Raises StorageError, and ValueError for values that are not JSON."""
         self._lines.append(prediction)
 
     def put_in_order(self, ids: Sequence[str]) -> None:
-        """Write the file anew, one line a question, in the order of `ids`; the last thing that a run does with it.
+        """Rewrite the file at the end of a run, one line for each question, in the order of `ids`.
 
         A crash leaves the old file or the new one; both hold every answer.
         """

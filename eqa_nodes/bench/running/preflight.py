@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
-    """Return what stands between a robot and its scenes, by simulator."""
+    """Return the simulators whose requirements are missing, with the problem."""
     if task != ACTIVE:
         return []
     lost: dict[str, list[Sample]] = {}

@@ -14,7 +14,7 @@ _OF_THE_QUESTION = (ErrorCode.BAD_QUESTION, ErrorCode.BAD_POSE, ErrorCode.UNKNOW
 
 
 class RunProgress(NamedTuple):
-    """After each question: how far the run is; note: what a person should know (one line, may be empty).
+    """Progress after each question. note: one line for the user, may be empty.
 
     before: at the start of a resumed run, what earlier sittings asked.
     """
@@ -78,7 +78,7 @@ class Count:
         self._first: list[bool] = []  # of this sitting: whether each failed for a reason that is not its own
 
     def resume(self, before: Sequence[Prediction], dropped: str) -> None:
-        """Count what an earlier sitting asked, and say so."""
+        """Add the predictions of earlier sessions, and report them."""
         for prediction in before:
             self._count(prediction)
         if before or dropped:

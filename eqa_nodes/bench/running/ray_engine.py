@@ -81,7 +81,7 @@ class _RayWorker:
         return self._refusal if self._runner is None else ask(task, self._runner, self._asking)
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release the resources."""
         if self._runner is not None:
             self._runner.close()
 

@@ -39,7 +39,7 @@ class EpisodeResult:
 
 
 class EpisodeRunner(Protocol):
-    """Asks questions of the chain, in process or through the graph. Raises EqaError for what can go wrong."""
+    """Runs episodes in process or through the graph. Raises EqaError."""
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode."""
@@ -74,7 +74,7 @@ class Engine(Protocol):
     """Who asks: this process (SequentialEngine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
 
     def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
-        """Ask every task once and yield its prediction as soon as it is there, in any order.
+        """Run every task once and yield predictions as they are ready, in any order.
 
         When the model's budget is spent (`out_of_budget`), that prediction is the last one.
         """
@@ -161,7 +161,7 @@ def episode_folder(index: int, sample_id: str) -> str:
 
 
 def ask(task: QuestionTask, runner: EpisodeRunner, asking: Asking) -> Prediction:
-    """Run one episode and write its trace; whatever goes wrong ends in the prediction."""
+    """Run one episode and write its trace; every error becomes part of the prediction."""
     sample = task.sample
     try:
         if task.refusal is not None:

@@ -41,13 +41,13 @@ class ScenePreflight:
             raise error
 
     def state(self, scene: str) -> SceneState:
-        """Return what is there of a scene."""
+        """Return which files of a scene exist."""
         if scene not in self._known:
             self._known[scene] = self._looked(scene)
         return self._known[scene]
 
     def problems(self, samples: Sequence[Sample]) -> list[Problem]:
-        """Return what is missing, by data set of scans and kind of error."""
+        """Return the missing files, by data set of scans and kind of error."""
         lost: dict[str, list[Sample]] = {}
         for sample in samples:
             if (error := self.state(sample.scene).error) is not None:
@@ -56,7 +56,7 @@ class ScenePreflight:
                                           f"{self.state(group[0].scene).error}") for kind, group in lost.items()]
 
     def summary(self, samples: Sequence[Sample]) -> str:
-        """Return one line that counts, "" where no scene lies in files."""
+        """Return one line with the counts, "" where no scene has files."""
         scenes = list(dict.fromkeys(s.scene for s in samples if is_scan(s.scene)))
         lost = [scene for scene in scenes if self.state(scene).error is not None]
         lack: dict[str, int] = {}

@@ -11,7 +11,7 @@ from eqa_nodes.core.types.questions import Answer
 
 
 class ScriptedRunner:
-    """Gives each question its scripted result; a scripted exception is raised. Remembers what was asked, in order."""
+    """Returns the scripted result of each question, or raises a scripted exception. Records the questions in order."""
 
     def __init__(self, results: Mapping[str, EpisodeResult | Exception],
                  blind: Mapping[str, Answer | Exception] | None = None) -> None:
@@ -20,7 +20,7 @@ class ScriptedRunner:
         self.closed = False
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Return or raise what the script holds for this sample; ConfigError when it holds nothing."""
+        """Return or raise the scripted result of this sample; ConfigError when there is none."""
         self.asked.append(sample.id)
         if sample.id not in self._results:
             raise ConfigError(f"the script has no result for question {sample.id!r}")

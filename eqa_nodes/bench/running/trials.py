@@ -79,7 +79,7 @@ class Trial:
 
     @property
     def answered(self) -> bool:
-        """Whether an answer was given; what a failed question found so far is none."""
+        """Whether an answer was given; partial results of a failed question do not count."""
         return bool(self.text) and not self.score.error
 
     @property

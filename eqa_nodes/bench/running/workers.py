@@ -51,7 +51,7 @@ class Processes:
             self._workers[number].pipe.send(task)
 
     def next(self) -> tuple[int, Prediction | Lost | WorkerRefused]:
-        """Wait for an answer or a death; what was answered before a death counts."""
+        """Wait for an answer or the death of a worker; an answer before the death counts."""
         ready = connection.wait([worker.pipe for worker in self._workers.values()])
         number, worker = next((n, w) for n, w in self._workers.items() if w.pipe in ready)
         try:
@@ -103,7 +103,7 @@ def _work(pipe: Connection, opening: Opening, asking: Asking, number: int) -> No
 
 
 def _serve(pipe: Connection, opening: Opening, asking: Asking, number: int) -> None:
-    """Ask what comes through the pipe."""
+    """Run the tasks that arrive through the pipe."""
     try:
         runner = opening(number)
     except EqaError as error:

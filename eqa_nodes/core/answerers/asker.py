@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class MeteredModel:
-    """A model and what was spent on it. Raises ModelError (BudgetSpent), BadQuestion.
+    """A model with its costs. Raises ModelError (BudgetSpent), BadQuestion.
 
     Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
     max_tokens: of a reply.
@@ -44,7 +44,7 @@ class MeteredModel:
 
     def settle(self, question: Question, views: Sequence[Keyframe],
                look: Callable[[], tuple[Reply, Sequence[Keyframe]]]) -> Answer:
-        """Return what a look at the views says; without views, or to force a guess where it abstains, a blind guess.
+        """Return the answer from the views; without views, or to force a guess after an abstention, a blind guess.
 
         look: returns a reply and the views that the numbers in it mean, from 1.
         """

@@ -32,7 +32,7 @@ class BlindAnswerer(JudgesNoView):
 
 
 class BlindLabelAnswerer(BlindAnswerer):
-    """Guesses by rules: what is usual of such objects."""
+    """Guesses by rules from usual properties of objects."""
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> BlindLabelAnswerer:

@@ -22,7 +22,7 @@ _WAIT_S = 30.0  # for another process that writes
 
 
 class CaptionStore:
-    """Captions by a hash of what was shown, to which model, under which prompt. Several processes may share a file."""
+    """Captions by a hash of image, model and prompt. Several processes may share a file."""
 
     def __init__(self, path: Path | None = None) -> None:
         """path None: kept in memory only. Raises StorageError where the file cannot be opened."""
@@ -41,7 +41,7 @@ class CaptionStore:
         return None if row is None else str(row[0])
 
     def put(self, key: str, text: str) -> str:
-        """Keep a caption and return the one that stays: the first for a key. Raises StorageError."""
+        """Store a caption and return the valid one, the first for a key. Raises StorageError."""
         self._run("INSERT OR IGNORE INTO captions VALUES (?, ?)", key, text)
         return self.get(key) or text
 

@@ -81,7 +81,7 @@ def from_labels(views: Iterable[Keyframe]) -> bool:
 
 
 def answer_of(told: Recollection, proof: Iterable[Keyframe]) -> Answer:
-    """Return what memory itself says as an answer. proof: the views that its evidence points to."""
+    """Return memory's own result as an answer. proof: the views that its evidence points to."""
     privileged = RECOLLECTED_FROM if from_labels(proof) else ()
     return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=privileged))
 
@@ -105,7 +105,7 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
 
 
 class AcceptsAnyQuestion:
-    """What answerers share that take every question."""
+    """Mixin of answerers that accept every question."""
 
     def objection(self, question: Question) -> str:
         """Object to nothing."""
@@ -113,7 +113,7 @@ class AcceptsAnyQuestion:
 
 
 class JudgesNoView(AcceptsAnyQuestion):
-    """What answerers share that judge no view on the way: every view is as good as none, every room as any other."""
+    """Mixin of answerers that assess no views: all views and rooms have the same value."""
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Expect nothing anywhere."""

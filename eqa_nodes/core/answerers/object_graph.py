@@ -137,7 +137,7 @@ class Snapshot(NamedTuple):
 
 
 def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
-    """Return the fewest views, about, that show every object within range, and what each stands for; oldest first.
+    """Return approximately the fewest views that show every object in range, each with its objects; oldest first.
 
     An object belongs to one snapshot: each is the view that shows most of the objects that have none yet (of equals the
     one in which they fill most pixels, then the older). 3D-Mem clusters them hierarchically to the same end.

@@ -18,7 +18,7 @@ _JPEG_QUALITY = 90
 
 
 def lettered(view: Keyframe) -> dict[str, FloorPixel]:
-    """Return the view's places by the letter that stands for each: A, B, C."""
+    """Return the view's places by their letters: A, B, C."""
     return dict(zip(ascii_uppercase, view.places))
 
 

@@ -96,7 +96,7 @@ def members(name: str) -> tuple[str, ...]:
 
 
 def kept_in(name: str) -> tuple[str, ...]:
-    """Return the kinds of objects that hold what is named ("fruit": a fruit bowl)."""
+    """Return the kinds of objects that contain the named one ("fruit": a fruit bowl)."""
     return KEPT_IN.get(singular(name), ())
 
 

@@ -71,7 +71,7 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
 
 @lru_cache(maxsize=4096)
 def direct(text: str) -> str:
-    """Return the question that a text asks, without what is said around it, in the order of words of a question."""
+    """Return the question in a text without the words around it, in the word order of a question."""
     for _ in range(4):  # "Hi robot, please could you tell me if you know whether ..."
         before = text
         text = _GREETING.sub("", text, count=1) if _GREETING.match(text) else text

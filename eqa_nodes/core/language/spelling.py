@@ -58,7 +58,7 @@ def _mended(word: str) -> str:
 
 
 def close_to(word: str, known: tuple[str, ...]) -> str:
-    """Return the one of the known words that a slip was meant for, "" where none or more than one may be.
+    """Return the known word for a misspelt one, "" where none or several fit.
 
     It begins with the same letter; of four letters it holds the same ones, two neighbours of them exchanged.
     """

@@ -62,7 +62,7 @@ def decode(cls: type[T], data: Any) -> T:
 
 
 def loads(text: str | bytes) -> Any:
-    """Return parsed JSON. Raises ValueError for what is none, and for what is nested too deep."""
+    """Return parsed JSON. Raises ValueError for invalid or too deeply nested JSON."""
     try:
         return json.loads(text)
     except RecursionError as error:

@@ -20,7 +20,7 @@ _LONGEST = 1 << 26  # bytes of a line; the longest that are written have some kB
 
 @dataclass(frozen=True)
 class Lines(Generic[T]):
-    """What a file holds. dropped: its half-written last line, "" = none."""
+    """Content of a file. dropped: its half-written last line, "" = none."""
 
     values: list[T] = field(default_factory=list)
     dropped: str = ""

@@ -12,12 +12,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Return the text with U+FFFD in the place of each character that steers a terminal or is none."""
+    """Return the text with U+FFFD in place of terminal controls and invalid characters."""
     return _STEERING.sub("\ufffd", text)
 
 
 def stored(text: str) -> str:
-    """Return the text with U+FFFD in the place of what files, requests and ROS messages cannot hold."""
+    """Return the text with U+FFFD in place of characters that files, requests and ROS messages cannot contain."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
@@ -32,7 +32,7 @@ def storable(text: str) -> bool:
 
 
 def plain(value: object, depth: int = _LONGEST_NEST) -> object:
-    """Return what JSON gave with all its texts printable. Raises ValueError for what is nested too deep to be meant."""
+    """Return a JSON value with all its texts printable. Raises ValueError for too deep nesting."""
     if isinstance(value, str):
         return printable(value)
     if not isinstance(value, (dict, list)):

@@ -48,7 +48,7 @@ class LabelAnswerer:
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
     def objection(self, question: Question) -> str:
-        """Return that no rule understands the question, and what the rules do understand."""
+        """Return the objection that no rule understands the question, with examples that rules understand."""
         return "" if parse(check_question(question.text)).form else _not_understood(question)
 
     def regions(self, question: Question) -> list[RankedRegion]:

@@ -14,7 +14,7 @@ _NEAR_M = 3.2  # from here a surface can be looked over
 
 
 class Found(NamedTuple):
-    """An answer, how sure it is given these views (0..1), and what it rests on.
+    """An answer, its certainty given these views (0..1), and its evidence.
 
     promise: that some view here contributes, for answers which only several views together can settle.
     """
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:
-    """Return the clearest object that a phrase means, and how sure it is the one meant."""
+    """Return the clearest object that fits a phrase, and the certainty that it is meant."""
     if ref.kind == "door" and ref.room:
         return scene.door(ref)
     found = scene.find(ref)

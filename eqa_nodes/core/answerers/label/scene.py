@@ -101,7 +101,7 @@ class Scene:
         return [t for t in there if meant and normalise(t.kind) == meant]
 
     def in_room(self, room: str) -> list[Seen]:
-        """Return what was seen of a room ("" = everywhere)."""
+        """Return the objects seen in a room ("" = everywhere)."""
         rooms = self.rooms(room)
         return [t for t in self.things if not room or t.room in rooms]
 
