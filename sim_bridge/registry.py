@@ -50,6 +50,16 @@ def has_simulator(scene: str) -> bool:
     return name in SIMULATORS or is_class(name)
 
 
+def check_simulator(scene: str) -> None:
+    """Raise UnknownScene or SimulatorError where a scene's simulator knows, without loading it, that it cannot open.
+
+    A simulator that can tell has a static method `check_scene(scene)`.
+    """
+    name = simulator_of(scene)
+    if name in SIMULATORS and (check := getattr(SIMULATORS[name], "check_scene", None)):
+        check(scene)
+
+
 def is_scan(scene: str) -> bool:
     """Say whether a scene is a scan, which lies in files and which any simulator of scans opens."""
     name = simulator_of(scene)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import UnknownScene, unknown
 
 SCENES_VARIABLE = "EQA_SCENES"
+HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # names a Python that has habitat_sim
 FILES = (".glb", ".gltf", ".obj", ".ply")
 _ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
 _SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")

@@ -11,8 +11,7 @@ from eqa_nodes.cli import names
 from eqa_nodes.cli.limits import NONE, UNLIMITED, measure_or_none, whole_or_none
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 from eqa_nodes.models.config import CASSETTE_MODES, ModelConfig
-from sim_bridge.habitat.devices import PYTHON
-from sim_bridge.scans import SCENES_VARIABLE
+from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
@@ -188,10 +187,10 @@ class ScanOptions:
 
     def set_environment(self) -> None:
         """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
-        for path, variable in ((self.scenes, SCENES_VARIABLE), (self.habitat_python, PYTHON)):
+        for path, variable in ((self.scenes, SCENES_VARIABLE), (self.habitat_python, HABITAT_VARIABLE)):
             if path is not None:
                 path = path.expanduser()
-                command = variable == PYTHON and path.name == str(path)  # found on the PATH
+                command = variable == HABITAT_VARIABLE and path.name == str(path)  # found on the PATH
                 os.environ[variable] = str(path if command else path.absolute())
 
 

@@ -10,7 +10,7 @@ from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.registry import ANSWERERS, BACKENDS
-from sim_bridge.registry import is_scan, open_simulator, simulator_of
+from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 
 def check_chain(config: RunConfig, scene: str) -> None:
@@ -31,10 +31,7 @@ def check_scene(scene: str) -> None:
         if (error := ScenePreflight().state(scene).error) is not None:
             raise error
         return
-    if simulator_of(scene) == "house":
-        from sim_bridge.house.simulator import seed_of
-
-        seed_of(scene)
+    check_simulator(scene)
     open_simulator(scene).close()
 
 

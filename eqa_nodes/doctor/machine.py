@@ -13,8 +13,8 @@ from pathlib import Path
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.names import shown_name
 from eqa_nodes.doctor.findings import Finding
-from sim_bridge.habitat.devices import PYTHON, check_python, python_with_habitat
-from sim_bridge.scans import SCENES_VARIABLE
+from sim_bridge.registry import check_simulator
+from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 FREE_GB = 2.0
 SHM_MB = 256  # the graph's shared memory: one segment a process
@@ -141,13 +141,13 @@ def _scans() -> Finding:
 
 
 def _habitat() -> Finding:
-    if not os.environ.get(PYTHON):
-        return Finding("habitat", "ok", f"not asked for ({PYTHON})")
+    if not (python := os.environ.get(HABITAT_VARIABLE)):
+        return Finding("habitat", "ok", f"not asked for ({HABITAT_VARIABLE})")
     try:
-        check_python()
+        check_simulator("habitat:")
     except EqaError as error:
         return Finding("habitat", "error", str(error), "docs/habitat.md")
-    return Finding("habitat", "ok", f"habitat_sim of {python_with_habitat()}")
+    return Finding("habitat", "ok", f"habitat_sim of {python}")
 
 
 def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
+from sim_bridge.scans import HABITAT_VARIABLE
 
-PYTHON, GPU, WORKER = "EQA_HABITAT_PYTHON", "EQA_HABITAT_GPU", "EQA_WORKER"
+PYTHON, GPU, WORKER = HABITAT_VARIABLE, "EQA_HABITAT_GPU", "EQA_WORKER"
 CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer where there is no other
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
 _LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold

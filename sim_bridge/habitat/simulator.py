@@ -18,7 +18,7 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.habitat.devices import CPU, Device, device_for
+from sim_bridge.habitat.devices import CPU, Device, check_python, device_for
 from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
 from sim_bridge.habitat.session import Answering, Process, Reply, Session
@@ -48,6 +48,11 @@ class HabitatSimulator:
         self._step: Step | None = None
         self._ground: HabitatNavMesh | None = None
         self._labels: dict[int, Label] | None = None
+
+    @staticmethod
+    def check_scene(scene: str) -> None:
+        """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
+        check_python()
 
     @property
     def restarts(self) -> int:

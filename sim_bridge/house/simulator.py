@@ -116,6 +116,11 @@ def seed_of(scene: str) -> int:
 class HouseSimulator(Walker):
     """One robot in one house at a time. Implements sim_bridge.simulator.Handling and Driving."""
 
+    @staticmethod
+    def check_scene(scene: str) -> None:
+        """Raise UnknownScene for anything but house:0 to house:1999."""
+        seed_of(scene)
+
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
         """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
         super().__init__()

@@ -159,10 +159,38 @@ def forbidden(names: set[str]) -> set[str]:
             and (name.split(".")[0] not in sys.stdlib_module_names or name.split(".")[0] in NETWORK)}
 
 
+# What each part of the project may import of the others; the registries name components in strings.
+SIMULATORS = ("sim_bridge.habitat", "sim_bridge.house", "sim_bridge.mesh", "sim_bridge.toy")
+LAYERS = {
+    "eqa_nodes/core": ("eqa_nodes.core",),
+    "sim_bridge": ("sim_bridge", "eqa_nodes.core"),
+    "sim_bridge/bridge_node.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
+    "sim_bridge/bridge_velocities.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
+}
+
+
+def within(name: str, packages: Iterable[str]) -> bool:
+    return any(name == package or name.startswith(package + ".") for package in packages)
+
+
 def test_core_knows_no_ros_no_simulator_no_network() -> None:
     others = {"rclpy.node", "sim_bridge.simulator", "urllib.request", "eqa_nodes.models"}
     assert forbidden(others | {"math", "numpy.linalg", "eqa_nodes.core.types.views"}) == others
     assert forbidden(imports_of((ROOT / "eqa_nodes" / "core").rglob("*.py"))) == set()
+
+
+@pytest.mark.parametrize("part", sorted(LAYERS))
+def test_a_part_imports_only_the_layers_below_it(part: str) -> None:
+    files = [path for path in ([ROOT / part] if part.endswith(".py") else (ROOT / part).rglob("*.py"))
+             if part.endswith(".py") or str(path.relative_to(ROOT)) not in LAYERS]
+    ours = {name for name in imports_of(files) if within(name, ("eqa_nodes", "sim_bridge"))}
+    assert files and {name for name in ours if not within(name, LAYERS[part])} == set()
+
+
+def test_nothing_imports_a_concrete_simulator() -> None:
+    """The built-in house's own benchmark alone does, which is loaded by the names of its data sets."""
+    files = [path for path in (ROOT / "eqa_nodes").rglob("*.py") if not path.is_relative_to(ROOT / "eqa_nodes/bench/house")]
+    assert {name for name in imports_of(files) if within(name, SIMULATORS)} == set()
 
 
 def test_simulators_know_no_ros_outside_the_bridge() -> None:

@@ -34,8 +34,7 @@ from eqa_nodes.core.storage.codec import encode, write_json
 from eqa_nodes.runners.history import HistorySource
 from eqa_nodes.runners.opening import open_history_runner, open_runner
 from eqa_nodes.runners.sources import benchmark_sources, cache_folder
-from sim_bridge.habitat.devices import check_python
-from sim_bridge.registry import simulator_of
+from sim_bridge.registry import check_simulator, open_simulator
 
 SourceOf = Callable[[Sample], HistorySource]
 PROCESSES, RAY = "processes", "ray"
@@ -152,8 +151,6 @@ def _checks(run: BenchmarkRun, scene: str) -> list[tuple[str, Check]]:
     answerer = run.config.settings("answerer")
     checks: list[tuple[str, Check]] = [("answerer", lambda: check_asks(answerer))]
     if run.task != EM:
-        if simulator_of(scene) == "habitat":
-            checks.append(("Habitat", check_python))
         if scene:
             checks.append(("simulator", lambda: _open_simulator(scene)))
         if run.config.through != PROCESS:
@@ -164,8 +161,7 @@ def _checks(run: BenchmarkRun, scene: str) -> list[tuple[str, Check]]:
 
 
 def _open_simulator(scene: str) -> None:
-    from sim_bridge.registry import open_simulator
-
+    check_simulator(scene)
     open_simulator(scene).close()
 
 
