@@ -22,7 +22,7 @@ _known: set[str] = set()  # libraries that an earlier test has failed for
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in EVENTS:
+    if event in EVENTS and arguments[1:2] != (["uname", "-p"],):  # platform.processor() asks once in a process
         _begun.append(f"{event} {arguments[:2]}")
 
 
