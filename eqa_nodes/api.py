@@ -60,12 +60,11 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
 def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = False) -> ActiveFunction:
     """Return a named agent as a function of question and initial state; the whole chain runs in this process.
 
-    Raises ConfigError for an unknown name, and for agents that know things: an environment has no labels.
+    Raises ConfigError for an unknown name, and for agents that need labels, which an environment does not have.
     """
     agent = agent_of(_named(name))
     if ANSWERERS.traits(agent.answerer).labels:
-        raise ConfigError(f"the agent {name!r} needs labeled objects, which an environment does not provide: run it "
-                          "with "
+        raise ConfigError(f"the agent {name!r} needs labels, which an environment does not provide: run it with "
                           f"`eqa bench run --agent {name}`")
 
     def answered(question: str, state: Environment) -> tuple[Answer, int]:

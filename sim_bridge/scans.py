@@ -172,15 +172,13 @@ def _published(place: str, folder: Path | None) -> SceneFiles:
     name, slash, scene = place.partition("/")
     if name not in KINDS or not slash:
         raise UnknownScene(f"{place!r} is not a scene: {unknown('data set of scans', name, KINDS)}; or give the path "
-                           "of a "
-                           f"file ({', '.join(FILES)})")
+                           f"of a file ({', '.join(FILES)})")
     if not _ID.fullmatch(scene):
         raise UnknownScene(f"{scene!r} is not the id of a scene of {name}: letters, digits, '-', '_', '.' and '+' only")
     kind = KINDS[name]
     if folder is None:
         raise UnknownScene(f"where the scene {place!r} lies is not configured: name the folder of scans (--scenes DIR "
-                           "or "
-                           f"{SCENES_VARIABLE}). To obtain it: {kind.obtain}")
+                           f"or {SCENES_VARIABLE}). To obtain it: {kind.obtain}")
     if not folder.is_dir():
         raise UnknownScene(f"there is no folder of scans {folder}: name the right one with --scenes or "
                            f"{SCENES_VARIABLE}. To obtain {place!r}: {kind.obtain}")

@@ -85,8 +85,7 @@ def python_with_habitat() -> str:
         found = shutil.which(os.path.expanduser(named))
         if found is None:
             raise SimulatorError(f"{PYTHON} names {named!r}, which is not a program: give the path of a Python that "
-                                 "has "
-                                 "habitat_sim (docs/habitat.md)")
+                                 "has habitat_sim (docs/habitat.md)")
         return found
     if importlib.util.find_spec("habitat_sim") is None:
         raise SimulatorError("no Python with habitat_sim is configured: install it in an environment of its own "

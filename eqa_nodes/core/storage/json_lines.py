@@ -59,9 +59,8 @@ def _value(kind: type[T], line: bytes, path: Path, number: int, again: str) -> T
 def _torn(kind: type[T], line: str, path: Path) -> str:
     begin = begins(kind)
     if line.strip("\0")[:len(begin)] not in (begin[:len(line)], ""):  # a power cut may leave zeros
-        raise StorageError(f"{path} was not written by this project: it ends with {line[-80:]!r}, which is no "
-                           "beginning of a line that is "
-                           "written here. Name another file")
+        raise StorageError(f"{path} was not written by this project: it ends with {line[-80:]!r}, which is "
+                           "not the beginning of a valid line. Choose another file")
     return line
 
 
