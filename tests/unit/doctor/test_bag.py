@@ -119,7 +119,7 @@ def _two_parents(scene: Scene) -> list[Row]:
 @pytest.mark.parametrize(("rows", "wanted", "words"), [
     (lambda scene: scene.rows(), NO_FLOOR, "no floor in the lower half"),
     (_no_static, {"transforms": "error", "tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
-     f"nobody says where '{OPTICAL}' is"),
+     f"no transform locates '{OPTICAL}'"),
     (_jumped, {**NO_FLOOR, "time jumps": "warning"}, "back by up to 36"),
     (_uncalibrated, {"intrinsics": "error"}, "the camera is not calibrated"),
     (_loose, {**NO_FLOOR, "loose frames": "warning"}, "arm_base (hand)"),

@@ -111,7 +111,7 @@ def test_the_text_ends_within_the_image_of_any_shape(size: tuple[int, int]) -> N
     assert text.any() and not text[:, -2:].any()
 
 
-@pytest.mark.parametrize(("frames", "complaint"), [([], "no frame"), (None, "exists already")])
+@pytest.mark.parametrize(("frames", "complaint"), [([], "no usable frame"), (None, "exists already")])
 def test_what_cannot_be_written_is_named(tmp_path: Path, frames: Any, complaint: str) -> None:
     if frames is None:
         (tmp_path / "a.mp4").write_bytes(b"mine")
