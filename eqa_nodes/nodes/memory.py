@@ -11,6 +11,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.times import WALL_NS
+from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
@@ -28,7 +29,7 @@ class MemoryNode(ObserverNode):
     def configure(self) -> None:
         super().configure()
         self.store: MemoryStore | None = None
-        self.failure: StorageError | None = None
+        self.memory: Remembering | None = None  # of the episode, over the store
         self._believed_ns = -1  # the stamp of the newest frame that was taken in
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
@@ -39,11 +40,12 @@ class MemoryNode(ObserverNode):
             self.store.close()
 
     def begin(self, episode: Any, late: bool) -> None:
-        self.failure, self._believed_ns = None, -1
+        self._believed_ns = -1
         if self.store is not None and not self._keeps(episode):
             self.store.close()
             self.store = None
         self._open(episode.episode_id)
+        self.memory = Remembering(self.store) if self.store is not None else None
         if self.store is not None:
             later = self.store.set_now(self._clock_ns())
             if later:
@@ -88,13 +90,9 @@ class MemoryNode(ObserverNode):
             self.store.reset(self.episode.episode_id, True, self.episode.map_name)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
-        store = self._opened()
-        store.set_now(self._clock_ns())
-        try:
-            keyframe = store.take(frame, labels)
-        except StorageError as error:
-            self.failure = error  # the next recall reports it: the question ends with a named error
-            raise
+        memory = self._remembering()
+        memory.store.set_now(self._clock_ns())
+        keyframe = memory.take(frame, labels)
         self._believed_ns = frame.stamp_ns
         if keyframe is not None:
             self.send("keyframes", convert.keyframe_msg(keyframe))
@@ -105,19 +103,16 @@ class MemoryNode(ObserverNode):
             self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
 
     def _recall(self, request: Any, response: Any) -> Any:
-        if self.failure is not None:
-            raise self.failure
-        store = self._opened()
-        items = _in_order(store, request.since_keyframe) if request.in_order else store.recall(_query(request))
+        memory = self._remembering()
+        items = [Recalled(k, 0.0, "") for k in memory.since(request.since_keyframe)] if request.in_order else (
+            memory.recall(_query(request)))
         response.keyframes = [convert.keyframe_msg(item.keyframe) for item in items]
         response.scores = [float(item.score) for item in items]
         response.reasons = [item.why for item in items]
         return response
 
     def _recollect(self, request: Any, response: Any) -> Any:
-        if self.failure is not None:
-            raise self.failure
-        told = self._opened().recollect(request.question, self._now_ns())
+        told = self._remembering().recollect(request.question, self._now_ns())
         if told is not None:
             response.found, response.text, response.confidence = True, told.text, told.confidence
             response.verify = told.verify
@@ -128,7 +123,7 @@ class MemoryNode(ObserverNode):
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = ForgetSelection(request.region, request.kind, near, messages.ns_of(request.after),
                                     messages.ns_of(request.before), request.everything)
-        forgotten = self._opened().forget(within(selection, request.when, self._now_ns()))
+        forgotten = self._remembering().store.forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
         return response
 
@@ -151,16 +146,12 @@ class MemoryNode(ObserverNode):
 
     def _now_ns(self) -> int:
         """Return the newest stamp that is believed: of this episode's frames, before that of what is remembered."""
-        return self._believed_ns if self._believed_ns >= 0 else self._opened().newest_ns
+        return self._believed_ns if self._believed_ns >= 0 else self._remembering().store.newest_ns
 
-    def _opened(self) -> MemoryStore:
-        if self.store is None:
+    def _remembering(self) -> Remembering:
+        if self.memory is None:
             raise StorageError("no episode has begun: call reset_episode first")
-        return self.store
-
-
-def _in_order(store: MemoryStore, since: int) -> list[Recalled]:
-    return [Recalled(k, 0.0, "") for k in store.since(since)]
+        return self.memory
 
 
 def _query(request: Any) -> RecallQuery:

@@ -23,6 +23,7 @@ from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of, spread_in_time
+from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.types.geometry import Pose2
@@ -145,11 +146,12 @@ class _Remembered:
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
         labels = history.labels if selection.labels else {}
         store = MemoryStore(folder / _MEMORY, selection.memory)
+        memory = Remembering(store, selection.labels)
         try:
-            store.reset(history.name)
+            memory.begin(history.name)
             for recorded in along:
                 try:
-                    keyframe = store.take(_seen(recorded.frame, selection), labels)
+                    keyframe = memory.take(recorded.frame, labels)
                 except BadFrame as error:
                     refused[str(error)] += 1
                     continue
@@ -280,7 +282,3 @@ def _told(thing: MemoryObject) -> str:
     return (f"{thing.kind}{f' ({facts})' if facts else ''}{f' in the {thing.room}' if thing.room else ''} at "
             f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {thing.times} times")
 
-
-def _seen(frame: Frame, selection: ViewSelection) -> Frame:
-    """Return the frame as a robot without labels sees it, unless they are wanted."""
-    return frame if selection.labels else replace(frame, labels=None)

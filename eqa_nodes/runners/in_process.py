@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,10 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
-from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.observing import Observing, Remembering
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storage.names import file_name
@@ -25,17 +23,12 @@ from eqa_nodes.core.types.floor import (
     Action,
     Allowance,
     Decision,
-    Frontier,
-    GridMap,
     NavResult,
-    Staircase,
     Travelled,
 )
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.registry.policies import make_policy
@@ -44,25 +37,19 @@ from sim_bridge.simulator import Episode, Simulator, Step
 
 
 class Body:
-    """A simulated robot that maps and remembers what every action shows, as bridge, mapper and memory nodes do."""
+    """A simulated robot: acts, and maps and remembers what every action shows. Implements Odometry."""
 
     step: Step  # the last observation; there from `begin` on
 
-    def __init__(self, simulator: Simulator, mapper: Storeys, memory: MemoryStore, labels: bool,
-                 perceiver: Perceiver | None = None) -> None:
-        """labels: memory takes in what labels objects: the perceiver, or without one the simulator."""
-        self._simulator, self._mapper, self._memory, self._labels = simulator, mapper, memory, labels
-        self._perceiver = perceiver
-        self._failure: StorageError | None = None
+    def __init__(self, simulator: Simulator, floors: Storeys, memory: Remembering) -> None:
+        self._simulator, self.floors, self.memory = simulator, floors, memory
+        self._observing = Observing(floors, memory)
         self.trace = EpisodeTrace()
 
     def begin(self, episode: Episode) -> None:
         """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
         step = self._simulator.reset(episode)
-        self._mapper.reset()
-        self._memory.reset(episode.id, keep=False)
-        if self._perceiver is not None:
-            self._perceiver.reset()
+        self._observing.begin(episode.id)
         self._take(step)
 
     def act(self, action: Action) -> ActOutcome:
@@ -70,18 +57,6 @@ class Body:
         if action is not Action.OBSERVE:
             self._take(self._simulator.act(action))
         return ActOutcome(self.step.frame.pose, self.step.collided)
-
-    def view(self) -> GridMap:
-        """Return the map of the last observation."""
-        return self._mapper.grid()
-
-    def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the last observation."""
-        return self._mapper.frontiers()
-
-    def staircases(self) -> tuple[Staircase, ...]:
-        """Return the stairs that were taken in this episode."""
-        return self._mapper.staircases
 
     def now(self) -> float:
         """Return the stamp of the last observation in seconds."""
@@ -95,54 +70,16 @@ class Body:
         """Return stamp and pose of the last observation."""
         return self.step.frame.stamp_ns, self.step.frame.pose
 
-    def recall(self, query: RecallQuery) -> list[Recalled]:
-        """Look something up. Raises StorageError when a view could not be kept."""
-        self._check_storage()
-        return self._memory.recall(query)
-
-    def recollect(self, question: str) -> Recollection | None:
-        """Ask memory about the past. Raises StorageError when a view could not be kept."""
-        self._check_storage()
-        return self._memory.recollect(question)
-
-    def since(self, keyframe_id: int) -> list[Keyframe]:
-        """Return later keyframes. Raises StorageError when a view could not be kept."""
-        self._check_storage()
-        return self._memory.since(keyframe_id)
-
     def refused(self) -> dict[str, int]:
         """Return how many frames of this episode could not be used, by who refused them."""
-        counts = {"mapper": self._mapper.rejected, "mapper, between floors": self._mapper.between,
-                  "memory": self._memory.refused}
-        return {who: count for who, count in counts.items() if count}
-
-    def _check_storage(self) -> None:
-        if self._failure is not None:
-            raise self._failure
+        return self._observing.refused()
 
     def _take(self, step: Step) -> None:
         self.step, frame = step, step.frame
         self.trace.poses.append((frame.stamp_ns, frame.pose))
-        with suppress(BadFrame):  # counted by the mapper; the map stays as it was
-            self._mapper.integrate(frame)
-        try:
-            keyframe = self._memory.take(*self._seen(frame))
-        except BadFrame:
-            return  # counted by the memory
-        except StorageError as error:
-            self._failure = error
-            return
+        keyframe = self._observing.take(frame, self._simulator.labels() if self.memory.labels else {})
         if keyframe is not None:
             self.trace.keyframes.append(keyframe)
-
-    def _seen(self, frame: Frame) -> tuple[Frame, Mapping[int, Label]]:
-        """Return the frame as a robot without labels sees it, unless they are wanted."""
-        if not self._labels:
-            return replace(frame, labels=None), {}
-        if self._perceiver is None:
-            return frame, self._simulator.labels()
-        perceived = self._perceiver.take(frame, self._simulator.labels())
-        return perceived.frame, perceived.table
 
 
 class LocalExplorer:
@@ -168,9 +105,10 @@ class LocalExplorer:
             self._policy.reset(question.seed)
             self._asked = question
         stamp, pose = self._body.last()
-        grid, frontiers = self._body.view(), self._body.frontiers()
+        floors = self._body.floors
+        grid, frontiers = floors.grid(), floors.frontiers()
         situation = Situation(question, pose, grid, frontiers, assessments, regions)
-        decision = choose(self._policy, situation, self._body.staircases(), confirm)
+        decision = choose(self._policy, situation, floors.staircases, confirm)
         goal = decision.goal.as_sent() if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:
@@ -209,7 +147,8 @@ class InProcessRunner:
         simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own["memory"].folder) / f"{file_name(sample.id)}.sqlite", own["memory"].memory)
         try:
-            body = Body(simulator, Storeys(own["mapper"].map), memory, own["memory"].labels, self._perceiver)
+            body = Body(simulator, Storeys(own["mapper"].map),
+                        Remembering(memory, own["memory"].labels, self._perceiver))
             body.begin(sample.episode(own["bridge"].robot))
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
@@ -218,7 +157,7 @@ class InProcessRunner:
 
             agent = Agent(self._ports(body), own["agent"].agent, listen)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))
-            body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.view()
+            body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.floors.grid()
             body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
             return EpisodeResult(sample.id, answer, body.last()[1], body.trace)
         finally:
@@ -239,10 +178,10 @@ class InProcessRunner:
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
-        navigator = LocalNavigator(body.act, body.view, own.navigator, now=body.now, pose=lambda: body.last()[1],
+        navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, now=body.now, pose=lambda: body.last()[1],
                                    travelled=body.travelled)
         explores = self._settings["explorer"]
         explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.radius_m), body)
-        return Ports(navigator, explorer, body, self._answerer, body)
+        return Ports(navigator, explorer, body.memory, self._answerer, body)
 
 

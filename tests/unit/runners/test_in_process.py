@@ -7,6 +7,7 @@ from typing import Any
 
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.runners.in_process import Body
@@ -35,11 +36,11 @@ class Stuttering:
 def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:
     memory = MemoryStore(tmp_path / "m.sqlite")
     simulator: Any = Stuttering()
-    body = Body(simulator, Storeys(), memory, labels=False)
+    body = Body(simulator, Storeys(), Remembering(memory, labels=False))
     body.begin(Episode("toy", "e", Pose2(0.0, 0.0, 0.0)))
     assert body.refused() == {}
     for _ in range(3):
         body.act(Action.TURN_LEFT)
     assert body.refused() == {"mapper": 2, "memory": 2}
-    assert body.last()[0] == 3 * SECOND == body.view().stamp_ns
+    assert body.last()[0] == 3 * SECOND == body.floors.grid().stamp_ns
     memory.close()

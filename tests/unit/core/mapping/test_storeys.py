@@ -25,6 +25,7 @@ from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.mapping.storeys import Storeys, choose
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
@@ -196,19 +197,19 @@ class Visit:
     def __init__(self, folder: Path, scene: str, start: Pose2) -> None:
         self.memory = MemoryStore(folder / "m.sqlite")
         self.storeys = Storeys()
-        self.body = Body(GridWorld(), self.storeys, self.memory, labels=True)
+        self.body = Body(GridWorld(), self.storeys, Remembering(self.memory))
         self.body.begin(Episode(scene, "e", start, robot=SMALL))
 
     def act(self, *actions: Action) -> GridMap:
         for action in actions:
             self.body.act(action)
-        return self.body.view()
+        return self.storeys.grid()
 
     def ask(self, text: str) -> tuple[str, bool, str]:
-        navigator = AtomicNavigator(self.body.act, self.body.view, now=self.body.now, pose=lambda: self.body.last()[1],
-                                    travelled=self.body.travelled)
+        navigator = AtomicNavigator(self.body.act, self.storeys.grid, now=self.body.now,
+                                    pose=lambda: self.body.last()[1], travelled=self.body.travelled)
         explorer = LocalExplorer(make_policy("frontier"), self.body)
-        answer = Agent(Ports(navigator, explorer, self.body, LabelAnswerer(), self.body)).ask(Question(text))
+        answer = Agent(Ports(navigator, explorer, self.body.memory, LabelAnswerer(), self.body)).ask(Question(text))
         return answer.text, answer.abstained, answer.message
 
 

@@ -1,0 +1,93 @@
+"""Each observation is mapped and remembered here, for the in-process robot and for the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.perception.tracking import Perceiver
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.views import Frame, Keyframe, Label
+
+
+class Remembering:
+    """Takes observations into a memory, and looks things up there. Implements Memory.
+
+    A view that could not be written fails every later look-up, so that the question ends with a named error.
+    """
+
+    def __init__(self, store: MemoryStore, labels: bool = True, perceiver: Perceiver | None = None) -> None:
+        """labels: remember what labels things: the perceiver, or without one whoever labelled the frames."""
+        self.store, self.labels = store, labels
+        self._perceiver = perceiver
+        self._failure: StorageError | None = None
+
+    def begin(self, episode_id: str) -> None:
+        """Forget everything and begin an episode."""
+        self._failure = None
+        self.store.reset(episode_id, keep=False)
+        if self._perceiver is not None:
+            self._perceiver.reset()
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
+        """Return the new keyframe, None where the frame shows nothing new. Raises BadFrame, StorageError."""
+        if not self.labels:
+            frame, labels = replace(frame, labels=None), {}
+        elif self._perceiver is not None:
+            perceived = self._perceiver.take(frame, labels)
+            frame, labels = perceived.frame, perceived.table
+        try:
+            return self.store.take(frame, labels)
+        except StorageError as error:
+            self._failure = error
+            raise
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        """Return the best matches, best first. Raises StorageError."""
+        return self._sound().recall(query)
+
+    def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
+        """Ask memory about the past; now_ns: as MemoryStore.recollect. Raises StorageError."""
+        return self._sound().recollect(question, now_ns)
+
+    def since(self, keyframe_id: int) -> list[Keyframe]:
+        """Return the later keyframes of this episode, oldest first. Raises StorageError."""
+        return self._sound().since(keyframe_id)
+
+    def _sound(self) -> MemoryStore:
+        if self._failure is not None:
+            raise self._failure
+        return self.store
+
+
+class Observing:
+    """The map and the memory of one robot, as mapper, perception and memory nodes keep them."""
+
+    def __init__(self, floors: Storeys, memory: Remembering) -> None:
+        self.floors, self.memory = floors, memory
+
+    def begin(self, episode_id: str) -> None:
+        """Forget everything and begin an episode."""
+        self.floors.reset()
+        self.memory.begin(episode_id)
+
+    def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
+        """Map and remember an observation; return its keyframe. Raises ModelError of the perceiver.
+
+        What either of them refuses is counted; the other one still takes the frame.
+        """
+        with suppress(BadFrame):
+            self.floors.integrate(frame)
+        with suppress(BadFrame, StorageError):  # the next look-up raises the StorageError
+            return self.memory.take(frame, labels)
+        return None
+
+    def refused(self) -> dict[str, int]:
+        """Return how many frames of this episode could not be used, by who refused them."""
+        counts = {"mapper": self.floors.rejected, "mapper, between floors": self.floors.between,
+                  "memory": self.memory.store.refused}
+        return {who: count for who, count in counts.items() if count}
