@@ -236,7 +236,7 @@ def test_up_the_stairs_and_down_again_the_two_maps_stay_apart(tmp_path: Path) ->
     assert not (wall_cells(upper, *south) == 100).any()  # hidden from the landing
     north = Pose2(3.8, 5.5, 0.0), Pose2(5.2, 5.6, 0.0)
     assert (wall_cells(upper, *north) == 100).all() and not (wall_cells(again, *north) == 100).any()
-    assert len(visit.body.staircases()) == 1
+    assert len(visit.storeys.staircases) == 1
     visit.memory.close()
 
 
@@ -261,7 +261,7 @@ def test_a_robot_that_knows_of_stairs_says_where_they_are(tmp_path: Path) -> Non
     text, abstained, message = visit.ask("Where is the fridge?")
     assert (text, abstained) == ("", True)
     assert "does not take stairs by itself: stairs at (4.5, 2.7) to the floor 2.8 m above" in message
-    assert visit.body.view().z == 0.0
+    assert visit.storeys.grid().z == 0.0
     visit.memory.close()
 
 
