@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
@@ -96,3 +96,13 @@ class Odometry(Protocol):
 
     def last(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last observation."""
+
+
+class Ports(NamedTuple):
+    """What the agent is connected to."""
+
+    navigator: Navigator
+    explorer: Explorer
+    memory: Memory
+    answerer: Answerer
+    odometry: Odometry

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from eqa_nodes.core.agent.explore_first import ExploreFirst, Unseen
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.agent.stopping import make_stop
-from eqa_nodes.core.episode import AgentConfig, Ports, Progress, Search
+from eqa_nodes.core.episode import Episode
 from eqa_nodes.core.language.english import wish
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.questions import Answer, Question
 
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress"]
 
-_SEARCHES: dict[str, type[Search]] = {"asking": Search, "first": ExploreFirst, "never": Unseen}
 T = TypeVar("T", int, float)
 Listener = Callable[[Progress], None]
 
@@ -40,15 +41,14 @@ class Agent:
         No limit is exceeded: they hold inside a drive and inside a model's turn.
         """
         self._canceled = False
-        return self.search(self.ports, question, self._listener, lambda: self._canceled).run()
+        return self.episode(self.ports, question, self._listener, lambda: self._canceled).run()
 
-    def search(self, ports: Ports, question: Question, listener: Listener, canceled: Callable[[], bool]) -> Search:
-        """Return the search for a question's answer, not begun yet."""
+    def episode(self, ports: Ports, question: Question, listener: Listener, canceled: Callable[[], bool]) -> Episode:
+        """Return the episode of a question, not begun yet."""
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
-        return _SEARCHES[self.config.explore](ports, self.config, self._stop,
-                                              understood(question._replace(limits=limits)), listener, canceled)
+        return Episode(ports, self.config, self._stop, understood(question._replace(limits=limits)), listener, canceled)
 
     def cancel(self) -> None:
         """End the running question at the next safe moment."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.memory.keyframes import spread_in_time
 from eqa_nodes.core.protocols import Answerer, Memory
 from eqa_nodes.core.types.questions import Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
@@ -14,10 +16,17 @@ _AT_ONCE = 100  # newest views that are judged in one call, at most
 
 
 class ViewAssessments:
-    """Judges each view once. Whoever asks for it decides whether another call may be made."""
+    """Judges each view once, as far as the question's bounds allow.
 
-    def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig) -> None:
+    promised: what the best of the views that were judged during a drive promises, until `judge_new` returns it.
+    """
+
+    def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig, bounds: Bounds,
+                 calibrated: bool) -> None:
+        """calibrated: how sure an answer is depends on what the views say that memory recalls."""
         self._memory, self._answerer, self._question, self._config = memory, answerer, question, config
+        self._bounds, self._calibrated = bounds, calibrated
+        self.promised: float | None = None
         self._newest = 0
         self._relevant: dict[int, Keyframe] = {}
         self._by_id: dict[int, ViewAssessment] = {}
@@ -44,15 +53,33 @@ class ViewAssessments:
         earlier = self._memory.since(0)[:-self._config.recall_limit]
         self._newest = earlier[-1].id if earlier else 0
 
-    def judge(self, views: Sequence[Keyframe]) -> float:
-        """Judge views that came since the last look, in one call; return how much the best of them promises."""
-        self._newest = views[-1].id
-        return self._take(views)
+    def judge_new(self) -> float | None:
+        """Judge what was seen since the last look, unless that was done during the drive: one call a leg.
+
+        Return what the best view promises, None when nothing new was judged.
+        """
+        promised, self.promised = self.promised, None
+        if promised is not None:
+            return promised
+        views = self.unjudged()
+        return self.judge(views) if views and not self._bounds.reached() else None
+
+    def judge(self, views: Sequence[Keyframe]) -> float | None:
+        """Judge views that came since the last look, in one call; return how much the best of them promises.
+
+        None where the question's limits allow no call.
+        """
+        def judged() -> float:
+            self._newest = views[-1].id
+            return self._take(views)
+
+        return self._bounds.asked(judged, None)
 
     def judge_recalled(self, items: Sequence[Recalled]) -> None:
-        """Judge in one call those that were not yet."""
-        if views := [item.keyframe for item in items if item.keyframe.id not in self._by_id]:
-            self._take(views)
+        """Judge in one call those that were not yet, where how sure an answer is depends on it."""
+        views = [item.keyframe for item in items if item.keyframe.id not in self._by_id]
+        if self._calibrated and views:
+            self._bounds.asked(lambda: self._take(views), None)
 
     def items(self) -> list[Recalled]:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
@@ -71,3 +98,23 @@ class ViewAssessments:
             if a.relevance >= self._config.relevant:
                 self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
         return max((a.enough for a in assessments), default=0.0)
+
+
+class UnassessedViews(ViewAssessments):
+    """Views of an agent that asks no model on the way: it answers once, from views that are spread evenly in time.
+
+    OpenEQA's baselines for A-EQA (section 3): the observations of question-agnostic frontier exploration are the
+    episodic memory. The policy is told of no assessment; `frontier` does not read the question either.
+    """
+
+    def anything_new(self) -> bool:
+        """Say that nothing is left to judge."""
+        return False
+
+    def unjudged(self) -> list[Keyframe]:
+        """Return nothing: no view is judged."""
+        return []
+
+    def items(self) -> list[Recalled]:
+        """Return the views that memory keeps of this episode, `recall_limit` of them, evenly in time."""
+        return spread_in_time(self._memory.since(0), self._config.recall_limit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share, check_ranges
 
-WAYS = ("asking", "first", "never")  # to explore
+ASKING, FIRST, NEVER = WAYS = ("asking", "first", "never")  # to explore
 
 
 @dataclass(frozen=True)

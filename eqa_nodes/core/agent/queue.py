@@ -11,7 +11,8 @@ from typing import Protocol
 from eqa_nodes.core.agent.agent import Agent, Progress
 from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.cost import MeteredAnswerer
-from eqa_nodes.core.episode import Search
+from eqa_nodes.core.agent.waiting import Waiting
+from eqa_nodes.core.episode import Episode
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
 from eqa_nodes.core.types.questions import Answer, Question
 
@@ -37,7 +38,8 @@ class QueuedQuestion:
     def __init__(self, question: Question, asker: QuestionObserver) -> None:
         self.question, self.asker = question, asker
         self.canceled = False
-        self.search: Search  # given by the queue
+        self.episode: Episode  # both given by the queue
+        self.waiting: Waiting
 
 
 class Queue:
@@ -64,7 +66,7 @@ class Queue:
     def put(self, question: Question, asker: QuestionObserver) -> QueuedQuestion:
         """Let a question wait for its turn. Raises QueueFull."""
         asked = QueuedQuestion(question, asker)
-        asked.search = self._search(asked)
+        self._prepare(asked)
         with self._changed:
             if self.full:
                 raise QueueFull(f"{self._limit} questions wait already: wait for an answer, or cancel one")
@@ -104,7 +106,7 @@ class Queue:
         finally:
             with self._changed:
                 for asked in self._waiting:
-                    asked.search = self._search(asked)
+                    self._prepare(asked)
                 self._pauses -= 1
                 self._changed.notify_all()
 
@@ -115,11 +117,13 @@ class Queue:
             self._changed.notify_all()
         self.cancel_all()
 
-    def _search(self, asked: QueuedQuestion) -> Search:
+    def _prepare(self, asked: QueuedQuestion) -> None:
+        """Give a question its episode, not begun yet."""
         ports = self.agent.ports
         meter = MeteredAnswerer(ports.answerer, self._paying)
-        return self.agent.search(ports._replace(answerer=meter), asked.question, asked.asker.progress,
-                                  lambda: asked.canceled)
+        asked.episode = self.agent.episode(ports._replace(answerer=meter), asked.question, asked.asker.progress,
+                                           lambda: asked.canceled)
+        asked.waiting = Waiting(asked.episode)
 
     def _line(self) -> list[QueuedQuestion]:
         with self._changed:
@@ -150,7 +154,7 @@ class Queue:
         with self._sharing():
             try:
                 asked.asker.begins()
-                answer = asked.search.run()
+                answer = asked.episode.run()
             except EqaError as error:
                 answer = Answer(abstained=True, error=error.code, message=str(error))
             except Exception as error:  # whoever asked must hear of it, and the next one be answered
@@ -172,7 +176,7 @@ class Queue:
                 if over.is_set():
                     return
                 try:
-                    answer = asked.search.consider()
+                    answer = asked.waiting.consider()
                 except Exception as error:  # as in its own turn
                     answer = internal(error)
                 if answer is not None:

@@ -29,7 +29,7 @@ MANY, STORM = 16, 30
 
 
 class Found:
-    """A search that ends when the body is let go, or when it is called off."""
+    """An episode that ends when the body is let go, or when it is called off."""
 
     def __init__(self, body: Body, question: Question, canceled: Any) -> None:
         self.body, self.question, self.canceled = body, question, canceled
@@ -55,7 +55,7 @@ class Body:
     def cancel(self) -> None:
         """It does not drive."""
 
-    def search(self, ports: object, question: Question, listener: object, canceled: Any) -> Found:
+    def episode(self, ports: object, question: Question, listener: object, canceled: Any) -> Found:
         return Found(self, question, canceled)
 
 

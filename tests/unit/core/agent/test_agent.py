@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.waiting import Waiting
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
@@ -197,7 +198,7 @@ def test_what_memory_itself_answers_needs_no_rule() -> None:
 
 def test_a_question_that_waits_and_that_nobody_understands_ends_at_once() -> None:
     world = Labels({1: 0.8})
-    search = Agent(ports := Ports(world, world, world, world, world)).search(
+    episode = Agent(ports := Ports(world, world, world, world, world)).episode(
         ports, Question("sofa"), lambda progress: None, lambda: False)
-    answer = search.consider()
+    answer = Waiting(episode).consider()
     assert answer is not None and "'sofa'" in answer.message and world.calls == []

@@ -1,0 +1,72 @@
+"""The answers to one question: asked for, weighed, and kept until there is a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eqa_nodes.core.agent.assessments import ViewAssessments
+from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.progress import Report
+from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer, support_of
+from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.remembered import Recalled
+
+
+class Answers:
+    """Asks the answerer. last: what it said last, None before."""
+
+    def __init__(self, question: Question, answerer: Answerer, views: ViewAssessments, stop: Stop, bounds: Bounds,
+                 report: Report) -> None:
+        self._question, self._answerer, self._views = question, answerer, views
+        self._stop, self._bounds, self._report = stop, bounds, report
+        self.last: Answer | None = None
+
+    def ask(self, items: Sequence[Recalled]) -> Answer:
+        """Return the answer from these views; where the limits allow no call any more, what was said last stands."""
+        self._report("answering")
+        answer = self._bounds.asked(lambda: self._answerer.answer(self._question, items), None, keep=False)
+        if answer is None:
+            return self.last or Answer(abstained=True, message="no answer could be asked for")
+        assessed = self._views.in_order()
+        sure = self._stop.sure(answer, assessed)
+        if not answer.abstained:
+            self._report("answering", weighed=WeighedAnswer(answer.text, support_of(answer, assessed), sure))
+        self.last = replace(answer, confidence=sure)
+        return self.last
+
+    def enough(self, answer: Answer) -> bool:
+        """Say whether an answer ends the search."""
+        return not answer.abstained and answer.confidence >= self._stop.line
+
+    def best(self) -> Answer:
+        """Return the last answer as it is given, or ask for one."""
+        return self.worth_giving(self.last) if self.last is not None else self.final()
+
+    def final(self, ended: str = "") -> Answer:
+        """Answer from all that is known. Without any view there is no evidence: abstain unless a guess is wanted.
+
+        ended: why exploration ended, for the message of an abstention.
+        """
+        items = self._views.items()
+        if not items and not self._question.force_guess:
+            answer = Answer(abstained=True, message="nothing was seen that bears on the question")
+        else:
+            answer = self.worth_giving(self.ask(items))
+        if not answer.abstained or not ended:
+            return answer
+        return replace(answer, message="; ".join(filter(None, (answer.message, ended))))
+
+    def failed(self, error: EqaError) -> Answer:
+        """Return what was found until an error ended the search, with that error."""
+        found = self.worth_giving(self.last) if self.last else Answer(abstained=True)
+        return replace(found, error=error.code, message=str(error))
+
+    def worth_giving(self, answer: Answer) -> Answer:
+        """Return the answer, or "I don't know" when a risk was accepted and the answer is less sure than that asks."""
+        if not self._stop.abstain or self._question.force_guess or self.enough(answer) or answer.abstained:
+            return answer
+        return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "
+                       f"of {answer.confidence:.2f}, and the accepted risk asks for {self._stop.line:.2f}")

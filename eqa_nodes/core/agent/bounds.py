@@ -1,0 +1,54 @@
+"""What may end a question early: its limits, and whoever cancels it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from eqa_nodes.core.agent.cost import CostTracker
+from eqa_nodes.core.agent.limits import exceeded, in_words
+from eqa_nodes.core.agent.spending import spending
+from eqa_nodes.core.errors import Canceled, LimitReached
+from eqa_nodes.core.types.questions import Limits
+
+T = TypeVar("T")
+
+
+class Bounds:
+    """Checks the limits of one question. limit: the one that ended the search, in words; "" where none did."""
+
+    def __init__(self, limits: Limits, cost: CostTracker, canceled: Callable[[], bool]) -> None:
+        self._limits, self._cost, self._canceled = limits, cost, canceled
+        self.limit = ""
+
+    def reached(self) -> bool:
+        """Say whether a limit has ended the search. Raises Canceled."""
+        self.check_canceled()
+        self.limit = self.limit or self._cost.reached(self._limits)
+        return bool(self.limit)
+
+    def used_up(self) -> bool:
+        """Say whether nothing more may be done for the question."""
+        return bool(self.limit or self._cost.reached(self._limits))
+
+    def check_canceled(self) -> None:
+        """Raises Canceled when the caller has called the question off."""
+        if self._canceled():
+            raise Canceled("canceled by the caller")
+
+    def note(self, name: str) -> None:
+        """Note that a drive was ended by a limit; name: a field of Limits."""
+        self.limit = self.limit or in_words(self._limits, name)
+
+    def asked(self, call: Callable[[], T], otherwise: T, keep: bool = True) -> T:
+        """Return what a call of the answerer returns, held to what the model may still cost.
+
+        keep: the last call is kept for the answer. otherwise: returned where the limits allow no call; then they have
+        ended the search.
+        """
+        try:
+            with self._cost.turn(), spending(self._cost.purse(self._limits, keep)):
+                return call()
+        except LimitReached as error:
+            self.limit = self.limit or exceeded(error, self._limits)
+            return otherwise

@@ -1,0 +1,82 @@
+"""The drives of one question, and what is judged on the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from eqa_nodes.core.agent.assessments import ViewAssessments
+from eqa_nodes.core.agent.background import background_task
+from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.legs import Legs
+from eqa_nodes.core.agent.progress import Report
+from eqa_nodes.core.errors import NavigationError
+from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+
+
+class Drives:
+    """Drives and looks round. Raises NavigationError when the navigator fails, Canceled when the question is."""
+
+    def __init__(self, ports: Ports, config: AgentConfig, legs: Legs, views: ViewAssessments, bounds: Bounds,
+                 report: Report) -> None:
+        self._ports, self._config, self._legs = ports, config, legs
+        self._views, self._bounds, self._report = views, bounds, report
+        self._failed = 0  # drives in a row that did not move the robot
+
+    def look_around(self) -> None:
+        """Turn once on the spot."""
+        self._report("looking")
+        self._check(self._legs.look_around())
+
+    def follow(self, decision: Decision) -> None:
+        """Drive to a decision's goal. Raises NavigationError after too many drives that did not move the robot."""
+        before = self._ports.odometry.travelled()
+        self.to(decision)
+        moved = self._ports.odometry.travelled().metres > before.metres
+        self._failed = 0 if moved else self._failed + 1
+        if self._failed >= self._config.max_failed_legs:
+            raise NavigationError(f"{self._failed} drives in a row did not move the robot")
+
+    def to(self, decision: Decision) -> bool:
+        """Drive to a decision's goal and look round where it says so; False where it has no goal."""
+        if decision.goal is None:
+            return False
+        self._report("driving", decision)
+        with self._watching():
+            self._check(self._legs.go_to(decision.goal))
+        if decision.look_around:
+            self._check(self._legs.look_around())
+        return True
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        """Judge what comes into view on the way: one call at a time, and one a leg, so that a step costs two at most.
+
+        A view that promises an answer ends the drive. What the call raises is raised when the drive has ended.
+        """
+        if not self._config.assess_while_driving:
+            yield
+            return
+        with background_task("assess", self._watch) as watch:
+            yield
+        self._views.promised = watch.result()
+
+    def _watch(self, arrived: threading.Event) -> float | None:
+        while not arrived.wait(self._config.look_s):
+            views = self._views.unjudged()
+            if views and not self._bounds.reached():
+                best = self._views.judge(views)
+                if best is not None and best >= self._config.promise:
+                    self._ports.navigator.cancel()
+                return best
+        return None
+
+    def _check(self, result: NavResult) -> None:
+        if result.code is NavCode.FAILED:
+            raise NavigationError(result.message)
+        if result.code.limit:
+            self._bounds.note(result.code.limit)
+        self._bounds.check_canceled()

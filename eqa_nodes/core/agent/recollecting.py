@@ -1,0 +1,79 @@
+"""What memory answers before the robot explores: questions about the past, and views of earlier that are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eqa_nodes.core.agent.answers import Answers
+from eqa_nodes.core.agent.assessments import ViewAssessments
+from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.drives import Drives
+from eqa_nodes.core.agent.legs import Legs
+from eqa_nodes.core.answerers.common import answer_of, refusal
+from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+
+
+class Recollecting:
+    """Asks memory first. privileged: what an answer of memory alone rests on; () while there is none."""
+
+    def __init__(self, question: Question, ports: Ports, config: AgentConfig, views: ViewAssessments, answers: Answers,
+                 bounds: Bounds, legs: Legs, drives: Drives) -> None:
+        self._question, self._ports, self._config = question, ports, config
+        self._views, self._answers, self._bounds = views, answers, bounds
+        self._legs, self._drives = legs, drives
+        self.privileged: tuple[str, ...] = ()
+
+    def refused(self) -> Answer | None:
+        """Return the end of a question that the answerer does not understand, unless memory itself answers it."""
+        refused = refusal(self._ports.answerer, self._question)
+        return refused if refused is not None and self.recollection() is None else None
+
+    def recollection(self) -> Recollection | None:
+        """Return what memory itself says to a question about the past, None where it is no such question."""
+        return None if self._question.choices else self._ports.memory.recollect(self._question.text)
+
+    def answer(self, told: Recollection) -> Answer:
+        """Answer from memory alone; where that says where something is now, and long ago, look there first."""
+        answer = self._answers.last = self._told(told)  # what is left when the drive fails
+        self.privileged = answer.receipt.privileged
+        if (told.verify and self._question.may_explore and self.stale(told.evidence) and not self._bounds.reached()
+                and self._look_again(told.evidence[0])):
+            answer = self._answers.last = self._told(self.recollection() or told)
+        return self._answers.worth_giving(answer)
+
+    def views_answer(self) -> bool:
+        """Say whether remembered views answer; what they showed long ago has to be seen again."""
+        remembered = self.answer_from_views()
+        if remembered is None:
+            return False
+        if not self.stale(remembered.evidence) or self._bounds.reached() or not self._look_again(
+                remembered.evidence[0]):
+            return True
+        views = self._ports.memory.since(0)[-self._config.recall_limit:]
+        return bool(views) and self._answers.enough(
+            self._answers.ask([Recalled(v, 0.0, "seen just now") for v in views]))
+
+    def answer_from_views(self) -> Answer | None:
+        """Return the answer from views that memory recalls, None where it is not enough."""
+        items = self._views.items()
+        self._views.judge_recalled(items)
+        return answer if items and self._answers.enough(answer := self._answers.ask(items)) else None
+
+    def stale(self, evidence: Sequence[Evidence]) -> bool:
+        """Say whether evidence is too old to go by; of when it is, if its clock was ahead of ours, nobody knows."""
+        now_ns, _ = self._ports.odometry.last()
+        return bool(evidence) and abs(now_ns - max(e.stamp_ns for e in evidence)) > self._config.stale_s * 1e9
+
+    def _told(self, told: Recollection) -> Answer:
+        """Return what memory says, with what its proof rests on."""
+        moments = (RecallQuery(limit=1, after_ns=e.stamp_ns, before_ns=e.stamp_ns) for e in told.evidence)
+        return answer_of(told, [item.keyframe for query in moments for item in self._ports.memory.recall(query)])
+
+    def _look_again(self, evidence: Evidence) -> bool:
+        """Drive to where a remembered view was taken and look round; False where that is outside the area."""
+        return self._drives.to(self._legs.within(
+            Decision(evidence.pose, "what is remembered may have changed", look_around=True)))
