@@ -26,7 +26,7 @@ from eqa_nodes.core.types.floor import (
     NavResult,
     Travelled,
 )
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.perception import open_perceiver
@@ -34,6 +34,11 @@ from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.registry.policies import make_policy
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
+
+
+def through_message(pose: Pose2) -> Pose2:
+    """Return a pose as it arrives through a message of the graph, which carries its heading as a quaternion."""
+    return pose2_of(pose.transform())
 
 
 class Body:
@@ -109,7 +114,7 @@ class LocalExplorer:
         grid, frontiers = floors.grid(), floors.frontiers()
         situation = Situation(question, pose, grid, frontiers, assessments, regions)
         decision = choose(self._policy, situation, floors.staircases, confirm)
-        goal = decision.goal.as_sent() if decision.goal is not None else None
+        goal = through_message(decision.goal) if decision.goal is not None else None
         decision = decision._replace(goal=goal, explored=grid.explored_share())
         if goal is not None:
             self._body.trace.decisions.append(
@@ -123,7 +128,7 @@ class LocalNavigator(AtomicNavigator):
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal."""
-        return super().go_to(goal.as_sent(), deadline_s, allowance)
+        return super().go_to(through_message(goal), deadline_s, allowance)
 
 
 class InProcessRunner:

@@ -121,5 +121,5 @@ class JudgesNoView(AcceptsAnyQuestion):
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Return assessments that say nothing."""
-        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose.as_sent(), z=view.map_from_base.xyz[2])
+        return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose, z=view.map_from_base.xyz[2])
                 for view in views]

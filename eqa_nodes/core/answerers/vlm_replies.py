@@ -80,7 +80,7 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
     return ViewAssessment(
         view.id, view.stamp_ns, relevance=fraction(entry.get("relevance"), f'"relevance" {which}'),
         enough=fraction(entry.get("enough"), f'"enough" {which}'), region=region, note=_words(entry, "note", which),
-        pose=view.pose.as_sent(), worth=fraction(entry.get("worth"), f'"worth" {which}'),
+        pose=view.pose, worth=fraction(entry.get("worth"), f'"worth" {which}'),
         places=tuple(Candidate(p.x, p.y, weights[letter], region) for letter, p in letters.items()),
         target=(target.x, target.y) if target else None, says=says if option is None else question.choices[option],
         z=view.map_from_base.xyz[2])

@@ -57,10 +57,6 @@ class Pose2(NamedTuple):
         """Return the same pose as map_from_base, `z` metres up."""
         return Transform((self.x, self.y, z), (0.0, 0.0, math.sin(self.yaw / 2), math.cos(self.yaw / 2)))
 
-    def as_sent(self) -> Pose2:
-        """Return the pose as it arrives through a message (heading as a quaternion); in process the same is used."""
-        return pose2_of(self.transform())
-
     def distance(self, other: Pose2) -> float:
         """Return the straight distance to `other` in metres."""
         return math.hypot(self.x - other.x, self.y - other.y)

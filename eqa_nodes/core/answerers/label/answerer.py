@@ -109,7 +109,7 @@ def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedReg
     worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.things}
     aims = (list(found.things) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
-                          view.pose.as_sent(), max(worth.values(), default=0.0), _values(view, scene, worth),
+                          view.pose, max(worth.values(), default=0.0), _values(view, scene, worth),
                           aims[0].middle if aims else None, found.text if found else "", view.map_from_base.xyz[2])
 
 

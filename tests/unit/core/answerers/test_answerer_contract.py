@@ -119,7 +119,7 @@ def test_places_are_valued_where_they_are(name: str) -> None:
     spots = tuple(FloorPixel(20 + 30 * i, 60, 0.5 * i, 2.0 + i) for i in range(3))
     views = tuple(replace(view, places=spots, jpeg=_jpeg()) for view in views)
     judged = make(assessment_of(len(views), "ABC")).assess(QUESTION, views)
-    assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose.as_sent()) for v in views]
+    assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose) for v in views]
     assert all(0.0 <= a.worth <= 1.0 for a in judged)
     for a in judged:
         assert [(c.x, c.y) for c in a.places] == ([(p.x, p.y) for p in spots] if name in JUDGING else [])

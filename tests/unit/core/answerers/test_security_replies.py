@@ -62,7 +62,7 @@ def bounded(text: str) -> bool:
 
 
 def check_assessment(one: ViewAssessment, shown: Keyframe) -> None:
-    assert (one.keyframe_id, one.stamp_ns, one.pose) == (shown.id, shown.stamp_ns, shown.pose.as_sent())
+    assert (one.keyframe_id, one.stamp_ns, one.pose) == (shown.id, shown.stamp_ns, shown.pose)
     assert all(0.0 <= value <= 1.0 for value in (one.relevance, one.enough, one.worth))
     assert [(p.x, p.y) for p in one.places] == [(p.x, p.y) for p in shown.places]
     assert math.isclose(sum(p.weight for p in one.places), 1.0) and all(0.0 <= p.weight <= 1.0 for p in one.places)

@@ -55,7 +55,7 @@ def test_a_view_is_valued() -> None:
                                for p, w in zip(SPOTS, (0.75, 0.25, 0.0)))
     assert one.target == (SPOTS[1].x, SPOTS[1].y)
     assert (one.says, one.note, one.region) == ("gray", "a doorway", "living room")
-    assert one.pose == OPEN.pose.as_sent()
+    assert one.pose == OPEN.pose
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3).filter(lambda w: sum(w) > 0.0))
