@@ -43,7 +43,7 @@ class MemoryNode(ObserverNode):
         self._believed_ns = -1
         if self.store is not None and not self._keeps(episode):
             self.store.close()
-            self.store = None
+            self.store = self.memory = None
         self._open(episode.episode_id)
         self.memory = Remembering(self.store) if self.store is not None else None
         if self.store is not None:
