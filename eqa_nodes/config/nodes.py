@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass
 from functools import cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
@@ -130,7 +130,8 @@ class ExplorerSettings:
 @cache
 def _with_policy(policy: str) -> type[ExplorerSettings]:
     params = ("params", Any, field(default_factory=partial(policy_parameters, policy)))
-    return make_dataclass("ExplorerSettings", [params], bases=(ExplorerSettings,), frozen=True)
+    return cast("type[ExplorerSettings]",
+                make_dataclass("ExplorerSettings", [params], bases=(ExplorerSettings,), frozen=True))
 
 
 @dataclass(frozen=True)
