@@ -26,7 +26,7 @@ _HANDLED_SHARE = 1e-4  # of the image: what is to be handled shows at least so m
 GLANCE = replace(CAMERA, width=160, height=160, color=False)
 
 
-class Graph(NamedTuple):
+class HouseGraph(NamedTuple):
     """Points and edges of a navigation graph."""
 
     points: tuple[GraphPoint, ...]
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     at: GraphPose
 
 
-def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> Graph:
+def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...] = ()) -> HouseGraph:
     """Return points on the floor, in doorways and before some objects, connected by straight free paths.
 
     Point 0 is the start. Only what can be reached from it is kept; edges that two shorter ones replace are left out.
@@ -107,7 +107,7 @@ def _pruned(places: list[tuple[float, float]], edges: dict[tuple[int, int], floa
     return [(i, j) for (i, j), length in edges.items() if not shorter(i, j, length)]
 
 
-def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) -> Graph:
+def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) -> HouseGraph:
     """Return the points that are reachable from point 0."""
     seen, queue = {0}, deque([0])
     while queue:
@@ -116,7 +116,7 @@ def _reached(places: list[tuple[float, float]], edges: list[tuple[int, int]]) ->
             if at in edge and (other := edge[0] + edge[1] - at) not in seen:
                 seen.add(other)
                 queue.append(other)
-    return Graph(tuple(GraphPoint(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
+    return HouseGraph(tuple(GraphPoint(i, *places[i]) for i in sorted(seen)), tuple(e for e in edges if set(e) <= seen))
 
 
 def shares(place: HouseWorld, pose: Pose2, look_deg: float = 0.0) -> dict[int, float]:
