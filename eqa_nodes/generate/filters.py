@@ -19,7 +19,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.journal import Paid
-from eqa_nodes.generate.values import Benchmark, Check, QuestionAnswer, ScenePath
+from eqa_nodes.generate.values import Benchmark, FilterCheck, QuestionAnswer, ScenePath
 
 RIGHT = 4.0
 
@@ -43,11 +43,11 @@ class FilterConfig:
 class FilterResult(NamedTuple):
     """The checks that were made, in order, and the numbers of the views that show the answer by themselves."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[FilterCheck, ...]
     viewpoints: tuple[int, ...]
 
     @property
-    def failed(self) -> Check | None:
+    def failed(self) -> FilterCheck | None:
         """Return the check that was not passed."""
         return next((check for check in self.checks if not check.passed), None)
 
@@ -63,7 +63,7 @@ class Filters:
 
     def check(self, key: str, way: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
         """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
-        checks: list[Check] = []
+        checks: list[FilterCheck] = []
         viewpoints: tuple[int, ...] = ()
         for check, shown in self._all(key, way, pair, others):
             checks.append(check)
@@ -73,7 +73,7 @@ class Filters:
         return FilterResult(tuple(checks), viewpoints)
 
     def _all(self, key: str, way: ScenePath, pair: QuestionAnswer,
-             others: Sequence[QuestionAnswer]) -> Iterator[tuple[Check, tuple[int, ...]]]:
+             others: Sequence[QuestionAnswer]) -> Iterator[tuple[FilterCheck, tuple[int, ...]]]:
         """Make one check after the other, each when it is asked for."""
         yield self._new(pair, others), ()
         yield self._not_guessed(key, way, pair), ()
@@ -83,44 +83,44 @@ class Filters:
         if not self._kind.instructed:
             yield self._unique(key, way, pair), ()
 
-    def _new(self, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> Check:
+    def _new(self, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterCheck:
         """Compare with questions of the same scene that were accepted before."""
         for other in others:
             if self._config.wording and (share := _shared(pair.question, other.question)) >= self._config.wording:
-                return Check("not new", False, f"shares {share:.0%} of its words with {other.question!r}")
+                return FilterCheck("not new", False, f"shares {share:.0%} of its words with {other.question!r}")
         if others and self._embedder is not None and self._config.meaning:
             own, *known = self._embedder.embed([pair.question, *(other.question for other in others)])
             alike = [float(own @ vector) for vector in known]
             if max(alike) >= self._config.meaning:
                 twin = others[alike.index(max(alike))].question
-                return Check("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
-        return Check("new", True, f"unlike {len(others)} others of this scene")
+                return FilterCheck("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
+        return FilterCheck("new", True, f"unlike {len(others)} others of this scene")
 
-    def _not_guessed(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
+    def _not_guessed(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask without any view: who needs not look learns nothing by exploring."""
         whole = f"{way.instruction} {pair.question}".strip()
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
             Question(whole, force_guess=True, seed=self._seed), ()))
         right = self._right(pair, guess)
-        return Check("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
+        return FilterCheck("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
 
-    def _reproduced(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
+    def _reproduced(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask with all views of the place: another reader must come to the same answer."""
         answers = [self._ask(f"{key}/answer/{i}", pair, way.views, i) for i in range(self._config.times)]
         right = sum(self._right(pair, answer) for answer in answers)
         said = ", ".join(dict.fromkeys(_said(answer) for answer in answers))
         enough = right >= self._config.needed
         note = f"{right} of {len(answers)} times right: {said}"
-        return Check("reproduced" if enough else "not reproduced", enough, note)
+        return FilterCheck("reproduced" if enough else "not reproduced", enough, note)
 
-    def _viewpoints(self, key: str, way: ScenePath, pair: QuestionAnswer) -> tuple[Check, tuple[int, ...]]:
+    def _viewpoints(self, key: str, way: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, tuple[int, ...]]:
         """Ask with each view alone; where none is enough all are needed together."""
         alone = tuple(i for i, view in enumerate(way.views)
                       if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
         note = f"{len(alone)} of {len(way.views)} views show it alone" if alone else "only the views together show it"
-        return Check("viewpoints", True, note), alone or tuple(range(len(way.views)))
+        return FilterCheck("viewpoints", True, note), alone or tuple(range(len(way.views)))
 
-    def _unique(self, key: str, way: ScenePath, pair: QuestionAnswer) -> Check:
+    def _unique(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask in other parts of the scene: a sure other answer there means that the question can be meant so too.
 
         As EXPRESS-Bench (3.2) has it, what lies farther from the start than the goal does not count.
@@ -129,9 +129,9 @@ class Filters:
             answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
             other = not answer.abstained and answer.confidence >= self._config.sure and not self._right(pair, answer)
             if other and from_start_m <= way.way_m:
-                return Check("not unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the "
+                return FilterCheck("not unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the "
                                                   f"answer is {answer.text!r}")
-        return Check("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
+        return FilterCheck("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
 
     def _ask(self, key: str, pair: QuestionAnswer, views: Sequence[Keyframe], again: int) -> Answer:
         items = [Recalled(view, 1.0, "the view the question was made from") for view in views]

@@ -116,7 +116,7 @@ class Round(NamedTuple):
     verdict: Evaluation
 
 
-class Check(NamedTuple):
+class FilterCheck(NamedTuple):
     """One filter: what it found in a word or two, whether the question passed it, and why in a line."""
 
     name: str
@@ -142,7 +142,7 @@ class QuestionAttempt:
     status: str
     pair: QuestionAnswer | None = None
     rounds: tuple[Round, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[FilterCheck, ...] = ()
     viewpoints: tuple[int, ...] = ()
     reason: str = ""
     reviews: Mapping[str, str] | None = None
