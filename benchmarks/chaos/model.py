@@ -8,12 +8,12 @@ import threading
 from typing import Any
 
 from benchmarks.chaos.cases import SAYS
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 HANG_S, SLOW_S = 30.0, 0.7  # longer, and shorter than the drill's model.timeout_s
-_BAD = {"hang": Reply(b"", delay_s=HANG_S), "http 500": Reply(b"out of memory", 500, "text/plain"),
-        "http 429": Reply(b"{}", 429), "rubbish": Reply(b"<html>busy</html>", content_type="text/html"),
-        "half a reply": completion('{"answer": "n', finish="length"), "cut off": Reply(b'{"id": 1', missing=400)}
+_BAD = {"hang": ServerReply(b"", delay_s=HANG_S), "http 500": ServerReply(b"out of memory", 500, "text/plain"),
+        "http 429": ServerReply(b"{}", 429), "rubbish": ServerReply(b"<html>busy</html>", content_type="text/html"),
+        "half a reply": completion('{"answer": "n', finish="length"), "cut off": ServerReply(b'{"id": 1', missing=400)}
 
 
 class Model:
@@ -56,7 +56,7 @@ class Model:
             self._server = VlmServer(self._reply, self._port).__enter__()
             self._port = int(self._server.url.split(":")[2].split("/")[0])
 
-    def _reply(self, request: dict[str, Any]) -> Reply:
+    def _reply(self, request: dict[str, Any]) -> ServerReply:
         with self._lock:
             how, first, calls = self._fail
             number, self._calls = self._calls, self._calls + 1

@@ -24,7 +24,7 @@ _KNOWN = {"model", "messages", "seed", "temperature", "max_tokens", "max_complet
           "stream", "stream_options"}
 
 
-class Reply(NamedTuple):
+class ServerReply(NamedTuple):
     """One scripted HTTP reply. delay_s: before anything is sent; drip_s: pause after every byte of the body.
 
     missing: bytes that are announced and never come. headers: further ones. endless: the body is sent again and again.
@@ -41,18 +41,18 @@ class Reply(NamedTuple):
     endless: bool = False
 
 
-def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
+def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> ServerReply:
     """Return a well-formed chat completion."""
     message = {"role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
                "reasoning_content": None, "reasoning": None, "function_call": None}
     first = {"index": 0, "finish_reason": finish, "stop_reason": None, "logprobs": None, "message": message, **choice}
-    return Reply(json.dumps({
+    return ServerReply(json.dumps({
         "id": "c-1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [first],
         "service_tier": None, "system_fingerprint": None, "prompt_logprobs": None, "usage": _usage(tokens),
     }).encode())
 
 
-def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> Reply:
+def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> ServerReply:
     """Return a chat completion in chunks, one a piece; finish None: it breaks off. choice: of the last piece."""
     def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> str:
         return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, "usage": usage,
@@ -67,7 +67,7 @@ def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = 
     if finish:
         body += event([{"index": 0, "delta": {}, "logprobs": None, "finish_reason": finish}])
         body += event([], _usage(tokens)) + "data: [DONE]"  # llama.cpp sends no line break after it
-    return Reply(body.encode(), content_type="text/event-stream")
+    return ServerReply(body.encode(), content_type="text/event-stream")
 
 
 def _usage(tokens: tuple[int, int]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class VlmServer:
     models: what it lists, None = it has no list, as some servers; a first reply that refuses the key refuses the list.
     """
 
-    def __init__(self, replies: Sequence[Reply] | Callable[[dict[str, Any]], Reply], port: int = 0,
+    def __init__(self, replies: Sequence[ServerReply] | Callable[[dict[str, Any]], ServerReply], port: int = 0,
                  models: Sequence[str] | None = ("scripted",)) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -179,16 +179,16 @@ class VlmServer:
             self.requests.append(request)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
         if handler.path != _PATH:
-            reply = Reply(b'{"detail": "Not Found"}', 404)
+            reply = ServerReply(b'{"detail": "Not Found"}', 404)
         elif why := refusal(request):
-            reply = Reply(json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode(), 400)
+            reply = ServerReply(json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode(), 400)
         self._ended.wait(reply.delay_s)
         with suppress(OSError):  # the client gave up, as the test wants
             self._send(handler, reply)
 
     def _list(self, handler: BaseHTTPRequestHandler) -> None:
         listed = [{"id": name, "object": "model"} for name in self._models or ()]
-        reply = Reply(b'{"detail": "Not Found"}', 404) if self._models is None else Reply(
+        reply = ServerReply(b'{"detail": "Not Found"}', 404) if self._models is None else ServerReply(
             json.dumps({"object": "list", "data": listed}).encode())
         if not callable(self._replies) and self._replies and self._replies[0].status in (401, 403):
             reply = self._replies[0]
@@ -198,7 +198,7 @@ class VlmServer:
         handler.end_headers()
         handler.wfile.write(reply.body)
 
-    def _send(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
+    def _send(self, handler: BaseHTTPRequestHandler, reply: ServerReply) -> None:
         chunked = reply.endless or reply.content_type.startswith("text/event-stream")
         handler.send_response(reply.status)
         handler.send_header("Content-Type", reply.content_type)

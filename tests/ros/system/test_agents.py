@@ -18,7 +18,7 @@ from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.talkative import ANSWER
 from tests.ros.system.test_lockstep import course
 from tests.ros.system.test_model_explores import explored
@@ -28,7 +28,7 @@ pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
 
 
-def model(request: dict[str, Any]) -> Reply:
+def model(request: dict[str, Any]) -> ServerReply:
     """Describe a picture by its size; answer from the last one."""
     prompt, content = request["messages"][0]["content"], request["messages"][1]["content"]
     if prompt.startswith("You describe"):

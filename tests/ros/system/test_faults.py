@@ -25,12 +25,12 @@ from eqa_nodes.recordings.recover import recover
 from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros.runner import Child
 from eqa_nodes.runners.in_graph import GraphRunner
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.waiting import holds
 from tests.ros.system.test_lockstep import SAMPLES, course, parameters
 
 Requests = list[dict[str, Any]]  # the JSON bodies that came to a model
-Ask = Callable[[Reply | None, bool], tuple[Answer, Requests]]
+Ask = Callable[[ServerReply | None, bool], tuple[Answer, Requests]]
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
 
 
@@ -147,7 +147,7 @@ def test_memory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> Non
     assert error.value.code == ErrorCode.STORAGE and str(tmp_path) in str(error.value)
 
 
-RUBBISH = Reply(b"<html>busy</html>", content_type="text/html")
+RUBBISH = ServerReply(b"<html>busy</html>", content_type="text/html")
 GOOD = completion('{"answer": "in the corner", "confidence": 0.9, "images": [1], "abstain": false}')
 
 
@@ -162,7 +162,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         for name, value in {"BASE_URL": free.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             patch.setenv(f"EQA_VLM_{name}", value)
         with closing(GraphRunner(folder, parameters(folder, extra), Limits(steps=20))) as graph:
-            def ask(reply: Reply | None, explore: bool) -> tuple[Answer, Requests]:
+            def ask(reply: ServerReply | None, explore: bool) -> tuple[Answer, Requests]:
                 with VlmServer([reply], port) if reply else nullcontext() as server:
                     graph.client.reset(PLANT.scene, f"plant-{reply is None}-{explore}", None, 0)
                     answer = graph.client.ask(Question(PLANT.question, may_explore=explore, limits=Limits(steps=20)))

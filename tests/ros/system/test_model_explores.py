@@ -20,7 +20,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.ros.system.test_lockstep import course, parameters
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -29,7 +29,7 @@ PLANT = Sample("model", "Where is the plant?", "", scene="toy:flat", seed=3)
 EXTRA = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}, "explorer": {"policy": "best"}}
 
 
-def model(request: dict[str, Any]) -> Reply:
+def model(request: dict[str, Any]) -> ServerReply:
     """Judge by the bytes of the pictures: arbitrary, but always the same, and other for other pictures."""
     prompt, parts = request["messages"][0]["content"], request["messages"][1]["content"]
     if '{"views"' in prompt:

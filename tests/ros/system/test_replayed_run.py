@@ -23,7 +23,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.ros.system.test_lockstep import parameters
 from tests.ros.system.test_model_explores import EXTRA, model
 
@@ -34,7 +34,7 @@ SAMPLES = [Sample("plant", "Where is the plant?", "in the corner", scene="toy:fl
            Sample("refused", "Where is the safe?", "in the study", scene="toy:flat", seed=3)]
 
 
-def mood(request: dict[str, Any]) -> Reply:
+def mood(request: dict[str, Any]) -> ServerReply:
     """Judge pictures, answer what was seen, guess blind, and refuse one question."""
     said = str(request["messages"][1])
     if "safe" in said:

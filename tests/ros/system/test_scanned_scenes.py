@@ -25,7 +25,7 @@ from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from sim_bridge.registry import SIMULATORS
 from sim_bridge.robots import ROBOTS
 from tests.fixtures.scans import SCENE, hm3d_folder, question_files, way
@@ -38,7 +38,7 @@ DATA_SETS = {"openeqa": ["--split", "aeqa-41", "--through", "process"], "express
              "hm-eqa": ["--through", "process"]}  # one of them through the graph: that way is the same for all
 
 
-def model(request: dict[str, Any], looked: list[int]) -> Reply:
+def model(request: dict[str, Any], looked: list[int]) -> ServerReply:
     """Judge views by their pictures; know the answer in the end, and not before having looked."""
     if '{"views"' in request["messages"][0]["content"]:
         looked.append(1)

@@ -19,13 +19,13 @@ from eqa_nodes.cli.failures import in_one_line
 from eqa_nodes.core.errors import EqaError, ModelError
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.reach import check_reachable
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.synthetic_run import make_run, plain
 
 VARIABLES = ("EQA_VLM_BASE_URL", "EQA_VLM_MODEL", "EQA_VLM_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY")
 SMALL = ("--through", "process", "--image", "64x48", "--max-steps", "4")
-REFUSED = Reply(b'{"error": {"message": "Incorrect API key provided"}}', 401)
-UNKNOWN = Reply(b'{"error": {"message": "The model does not exist"}}', 404)
+REFUSED = ServerReply(b'{"error": {"message": "Incorrect API key provided"}}', 401)
+UNKNOWN = ServerReply(b'{"error": {"message": "The model does not exist"}}', 404)
 MODEL_VERBS = {  # each asks a model
     "ask": ("ask", "Where is the sofa?", "--scene", "toy:flat", "--answerer", "vlm", *SMALL),
     "graph": ("ask", "Where is the sofa?", "--scene", "toy:flat", "--answerer", "vlm"),
@@ -116,7 +116,7 @@ def test_a_listed_model_is_not_asked_and_an_alias_or_a_missing_list_costs_one_wo
 
 
 def test_a_busy_server_is_no_reason_to_refuse() -> None:
-    for reply in (Reply(b"{}", 429), Reply(b"oops", 500), completion(None)):
+    for reply in (ServerReply(b"{}", 429), ServerReply(b"oops", 500), completion(None)):
         with VlmServer([reply], models=None) as server:
             check_reachable(ModelConfig(base_url=server.url, model="scripted"))
 
@@ -125,7 +125,7 @@ def test_a_judge_that_fails_at_every_answer_ends_early(place: Path, monkeypatch:
                                                        capfd: pytest.CaptureFixture[str]) -> None:
     asked, runner = plain(20)
     run_benchmark(asked, runner, place / "run")
-    with VlmServer([Reply(b"{}", 400)]) as server:
+    with VlmServer([ServerReply(b"{}", 400)]) as server:
         monkeypatch.setenv("EQA_VLM_BASE_URL", server.url)
         monkeypatch.setenv("EQA_VLM_MODEL", "scripted")
         monkeypatch.setenv("EQA_VLM_API_KEY", "key")

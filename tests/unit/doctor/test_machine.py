@@ -18,7 +18,7 @@ from eqa_nodes.doctor.model import _picture, judge_model
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.openai_wire import wire
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 KEY = "sk-nobody-may-read-this"
 
@@ -41,14 +41,14 @@ def test_disk_is_told_in_hours(tmp_path: Path) -> None:
 _LARGE = [wire(_picture(64))]
 
 
-def _server(request: Mapping[str, Any], logprobs: bool = True, tiny: bool = True) -> Reply:
+def _server(request: Mapping[str, Any], logprobs: bool = True, tiny: bool = True) -> ServerReply:
     """A model that sees red; logprobs, pictures of one pixel: whether it takes them."""
     if not tiny and len(json.dumps(request)) < len(json.dumps(_LARGE)):
-        return Reply(b'{"error": {"message": "image too small"}}', 400)
+        return ServerReply(b'{"error": {"message": "image too small"}}', 400)
     if not request.get("logprobs"):
         return completion("Red.")
     if not logprobs:
-        return Reply(b'{"error": {"message": "no logprobs"}}', 400)
+        return ServerReply(b'{"error": {"message": "no logprobs"}}', 400)
     top = [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -2.4}]
     return completion("A", logprobs={"content": [{**top[0], "top_logprobs": top}]})
 
@@ -82,9 +82,9 @@ def test_a_server_without_logprobs_is_a_warning_and_costs_little(tiny: bool) -> 
 
 
 @pytest.mark.parametrize(("replies", "words"), [
-    ([Reply(json.dumps({"error": f"bad key {KEY}"}).encode(), 401)], "not authorised"),
-    ([Reply(b"{}", 404)], "EQA_VLM_MODEL"), ([Reply(b"<html>", 200)], "")])
-def test_a_server_that_refuses_is_an_error_and_the_key_is_not_told(replies: list[Reply], words: str) -> None:
+    ([ServerReply(json.dumps({"error": f"bad key {KEY}"}).encode(), 401)], "not authorised"),
+    ([ServerReply(b"{}", 404)], "EQA_VLM_MODEL"), ([ServerReply(b"<html>", 200)], "")])
+def test_a_server_that_refuses_is_an_error_and_the_key_is_not_told(replies: list[ServerReply], words: str) -> None:
     with VlmServer(replies) as server:
         (model,) = asked(server)
     assert model.state == "error" and words in model.found and model.remedy and KEY not in str(model)

@@ -18,7 +18,7 @@ from eqa_nodes.models import make_backend
 from eqa_nodes.models.cassette import Call, Cassette
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import Scripted, ScriptedBackend
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 
 def ask(text: str = "What color?") -> tuple[Message, ...]:
@@ -181,7 +181,7 @@ def test_retries_are_recorded_with_the_call(tmp_path: Path, monkeypatch: pytest.
     pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     options = {"model": "m", "cassette": str(tmp_path / "tape.jsonl"), "price_in": 3.0}
-    with VlmServer([Reply(b"{}", 429), completion("Red")]) as server:
+    with VlmServer([ServerReply(b"{}", 429), completion("Red")]) as server:
         recorder = make_backend("openai", "key", base_url=server.url, **options)
         recorder.generate(ask())
         recorder.close()

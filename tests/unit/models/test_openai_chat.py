@@ -17,7 +17,7 @@ from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, Usage
 from eqa_nodes.models import make_backend
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -61,23 +61,23 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("replies", "kind", "calls"), [
-    ([Reply(b'{"error": {"message": "slow down"}}', 429)], "rate limited", 2),
-    ([Reply(b"oops", 500, "text/plain")], "server error", 2),
-    ([Reply(b"no such model", 404, "text/plain")], "not found", 1),
-    ([Reply(b'{"error": {"message": "bad key secret-key"}}', 401)], "not authorised", 1),
-    ([Reply(b'{"error": {"message": "image too large"}}', 400)], "rejected", 1),
-    ([Reply(b"\x00\xfe\xffrubbish")], "rubbish", 1),
-    ([Reply(b"<html>a proxy</html>", content_type="text/html")], "rubbish", 1),
-    ([Reply(b'["a list"]')], "rubbish", 1),
-    ([Reply(b'{"choices": [{"message": {"content": "Re')], "rubbish", 1),
-    ([Reply(b'{"error": {"message": "overloaded"}}')], "server error", 1),
-    ([Reply(b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}')], "empty", 1),
-    ([Reply(b'{"choices": null}')], "empty", 1),
+    ([ServerReply(b'{"error": {"message": "slow down"}}', 429)], "rate limited", 2),
+    ([ServerReply(b"oops", 500, "text/plain")], "server error", 2),
+    ([ServerReply(b"no such model", 404, "text/plain")], "not found", 1),
+    ([ServerReply(b'{"error": {"message": "bad key secret-key"}}', 401)], "not authorised", 1),
+    ([ServerReply(b'{"error": {"message": "image too large"}}', 400)], "rejected", 1),
+    ([ServerReply(b"\x00\xfe\xffrubbish")], "rubbish", 1),
+    ([ServerReply(b"<html>a proxy</html>", content_type="text/html")], "rubbish", 1),
+    ([ServerReply(b'["a list"]')], "rubbish", 1),
+    ([ServerReply(b'{"choices": [{"message": {"content": "Re')], "rubbish", 1),
+    ([ServerReply(b'{"error": {"message": "overloaded"}}')], "server error", 1),
+    ([ServerReply(b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}')], "empty", 1),
+    ([ServerReply(b'{"choices": null}')], "empty", 1),
     ([completion(None)], "empty", 1),
     ([completion(None, "content_filter")], "refused", 1),
     ([completion("x", delay=0)._replace(delay_s=3.0)], "timed out", 2),
 ])
-def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[Reply], kind: str, calls: int) -> None:
+def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[ServerReply], kind: str, calls: int) -> None:
     with VlmServer(replies) as server:
         backend = connect(server.url)
         with pytest.raises(ModelError, match=rf"^{kind}") as caught:
@@ -111,7 +111,7 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
 
 
 def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Callable[..., Any]) -> None:
-    with VlmServer([Reply(b"busy", 503)] * 9) as server, spending(CallBudget(calls=2)):
+    with VlmServer([ServerReply(b"busy", 503)] * 9) as server, spending(CallBudget(calls=2)):
         backend = BudgetedBackend(connect(server.url, max_retries=5))
         with pytest.raises(ModelError, match="^server error"):
             backend.generate(ASK)
@@ -121,7 +121,7 @@ def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Ca
 
 
 def test_a_server_without_logprobs_gets_no_second_request_where_one_call_is_left(connect: Callable[..., Any]) -> None:
-    refusal = Reply(b'{"error": {"message": "no logprobs"}}', 400)
+    refusal = ServerReply(b'{"error": {"message": "no logprobs"}}', 400)
     with (VlmServer([refusal] * 3) as server, spending(CallBudget(calls=1)),
           pytest.raises(LimitReached, match="^calls")):
         BudgetedBackend(connect(server.url)).choose(ASK, ("red", "blue"))
@@ -129,7 +129,7 @@ def test_a_server_without_logprobs_gets_no_second_request_where_one_call_is_left
 
 
 def test_a_busy_server_is_asked_again(connect: Callable[..., Any]) -> None:
-    with VlmServer([Reply(b"{}", 429), completion("Red")]) as server:
+    with VlmServer([ServerReply(b"{}", 429), completion("Red")]) as server:
         backend = connect(server.url)
         assert backend.generate(ASK).text == "Red"
     assert backend.usage == Usage(2, 100, 7)
@@ -165,9 +165,9 @@ def test_choice_by_logprobs(connect: Callable[..., Any]) -> None:
     assert server.requests[0]["max_tokens"] == 1
 
 
-@pytest.mark.parametrize("first", [completion("A"), Reply(b'{"error": {"message": "no logprobs here"}}', 400),
+@pytest.mark.parametrize("first", [completion("A"), ServerReply(b'{"error": {"message": "no logprobs here"}}', 400),
                                    completion("Z", **_logprobs(Zebra=0.9))])
-def test_choice_is_stated_where_logprobs_do_not_help(connect: Callable[..., Any], first: Reply) -> None:
+def test_choice_is_stated_where_logprobs_do_not_help(connect: Callable[..., Any], first: ServerReply) -> None:
     stated = completion(json.dumps({"option_1": 0.2, "option_2": 0.6}))
     with VlmServer([first, stated]) as server:
         choice = connect(server.url).choose(ASK, ("red", "blue"))

@@ -12,7 +12,7 @@ import pytest
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -20,13 +20,13 @@ ASK = (Message("user", ("What color is the sofa?",)),)
 EVENTS = "text/event-stream"
 
 
-def _choice(**fields: Any) -> Reply:
+def _choice(**fields: Any) -> ServerReply:
     body = json.loads(completion("x").body)
     body["choices"][0] |= fields
-    return Reply(json.dumps(body).encode())
+    return ServerReply(json.dumps(body).encode())
 
 
-def _message(content: Any, **fields: Any) -> Reply:
+def _message(content: Any, **fields: Any) -> ServerReply:
     return _choice(message={"role": "assistant", "content": content, **fields},
                    **({"finish_reason": fields["finish"]} if "finish" in fields else {}))
 
@@ -38,9 +38,9 @@ FORMS = {
     "thoughts beside": (_message("Red", reasoning_content="hm"), "Red"),
     "thoughts before": (_message("<think>\nIs it {\"answer\": 1}?\n</think>\n\nRed"), "Red"),
     "thoughts that the template opened": (_message("hm\n</think>Red"), "Red"),
-    "half a surrogate pair": (Reply(completion("Red#").body.replace(b"#", b"\\ud83d")), "Red\ufffd"),
-    "no UTF-8": (Reply(completion("Red#").body.replace(b"#", b"\xff")), "Red\ufffd"),
-    "a byte order mark": (Reply(b"\xef\xbb\xbf" + completion("Red").body), "Red"),
+    "half a surrogate pair": (ServerReply(completion("Red#").body.replace(b"#", b"\\ud83d")), "Red\ufffd"),
+    "no UTF-8": (ServerReply(completion("Red#").body.replace(b"#", b"\xff")), "Red\ufffd"),
+    "a byte order mark": (ServerReply(b"\xef\xbb\xbf" + completion("Red").body), "Red"),
     "another reason to end": (_choice(message={"content": "Red"}, finish_reason={"type": "eos"}), "Red"),
 }
 
@@ -66,14 +66,14 @@ NOTHING = {
     "tool calls": (_message(None, tool_calls=[CALL], finish="tool_calls"), "empty"),
     "thoughts only": (_message(None, reasoning="hm"), "empty: m only thought"),
     "a number": (_message(7), "empty"), "an object": (_message({"text": "Red"}), "empty"),
-    "no message": (_choice(message=None), "empty"), "a choice that is none": (Reply(b'{"choices": [[]]}'), "empty"),
+    "no message": (_choice(message=None), "empty"), "a choice that is none": (ServerReply(b'{"choices": [[]]}'), "empty"),
     "a refusal": (_message(None, refusal="I'm sorry"), "refused: m declined to answer: \"I'm sorry\""),
     "an error in the choice": (_choice(error={"code": 502, "message": "overloaded"}), "server error: .*overloaded"),
-    "an error of words": (Reply(b'{"error": "model not loaded"}'), "server error: .*not loaded"),
-    "an error of FastAPI": (Reply(b'{"detail": "Internal"}'), "empty: .*Internal"),
-    "nested deep": (Reply(b'{"choices": ' + b"[" * 900 + b"]" * 900 + b"}"), "empty"),
-    "nested too deep": (Reply(b"[" * 100_000), "rubbish"),
-    "a number of many digits": (Reply(b'{"created": ' + b"9" * 100_000 + b"}"), "rubbish"),
+    "an error of words": (ServerReply(b'{"error": "model not loaded"}'), "server error: .*not loaded"),
+    "an error of FastAPI": (ServerReply(b'{"detail": "Internal"}'), "empty: .*Internal"),
+    "nested deep": (ServerReply(b'{"choices": ' + b"[" * 900 + b"]" * 900 + b"}"), "empty"),
+    "nested too deep": (ServerReply(b"[" * 100_000), "rubbish"),
+    "a number of many digits": (ServerReply(b'{"created": ' + b"9" * 100_000 + b"}"), "rubbish"),
 }
 
 
@@ -85,8 +85,8 @@ def test_replies_without_an_answer_have_a_name(connect: Callable[..., Any], form
     assert len(str(caught.value)) < 1000
 
 
-def _events(*lines: str) -> Reply:
-    return Reply("\n\n".join((*lines, "")).encode(), content_type=EVENTS)
+def _events(*lines: str) -> ServerReply:
+    return ServerReply("\n\n".join((*lines, "")).encode(), content_type=EVENTS)
 
 
 RED = 'data: {"choices": [{"delta": {"content": "Red"}}]}'

@@ -16,7 +16,7 @@ import pytest
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import MOST_TOKENS, Message, Usage
 from eqa_nodes.models.guarded import BODY_BYTES, ERROR_BYTES, unpacker
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion, stream
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -26,7 +26,7 @@ GZIP = (("Content-Encoding", "gzip"),)
 EVENTS = "text/event-stream"
 
 
-def edited(reply: Reply, old: bytes, new: bytes) -> Reply:
+def edited(reply: ServerReply, old: bytes, new: bytes) -> ServerReply:
     assert old in reply.body
     return reply._replace(body=reply.body.replace(old, new))
 
@@ -49,7 +49,7 @@ def test_counts_of_tokens_are_counts_whatever_the_server_tells(connect: Callable
 def test_a_reply_without_usage_costs_a_call(connect: Callable[..., Any]) -> None:
     body = json.loads(completion("Red").body)
     for usage in (None, [], "much", 7):
-        with VlmServer([Reply(json.dumps({**body, "usage": usage}).encode())]) as server:
+        with VlmServer([ServerReply(json.dumps({**body, "usage": usage}).encode())]) as server:
             backend = connect(server.url)
             assert backend.generate(ASK).text == "Red"
         assert backend.usage == Usage(1, 0, 0)
@@ -58,7 +58,7 @@ def test_a_reply_without_usage_costs_a_call(connect: Callable[..., Any]) -> None
 @pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize("status", [200, 400, 500])
 def test_what_unpacks_to_too_much_is_not_kept(connect: Callable[..., Any], status: int, streams: bool) -> None:
-    reply = Reply(BOMB, status, EVENTS if streams else "application/json", headers=GZIP)
+    reply = ServerReply(BOMB, status, EVENTS if streams else "application/json", headers=GZIP)
     with VlmServer([reply]) as server, pytest.raises(ModelError) as caught:
         connect(server.url, stream=streams).generate(ASK)
     said = str(caught.value)
@@ -75,7 +75,7 @@ def test_pieces_are_unpacked_to_no_more_than_is_wanted() -> None:
 
 
 def test_an_error_of_any_length_is_read_in_part(connect: Callable[..., Any]) -> None:
-    reply = Reply(b"x" * 10_000, 500, "text/plain", endless=True)
+    reply = ServerReply(b"x" * 10_000, 500, "text/plain", endless=True)
     with VlmServer([reply]) as server, pytest.raises(ModelError, match="^server error") as caught:
         connect(server.url).generate(ASK)
     response = caught.value.__cause__.response  # type: ignore[union-attr]
@@ -111,7 +111,7 @@ def test_texts_are_utf_8_whatever_a_header_claims(connect: Callable[..., Any], c
 def test_pictures_and_key_are_sent_to_no_other_host(connect: Callable[..., Any], status: int, streams: bool) -> None:
     with VlmServer([completion("Red")]) as other:
         for place in (f"{other.url}/chat/completions", other.url.replace("http:", "") + "/chat/completions"):
-            with VlmServer([Reply(b"", status, headers=(("Location", place),))]) as server:
+            with VlmServer([ServerReply(b"", status, headers=(("Location", place),))]) as server:
                 with pytest.raises(ModelError, match="^redirected: .*EQA_VLM_BASE_URL"):
                     connect(server.url, stream=streams, max_retries=1).generate(ASK)
                 assert len(server.requests) == 1
@@ -119,7 +119,7 @@ def test_pictures_and_key_are_sent_to_no_other_host(connect: Callable[..., Any],
 
 
 def test_a_redirect_within_the_host_is_followed_with_the_whole_request(connect: Callable[..., Any]) -> None:
-    moved = Reply(b"moved", 307, headers=(("Location", "/v1/chat/completions"),))
+    moved = ServerReply(b"moved", 307, headers=(("Location", "/v1/chat/completions"),))
     with VlmServer([moved, completion("Red")]) as server:
         assert connect(server.url).generate(ASK).text == "Red"
         assert server.requests[0] == server.requests[1]
@@ -132,12 +132,12 @@ def test_a_redirect_within_the_host_is_followed_with_the_whole_request(connect: 
 
 
 ENDLESS = {
-    "blanks": (Reply(b" " * 65_536, endless=True), "rubbish"),
-    "comments": (Reply(b": still here\n\n" * 5000, content_type=EVENTS, endless=True), "rubbish"),
-    "empty chunks": (Reply(b'data: {"choices": []}\n\n' * 3000, content_type=EVENTS, endless=True), "rubbish"),
-    "a word now and then": (Reply(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', content_type=EVENTS,
+    "blanks": (ServerReply(b" " * 65_536, endless=True), "rubbish"),
+    "comments": (ServerReply(b": still here\n\n" * 5000, content_type=EVENTS, endless=True), "rubbish"),
+    "empty chunks": (ServerReply(b'data: {"choices": []}\n\n' * 3000, content_type=EVENTS, endless=True), "rubbish"),
+    "a word now and then": (ServerReply(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', content_type=EVENTS,
                                   drip_s=0.01, endless=True), "timed out"),
-    "one byte now and then": (Reply(b" " * 100_000, drip_s=0.02), "timed out"),
+    "one byte now and then": (ServerReply(b" " * 100_000, drip_s=0.02), "timed out"),
 }
 
 
@@ -198,7 +198,7 @@ def test_heads_of_any_kind_end_in_a_model_error(connect: Callable[..., Any], hea
 @pytest.mark.parametrize("wanted", ["1e9", "nan", "-1", "1e400", "Fri, 31 Dec 9999 23:59:59 GMT", "soon",
                                     "Fri, 01 Jan 99999999999 00:00:00 GMT"])
 def test_a_server_does_not_decide_how_long_is_waited(connect: Callable[..., Any], wanted: str) -> None:
-    reply = Reply(b"{}", 429, retry_after=wanted)
+    reply = ServerReply(b"{}", 429, retry_after=wanted)
     with VlmServer([reply]) as server, pytest.raises(ModelError, match="^(rate limited|timed out)"):
         connect(server.url, max_retries=3, deadline_s=1.0).generate(ASK)
 

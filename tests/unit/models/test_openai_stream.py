@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.model import Message, Usage, ask_json
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.openai_wire import content_of, first_choice, joined, letter_weights
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion, stream
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -67,17 +67,17 @@ FAULTS = {
     "hangs in a stream": (stream("x")._replace(delay_s=3.0), "timed out", True),
     "never ends": (ENDLESS, "timed out", True),
     "falls silent in a stream": (stream("x")._replace(drip_s=1.0), "timed out", True),
-    "garbage": (Reply(b"<html>busy</html>", content_type="text/html"), "rubbish", True),
-    "garbage events": (Reply(b"data: {\"choices\": [\n\n"), "rubbish", True),
-    "garbage after a good start": (Reply(stream("x", finish=None).body + b"\xff\xfe\n"), "rubbish", True),
+    "garbage": (ServerReply(b"<html>busy</html>", content_type="text/html"), "rubbish", True),
+    "garbage events": (ServerReply(b"data: {\"choices\": [\n\n"), "rubbish", True),
+    "garbage after a good start": (ServerReply(stream("x", finish=None).body + b"\xff\xfe\n"), "rubbish", True),
     "breaks off": (stream("Re", finish=None), "cut off", True),
-    "breaks off in a line": (Reply(stream("Re").body[:150]), "cut off", True),
+    "breaks off in a line": (ServerReply(stream("Re").body[:150]), "cut off", True),
     "loses its connection": (stream("Re", finish=None)._replace(missing=99), "cut off", True),
     "says nothing": (stream(), "empty", True),
-    "reports an error": (Reply(b'data: {"error": {"message": "overloaded"}}\n\n'), "server error", True),
+    "reports an error": (ServerReply(b'data: {"error": {"message": "overloaded"}}\n\n'), "server error", True),
     "refuses": (stream(finish="content_filter"), "refused", True),
     "refuses in one piece": (completion(None, "content_filter"), "refused", False),
-    "garbage in one piece": (Reply(b"<html>busy</html>"), "rubbish", False),
+    "garbage in one piece": (ServerReply(b"<html>busy</html>"), "rubbish", False),
 }
 
 
@@ -116,7 +116,7 @@ def test_a_reply_that_is_cut_off_is_asked_again_once(connect: Callable[..., Any]
 
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_server_that_refuses_logprobs_states_probabilities(connect: Callable[..., Any], status: int) -> None:
-    with VlmServer([Reply(b"{}", status), completion('{"option_1": 0.2, "option_2": 0.6}')]) as server:
+    with VlmServer([ServerReply(b"{}", status), completion('{"option_1": 0.2, "option_2": 0.6}')]) as server:
         assert connect(server).choose(ASK, MENU).probabilities == pytest.approx((0.25, 0.75))
 
 

@@ -23,7 +23,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
 from eqa_nodes.core.model import Message
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.synthetic_run import make_run
 
 CUP = Sample("q", "Where is the cup?", "on the desk", ("in the study", "left of the lamp"))
@@ -164,7 +164,7 @@ def test_score_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     out = make_run(tmp_path / "run")
     monkeypatch.setenv("EQA_VLM_API_KEY", "k")
 
-    def reply(request: dict[str, Any]) -> Reply:
+    def reply(request: dict[str, Any]) -> ServerReply:
         return completion("good" if "blue cup" in str(request["messages"]) else "4")
 
     with VlmServer(reply) as server:

@@ -21,7 +21,7 @@ from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.testing.model_server import Reply, VlmServer, completion
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.rooms import LIVING_ROOM, view
 
 QUESTION = Question("What color is the sofa?")
@@ -191,7 +191,7 @@ def test_only_the_best_views_are_shown() -> None:
 def test_over_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    script = [Reply(b"busy", 429), completion("no json"), completion(answer_json(), tokens=(300, 20))]
+    script = [ServerReply(b"busy", 429), completion("no json"), completion(answer_json(), tokens=(300, 20))]
     with VlmServer(script) as server:
         backend = make_backend("openai", base_url=server.url, model="m", api_key="k", timeout_s=2.0)
         answer = VlmAnswerer(backend).answer(QUESTION, ITEMS)
