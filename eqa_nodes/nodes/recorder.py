@@ -18,7 +18,7 @@ from eqa_nodes.recordings.recording import BagRecording
 from eqa_nodes.recordings.writer import BagTopic, free_name
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.camera import CameraInput
-from eqa_nodes.ros.diagnostics import Report
+from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
@@ -121,14 +121,14 @@ class RecorderNode(EpisodeNode):
             self.get_logger().info(f"bag {recording.bag.folder}: {total} messages, nothing was lost")
         return recording.failed
 
-    def _report(self) -> Report:
+    def _report(self) -> StatusReport:
         """Say what came of each topic of this bag, and what of it was lost."""
         recording = self._recording
         if recording is None:
-            return Report(FlowStatus(OK, "no bag is written"), {})
+            return StatusReport(FlowStatus(OK, "no bag is written"), {})
         lost = self._tally.on_the_way().total() + recording.dropped.total()
         words = recording.failed or (f"{lost} messages are lost" if lost else "nothing is lost")
-        return Report(FlowStatus(WARN if lost or recording.failed else OK, words),
+        return StatusReport(FlowStatus(WARN if lost or recording.failed else OK, words),
                       {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
 
     def _name(self, key: str) -> str:

@@ -32,7 +32,7 @@ _TF = "tf2_msgs/msg/TFMessage"
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-class Report(NamedTuple):
+class StatusReport(NamedTuple):
     """One status: its level and words, and the values behind them."""
 
     verdict: FlowStatus
@@ -47,7 +47,7 @@ class Diagnostics:
         self._topics: dict[str, tuple[Flow, bool]] = {}  # by name: and whether it is judged
         self._services: dict[str, Flow] = {}
         self._gauges: dict[str, tuple[Callable[[], float], float]] = {}
-        self._reports: dict[str, Callable[[], Report]] = {}
+        self._reports: dict[str, Callable[[], StatusReport]] = {}
         self._one_at_a_time = threading.Lock()  # services of one name may be called at the same time
         self._late_s: deque[float] = deque(maxlen=round(WINDOW_S / PERIOD_S))
         self._due_s, self._cpu = time.monotonic() + PERIOD_S, (time.monotonic(), time.process_time())
@@ -95,7 +95,7 @@ class Diagnostics:
         """Show how much waits in a queue, read once a second; a warning when it is as much as `limit` (0 = none)."""
         self._gauges[name] = read, limit
 
-    def add(self, name: str, report: Callable[[], Report]) -> None:
+    def add(self, name: str, report: Callable[[], StatusReport]) -> None:
         """Show a status of the node's own, asked for once a second."""
         self._reports[name] = report
 
@@ -133,7 +133,7 @@ class Diagnostics:
             self._out.publish(DiagnosticArray(header=Header(stamp=stamp), status=[
                 _status(f"{prefix}: {name}", hardware, report) for name, report in reports.items()]))
 
-    def _all(self, now: float) -> dict[str, Report]:
+    def _all(self, now: float) -> dict[str, StatusReport]:
         now_ns, settings = int(now * 1e9), self._node.config.node
         topics = {name: (flow.sum_up(now_ns), rated) for name, (flow, rated) in list(self._topics.items())}
         services = {name: flow.sum_up(now_ns) for name, flow in list(self._services.items())}
@@ -144,32 +144,32 @@ class Diagnostics:
         told |= {name: report() for name, report in self._reports.items()}
         for name, (summary, rated) in topics.items():
             limits = (settings.min_rate_hz, settings.max_age_s) if rated else (0.0, 0.0)
-            told[name.strip("/")] = Report(judged(summary, *limits), _values(summary))
+            told[name.strip("/")] = StatusReport(judged(summary, *limits), _values(summary))
         return told
 
-    def _executor(self, now: float, flows: Mapping[str, RateWindow]) -> Report:
+    def _executor(self, now: float, flows: Mapping[str, RateWindow]) -> StatusReport:
         (before, cpu_before), cpu = self._cpu, time.process_time()
         self._cpu = now, cpu
         late, (longest, name) = max(self._late_s), max(((s.longest_s, n) for n, s in flows.items()), default=(0.0, ""))
         words = f"held up for {late:.1f} s" if late > STALL_S else "running"
-        return Report(FlowStatus(WARN if late > STALL_S else OK, words), {
+        return StatusReport(FlowStatus(WARN if late > STALL_S else OK, words), {
             "held up [s]": f"{late:.3f}", "in callbacks [share]": f"{sum(s.busy for s in flows.values()):.3f}",
             "longest callback [s]": f"{longest:.3f}", "longest callback": name,
             "process CPU [cores]": f"{(cpu - cpu_before) / max(1e-9, now - before):.3f}",
             "resident memory [MB]": f"{resident_mb():.1f}",
             "process": os.getpid()})
 
-    def _refusals(self) -> Report:
+    def _refusals(self) -> StatusReport:
         """Warn while something was dropped or refused within the window."""
         counts = dict(self._node.counts)
         new = sum(counts.values()) - sum(self._counted[0].values())
         words = f"{new} observations or requests were refused lately" if new else "none lately"
-        return Report(FlowStatus(WARN if new else OK, words), dict(sorted(counts.items())))
+        return StatusReport(FlowStatus(WARN if new else OK, words), dict(sorted(counts.items())))
 
-    def _queues(self) -> Report:
+    def _queues(self) -> StatusReport:
         read = {name: (gauge(), limit) for name, (gauge, limit) in self._gauges.items()}
         full = [name for name, (value, limit) in read.items() if limit and value >= limit]
-        return Report(FlowStatus(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
+        return StatusReport(FlowStatus(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
                       {name: f"{value:g}" for name, (value, _) in read.items()})
 
 
@@ -198,12 +198,12 @@ class Health:
                 self._failed, self._error = bool(error), error or self._error
                 self._seconds = time.monotonic() - began
 
-    def report(self, requests: int) -> Report:
+    def report(self, requests: int) -> StatusReport:
         """Return the status; an error when the last call failed. requests: that were sent to the model."""
         with self._lock:
             verdict = FlowStatus(ERROR, f"the last call failed: {self._error}") if self._failed else FlowStatus(
                 OK, "the last call succeeded" if self._calls else "not called yet")
-            return Report(verdict, {
+            return StatusReport(verdict, {
                 "calls": self._calls, "failures": self._failures, "requests to the model": requests,
                 "last call [s]": f"{self._seconds:.3f}", "last error": self._error})
 
@@ -235,7 +235,7 @@ def _values(s: RateWindow) -> dict[str, str]:
     return values
 
 
-def _status(name: str, hardware: str, report: Report) -> DiagnosticStatus:
+def _status(name: str, hardware: str, report: StatusReport) -> DiagnosticStatus:
     return DiagnosticStatus(level=bytes([report.verdict.level]), name=name, hardware_id=hardware,
                             message=report.verdict.message,
                             values=[KeyValue(key=key, value=str(value)) for key, value in report.values.items()])

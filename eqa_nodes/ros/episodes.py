@@ -8,7 +8,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, StaleData, UnknownScene
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.diagnostics import Report
+from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.messages import stamp_of
 from eqa_nodes.ros.node import EqaNode
@@ -47,11 +47,11 @@ class Episodes:
         if not self._begun.wait(self._node.config.begin_deadline_s):
             raise StaleData(f"no episode has begun: {self._odometry.missing() or self._why}")
 
-    def report(self) -> Report:
+    def report(self) -> StatusReport:
         """Return the status of the episode: what it waits for, as long as none has begun."""
         if self._begun.is_set():
-            return Report(FlowStatus(OK, "an episode can be asked about"), {})
-        return Report(FlowStatus(WARN, self._odometry.missing() or self._why), {})
+            return StatusReport(FlowStatus(OK, "an episode can be asked about"), {})
+        return StatusReport(FlowStatus(WARN, self._odometry.missing() or self._why), {})
 
     def begin(self, asked: Any) -> Any:
         """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises what is in the way."""
