@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sim_bridge.habitat.session import Session
+from sim_bridge.habitat.session import WorkerSession
 
 Position = tuple[float, float, float]
 ON_M = 0.05  # metres off the mesh, on the floor plan, at which a start still stands on it: one of its cells
@@ -22,7 +22,7 @@ _SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # an island of the mesh that is smaller is 
 class HabitatNavMesh:
     """The mesh as the worker has it open. islands: areas in square metres; bounds: two corners of the mesh."""
 
-    def __init__(self, session: Session, islands: Sequence[float], bounds: Sequence[Sequence[float]]) -> None:
+    def __init__(self, session: WorkerSession, islands: Sequence[float], bounds: Sequence[Sequence[float]]) -> None:
         self._session, self._bounds = session, bounds
         least = max(_SMALL_M2, _SMALL_SHARE * max(islands))
         self._large = [i for i, area in enumerate(islands) if area >= least] or [islands.index(max(islands))]

@@ -168,7 +168,7 @@ class _Done(NamedTuple):
     reply: Reply
 
 
-class Session:
+class WorkerSession:
     """A worker that outlives its process: one that is lost is started again, and the episode repeated in it.
 
     restarts: workers lost so far. start: opens a worker on a GPU, with flat colours or with lights.

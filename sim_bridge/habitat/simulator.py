@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, check_python, device_for
 from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
-from sim_bridge.habitat.session import Answering, Process, Reply, Session
+from sim_bridge.habitat.session import Answering, Process, Reply, WorkerSession
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
 from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Point, Step, arc, height_of
@@ -41,7 +41,7 @@ class HabitatSimulator:
     def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = Process) -> None:
         """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""
         self._folder = folder
-        self._session = Session(start)
+        self._session = WorkerSession(start)
         self._device: Device | None = None
         self._robot = RobotModel()
         self._stamp_ns = 0
