@@ -102,7 +102,8 @@ class Filters:
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
             Question(whole, force_guess=True, seed=self._seed), ()))
         right = self._right(pair, guess)
-        return FilterCheck("guessed" if right else "not guessed", not right, f"without a view the answer was {guess.text!r}")
+        return FilterCheck("guessed" if right else "not guessed", not right,
+                           f"without a view the answer was {guess.text!r}")
 
     def _reproduced(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask with all views of the place: another reader must come to the same answer."""
@@ -129,7 +130,8 @@ class Filters:
             answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
             other = not answer.abstained and answer.confidence >= self._config.sure and not self._right(pair, answer)
             if other and from_start_m <= way.way_m:
-                return FilterCheck("not unique", False, f"{from_start_m:.1f} m from the start, nearer than the goal, the "
+                return FilterCheck("not unique", False,
+                                   f"{from_start_m:.1f} m from the start, nearer than the goal, the "
                                                   f"answer is {answer.text!r}")
         return FilterCheck("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
 

@@ -129,7 +129,7 @@ class RecorderNode(EpisodeNode):
         lost = self._tally.on_the_way().total() + recording.dropped.total()
         words = recording.failed or (f"{lost} messages are lost" if lost else "nothing is lost")
         return StatusReport(FlowStatus(WARN if lost or recording.failed else OK, words),
-                      {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
+                            {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
 
     def _name(self, key: str) -> str:
         return _topic(self._topics[key]).name

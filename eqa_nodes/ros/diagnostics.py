@@ -170,7 +170,7 @@ class Diagnostics:
         read = {name: (gauge(), limit) for name, (gauge, limit) in self._gauges.items()}
         full = [name for name, (value, limit) in read.items() if limit and value >= limit]
         return StatusReport(FlowStatus(WARN if full else OK, f"full: {', '.join(full)}" if full else "not full"),
-                      {name: f"{value:g}" for name, (value, _) in read.items()})
+                            {name: f"{value:g}" for name, (value, _) in read.items()})
 
 
 class Health:

@@ -41,7 +41,8 @@ class ServerReply(NamedTuple):
     endless: bool = False
 
 
-def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> ServerReply:
+def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7),
+               **choice: Any) -> ServerReply:
     """Return a well-formed chat completion."""
     message = {"role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
                "reasoning_content": None, "reasoning": None, "function_call": None}

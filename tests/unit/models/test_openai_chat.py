@@ -77,7 +77,8 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
     ([completion(None, "content_filter")], "refused", 1),
     ([completion("x", delay=0)._replace(delay_s=3.0)], "timed out", 2),
 ])
-def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[ServerReply], kind: str, calls: int) -> None:
+def test_every_fault_is_a_named_error(connect: Callable[..., Any], replies: list[ServerReply], kind: str,
+                                      calls: int) -> None:
     with VlmServer(replies) as server:
         backend = connect(server.url)
         with pytest.raises(ModelError, match=rf"^{kind}") as caught:

@@ -136,7 +136,7 @@ ENDLESS = {
     "comments": (ServerReply(b": still here\n\n" * 5000, content_type=EVENTS, endless=True), "rubbish"),
     "empty chunks": (ServerReply(b'data: {"choices": []}\n\n' * 3000, content_type=EVENTS, endless=True), "rubbish"),
     "a word now and then": (ServerReply(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', content_type=EVENTS,
-                                  drip_s=0.01, endless=True), "timed out"),
+                                        drip_s=0.01, endless=True), "timed out"),
     "one byte now and then": (ServerReply(b" " * 100_000, drip_s=0.02), "timed out"),
 }
 
