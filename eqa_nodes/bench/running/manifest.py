@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import eqa_nodes
 from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
+from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 
@@ -26,8 +29,8 @@ class RunManifest:
     """See the field names. commit "" = not run from a git checkout; times are UTC in ISO 8601; "" = not yet.
 
     config: what decides the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} where there is none.
-    sessions: how often the run was started (2 = resumed once);
-    earlier_commits: those that it was started from before this one.
+    sessions: how often the run was started (2 = resumed once); earlier_commits: those that it was started from before
+    this one.
     """
 
     dataset: str
@@ -66,7 +69,7 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
                    platform.platform(), list(sys.argv), utc_now(), task=task, run=dict(run or {}))
     if (out / MANIFEST).exists():
         before = read_manifest(out)
-        changed = [name for name in _SAME if getattr(before, name) != getattr(now, name)]
+        changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
         if changed:
             raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
                               "or choose a new directory")
@@ -74,6 +77,27 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
         now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != commit else [])]
     write_json(out / MANIFEST, now)
     return now
+
+
+def _meant(value: object) -> object:
+    """Return what a manifest says, with the settings that its parameters mean in their place.
+
+    Runs of earlier versions state other parameters, or state them under former names, for the same settings.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    meant = dict(value)
+    if isinstance(nodes := value.get("nodes"), Mapping):
+        meant["nodes"] = _settings_of(nodes)
+    if isinstance(arms := value.get("arms"), Mapping):
+        meant["arms"] = {name: _settings_of(parameters) for name, parameters in arms.items()}
+    return meant
+
+
+def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
+    """Return the settings of all nodes but the recorder, which decides no answer."""
+    whole = merged(None, parameters)
+    return {node: settings(node, whole) for node in SETTINGS if node != "recorder"}
 
 
 def finish_manifest(out: Path, **changes: str) -> RunManifest:

@@ -1,0 +1,88 @@
+"""A run's configuration: which setting wins, as JSON and pickled, and run directories of earlier versions."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.cli import main
+from eqa_nodes.cli.ask import Ask
+from eqa_nodes.cli.verbs import command_of
+from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.storage.codec import decode, dumps, encode
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.models.config import ModelConfig
+
+OLD_RUN = Path(__file__).resolve().parents[2] / "data" / "old_run"  # of commit bed3d19
+FULL = RunConfig(agent="ours", policy="random", k=7, model=ModelConfig(model="m", temperature=0.5), body=RobotModel(),
+                 through=ISOLATED, limits=Limits(steps=9, area=((0.0, 0.0), (4.0, 0.0), (4.0, 3.0))), show=True,
+                 params=Path("own.yaml"), overrides={"agent": {"observers": ("mapper",)}}, folder=Path("runs/a"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A parameter file that names an answerer, a policy and a model's temperature."""
+    path = tmp_path / "own.yaml"
+    path.write_text("/**/explorer:\n  ros__parameters: {policy: random}\n"
+                    "/**/answerer:\n  ros__parameters: {answerer: vlm, model.temperature: 0.5}\n")
+    return path
+
+
+def asked(*words: str) -> RunConfig:
+    """Return the configuration of a line of `eqa ask`."""
+    command = command_of(["ask", "Where?", *words])
+    assert isinstance(command, Ask)
+    return command.config
+
+
+def test_it_pickles_and_is_written_as_json() -> None:
+    assert pickle.loads(pickle.dumps(FULL)) == FULL
+    read = decode(RunConfig, json.loads(dumps(FULL)))
+    assert encode(read) == encode(FULL) and read.params == Path("own.yaml") and read.body == FULL.body
+    assert read.limits == FULL.limits
+
+
+def test_options_win_over_the_file_and_the_file_over_the_agent(file: Path) -> None:
+    config = asked("--params", str(file), "--agent", "multi-frame")
+    assert (config.named.policy, config.named.answerer) == ("random", "vlm")
+    assert config.settings("explorer").policy == "random" and config.settings("answerer").model.temperature == 0.5
+    config = asked("--params", str(file), "--policy", "frontier", "--answerer", "label")
+    assert config.settings("explorer").policy == "frontier" and config.settings("answerer").answerer == "label"
+
+
+def test_an_option_that_equals_the_default_wins_over_the_file_too(file: Path) -> None:
+    assert asked("--params", str(file), "--temperature", "0").settings("answerer").model.temperature == 0.0
+
+
+def test_overrides_win_over_everything(file: Path) -> None:
+    config = RunConfig(params=file, policy="frontier").with_overrides({"explorer": {"policy": "goal"}})
+    assert config.settings("explorer").policy == "goal" and RunConfig().overrides == {}
+
+
+def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
+    assert not RunConfig(world=ROBOT).settings("agent").simulator and RunConfig().settings("agent").simulator
+    played = RunConfig(answerer="label", world=REPLAY, replayed=Replayed(labels=True, rate=2.0))
+    assert played.settings("replay").labels and played.settings("replay").rate == 2.0
+    assert "replay" in played.nodes and "bridge" not in played.nodes
+    with pytest.raises(ConfigError, match="unknown world 'moon'"):
+        RunConfig(world="moon").parameters()
+
+
+def test_a_run_of_an_earlier_version_is_resumed_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(OLD_RUN, run)
+    line = ["bench", "run", "--questions", "2", "--through", "process", "--image", "64x48", "--out", str(run)]
+    assert main([*line, "--max-steps", "4"]) == 2
+    assert "holds a run with another config" in capsys.readouterr().err
+    assert main([*line, "--max-steps", "3"]) == 0
+    assert "0 asked, 2 asked before" in capsys.readouterr().out
+    manifest = read_manifest(run)
+    assert manifest.sessions == 2 and decode(RunConfig, manifest.run).limits.steps == 3
+    assert main(["bench", "score", str(run)]) == 0
