@@ -1,16 +1,13 @@
-"""A run's configuration: which setting wins, as JSON and pickled, and run directories of earlier versions."""
+"""A run's configuration: which setting wins; as JSON and pickled."""
 
 from __future__ import annotations
 
 import json
 import pickle
-import shutil
 from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.running.manifest import read_manifest
-from eqa_nodes.cli import main
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig
@@ -20,7 +17,6 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 
-OLD_RUN = Path(__file__).resolve().parents[2] / "data" / "old_run"  # of commit bed3d19
 FULL = RunConfig(agent="ours", policy="random", k=7, model=ModelConfig(model="m", temperature=0.5), body=RobotModel(),
                  through=ISOLATED, limits=Limits(steps=9, area=((0.0, 0.0), (4.0, 0.0), (4.0, 3.0))), show=True,
                  params=Path("own.yaml"), overrides={"agent": {"observers": ("mapper",)}}, folder=Path("runs/a"))
@@ -73,16 +69,3 @@ def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
     assert "replay" in played.nodes and "bridge" not in played.nodes
     with pytest.raises(ConfigError, match="unknown world 'moon'"):
         RunConfig(world="moon").parameters()
-
-
-def test_a_run_of_an_earlier_version_is_resumed_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(OLD_RUN, run)
-    line = ["bench", "run", "--questions", "2", "--through", "process", "--image", "64x48", "--out", str(run)]
-    assert main([*line, "--max-steps", "4"]) == 2
-    assert "holds a run with another config" in capsys.readouterr().err
-    assert main([*line, "--max-steps", "3"]) == 0
-    assert "0 asked, 2 asked before" in capsys.readouterr().out
-    manifest = read_manifest(run)
-    assert manifest.sessions == 2 and decode(RunConfig, manifest.run).limits.steps == 3
-    assert main(["bench", "score", str(run)]) == 0

@@ -1,0 +1,85 @@
+"""What a start of `eqa` loads, and how shells complete its words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.cli.verbs import VERBS
+
+HEAVY = ("numpy", "scipy", "numba", "rich", "yaml", "rclpy", "torch", "PIL")
+LINES = [[], *([verb.name] for verb in VERBS), *([verb.name, below.name] for verb in VERBS for below in verb.verbs)]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"""
+import contextlib, io, sys
+from eqa_nodes.cli import main
+for words in {LINES!r}:
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        main([*words, "--help"])
+    loaded = sorted(set({HEAVY!r}) & set(sys.modules))
+    assert not loaded, (words, loaded)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_package_runs_as_the_command() -> None:
+    printed = [subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, timeout=60,
+                              check=True).stdout for module in ("eqa_nodes", "eqa_nodes.cli")]
+    assert printed[0] == printed[1] and printed[0].startswith("usage: eqa")
+
+
+@pytest.fixture
+def eqa(tmp_path: Path) -> dict[str, str]:
+    """An environment whose PATH has a command `eqa`."""
+    pytest.importorskip("argcomplete", reason="argcomplete is not installed: pip install argcomplete")
+    script = tmp_path / "bin" / "eqa"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m eqa_nodes "$@"\n')
+    script.chmod(0o755)
+    return {**os.environ, "PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+BASH = r"""
+source <(eqa completion bash)
+COMP_LINE="$1" COMP_POINT=${#1} COMP_TYPE=9
+read -ra COMP_WORDS <<<"$1"; [[ "$1" == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_python_argcomplete eqa "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    ("eqa be", {"bench"}), ("eqa bench r", {"run", "robustness"}), ("eqa bench run --pol", {"--policy"}),
+    ("eqa ask x --through ", {"graph", "isolated", "process"}), ("eqa ask x --policy fro", {"frontier"}),
+    ("eqa bag check BA", {"BAG.mcap"})])
+def test_bash_completes_verbs_options_names_and_files(line: str, words: set[str], eqa: dict[str, str],
+                                                      tmp_path: Path) -> None:
+    (tmp_path / "BAG.mcap").touch()
+    done = subprocess.run(["bash", "--norc", "-c", BASH, "bash", line], env=eqa, cwd=tmp_path, capture_output=True,
+                          text=True, timeout=60, check=True)
+    assert {word.strip() for word in done.stdout.split()} == words, done.stderr
+
+
+def test_fish_completes(eqa: dict[str, str]) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed: apt-get install fish")
+    done = subprocess.run(["fish", "-c", "eqa completion fish | source; complete -C 'eqa bench r'"], env=eqa,
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert {line.split()[0] for line in done.stdout.splitlines()} == {"run", "robustness"}
+
+
+def test_zsh_knows_what_completes(eqa: dict[str, str], tmp_path: Path) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed: apt-get install zsh")
+    script = (f"autoload -Uz compinit; compinit -u -d {tmp_path}/dump; source <(eqa completion zsh); "
+              "print ${_comps[eqa]}")
+    done = subprocess.run(["zsh", "-f", "-c", script], env=eqa, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "_python_argcomplete"
