@@ -101,16 +101,9 @@ def _child(runner: GraphRunner, name: str) -> Child:
     *(pytest.param(name, marks=pytest.mark.thorough) for name in ("mapper", "explorer", "navigator", "answerer"))])
 def test_a_node_that_is_killed_is_started_again(isolated: GraphRunner, victim: str) -> None:
     """The question ends with an answer or a named error, what was stored is there, the next one is answered."""
-    child, episode = _child(isolated, victim), f"killed-{victim}"
-    killed = threading.Event()
-
-    def kill(feedback: Any) -> None:
-        if feedback.phase == "driving" and not killed.is_set():
-            killed.set()
-            os.kill(child.process.pid, signal.SIGKILL)
-
+    child, episode, killed = _child(isolated, victim), f"killed-{victim}", threading.Event()
     isolated.client.reset(PLANT.scene, episode, None, PLANT.seed)
-    answer = isolated.client.ask(PLANT.as_question(Limits(steps=60)), kill)
+    answer = isolated.client.ask(PLANT.as_question(Limits(steps=60)), _killing(child, killed))
     assert killed.is_set() and (answer.text or answer.abstained)
     assert not answer.error or answer.message
     with closing(sqlite3.connect(isolated.folder / "memory" / f"{episode}.sqlite")) as stored:
@@ -125,6 +118,16 @@ def test_a_node_that_is_killed_is_started_again(isolated: GraphRunner, victim: s
     assert sum(len(trace.poses) for trace in recorded) > 12
 
 
+def _killing(child: Child, killed: threading.Event) -> Callable[[Any], None]:
+    """Return a listener that kills a process once, when the robot drives."""
+    def kill(feedback: Any) -> None:
+        if feedback.phase == "driving" and not killed.is_set():
+            killed.set()
+            os.kill(child.process.pid, signal.SIGKILL)
+
+    return kill
+
+
 def _started_again(child: Child) -> bool:
     return holds(lambda: child.restarts == 1 and child.ready.is_set())
 
@@ -132,9 +135,9 @@ def _started_again(child: Child) -> bool:
 def test_an_agent_that_is_killed_is_a_lost_node(isolated: GraphRunner) -> None:
     child = _child(isolated, "agent")
     isolated.client.reset(PLANT.scene, "killed-agent", None, PLANT.seed)
-    threading.Timer(1.0, lambda: os.kill(child.process.pid, signal.SIGKILL)).start()
     with pytest.raises(NodeLost, match="agent died while it worked on ask, and was started again"):
-        isolated.client.ask(Question("Where is the unicorn?"))
+        isolated.client.ask(Question("Where is the unicorn?"), _killing(child, killed := threading.Event()))
+    assert killed.is_set()
     assert _started_again(child)
     assert course(isolated.run(SAMPLES[0])).poses
 
