@@ -23,7 +23,6 @@ from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.registry.agents import stopping_parameters
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until
@@ -150,20 +149,27 @@ def test_goals_stay_within_the_area(runner: GraphRunner) -> None:
 
 
 HOUSE = tuple(Question(f"Where is the {what}?", limits=Limits(metres=60.0))
-              for what in ("treadmill", "dumbbell rack"))  # in one room, away from the start
+              for what in ("treadmill", "punching bag", "dumbbell rack"))  # all in one room, away from the start
 
 
-def test_questions_in_a_queue_take_less_driving_than_one_by_one(tmp_path: Path) -> None:
+def sharing(folder: Path, share: bool) -> GraphRunner:
+    return GraphRunner(folder, parameters(folder, {"agent": {**STOPPING["label"], "agent.answer_waiting": share}}))
+
+
+def test_three_questions_in_a_queue_take_less_driving_than_one_by_one(tmp_path: Path) -> None:
     """One by one: each in an episode of its own. In the queue what is seen for one is used for the others."""
-    own = {"agent": {**stopping_parameters("label")["agent"], "agent.answer_waiting": True}}
-    with closing(GraphRunner(tmp_path, parameters(tmp_path, own))) as runner:
-        alone = []
+    alone = []
+    with closing(sharing(tmp_path / "alone", False)) as runner:
         for number, question in enumerate(HOUSE):
             runner.client.reset("house:3", f"alone-{number}", None, 3)
             alone.append(runner.client.ask(question))
-        runner.client.reset("house:3", "queue", None, 3)
-        with asking(runner) as asks:
-            together = [answer.result(WAIT_S) for answer in [asks.ask(question) for question in HOUSE]]
+    together = queued(tmp_path / "queue")
     metres = [sum(a.receipt.metres for a in answers) for answers in (alone, together)]
     assert not any(a.error or a.abstained for a in (*alone, *together))
     assert metres[1] < metres[0], [[a.receipt.metres for a in answers] for answers in (alone, together)]
+
+
+def queued(folder: Path) -> list[Answer]:
+    with closing(sharing(folder, True)) as runner, asking(runner) as asks:
+        runner.client.reset("house:3", "queue", None, 3)
+        return [answer.result(WAIT_S) for answer in [asks.ask(question) for question in HOUSE]]
