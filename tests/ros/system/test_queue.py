@@ -23,6 +23,7 @@ from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.registry.agents import stopping_parameters
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until
@@ -153,7 +154,8 @@ HOUSE = tuple(Question(f"Where is the {what}?", limits=Limits(metres=60.0))
 
 
 def sharing(folder: Path, share: bool) -> GraphRunner:
-    return GraphRunner(folder, parameters(folder, {"agent": {**STOPPING["label"], "agent.answer_waiting": share}}))
+    own = {"agent": {**stopping_parameters("label")["agent"], "agent.answer_waiting": share}}
+    return GraphRunner(folder, parameters(folder, own))
 
 
 def test_three_questions_in_a_queue_take_less_driving_than_one_by_one(tmp_path: Path) -> None:
