@@ -39,7 +39,7 @@ def _graph(isolate: bool, alone: float) -> list[dict[str, object]]:
                 client.reset(SCENE, "bench", None, 0)
                 act = client.services["act"]
                 step = _median_ms(lambda: act.call(60.0, action=int(Action.TURN_LEFT)))
-                memory = sum(_pss_mb(child.process.pid) for child in graph.children)
+                memory = sum(map(_pss_mb, (graph.server.pid, *(child.process.pid for child in graph.children))))
     return [{"name": f"lock-step action, {name}", "median_ms": round(step, 1),
              "baseline": f"simulator alone, {alone:.1f} ms", "ratio": round(step / alone, 2),
              "note": f"{step - alone:.1f} ms beyond rendering, all observers written and durable"},

@@ -24,6 +24,7 @@ from eqa_nodes.core.errors import EqaError, MissingExtra
 DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral range; low ones are what people set by hand
 RESERVATION = "\0eqa_nodes/domain/"
 PROFILE = Path(__file__).with_name("fastdds.xml")
+SMALL_PROFILE = Path(__file__).with_name("fastdds_small.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 # Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
 IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
@@ -51,6 +52,15 @@ def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
         "MALLOC_TOP_PAD_": str(IMAGE_BYTES),
         **_wheels_environment(),
     }
+
+
+def use_small_segment() -> None:
+    """Let this process, which publishes no images, take the small shared-memory segment; call it before ROS starts.
+
+    A Fast DDS profile that the user has set stays.
+    """
+    if os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE") == str(PROFILE):
+        os.environ["FASTDDS_DEFAULT_PROFILES_FILE"] = str(SMALL_PROFILE)
 
 
 def _wheels_environment() -> dict[str, str]:

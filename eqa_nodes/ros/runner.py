@@ -1,23 +1,22 @@
 """Starts the graph without a ROS distribution: all nodes in one process, or one process a node, restarted when it dies.
 
-The parent (`RunningGraph`) supervises children; a child (`python -m eqa_nodes.ros.runner`) runs the nodes it is given,
+The parent (`RunningGraph`) supervises children; a child, which the fork server starts, runs the nodes it is given,
 with an executor thread for each. Children end with their parent: they watch their standard input.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, Protocol
 
 from eqa_nodes.config.graph import detecting, merged, navigator_of, of_world
 from eqa_nodes.config.parameters import write_file
@@ -29,47 +28,59 @@ from eqa_nodes.ros.environment import (
     free_domain,
     held_in_shared_memory,
     ros_environment,
+    use_small_segment,
 )
-from eqa_nodes.ros.graph import NODES, nodes_of
+from eqa_nodes.ros.fork_server import ForkServer
+from eqa_nodes.ros.graph import ACTIONS, NODES, SERVICES, TOPICS, nodes_of
 
 READY, CLOSED = "eqa: ready", "eqa: closed"  # what a child says when its nodes work, and when they have ended
 START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once
 STOP_DEADLINE_S = 5.0  # for all children together; who writes a bag has END_S
 POLL_S = 0.02
+IMAGE = "sensor_msgs/msg/Image"
 RESTARTS = 3  # of one child; after that the graph is broken and says so
 
 
-class Child:
-    """One process of the graph, its log and how often it was started anew."""
+class Process(Protocol):
+    """What a child needs of its process: subprocess.Popen has it, and what the fork server starts."""
 
-    def __init__(self, nodes: Sequence[str], arguments: Sequence[str], environment: Mapping[str, str],
-                 log: Path) -> None:
+    pid: int
+    stdin: IO[str] | None
+    stdout: IO[str] | None
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while the process runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    def send_signal(self, sig: int, /) -> None:
+        """Send a signal."""
+
+
+class Child:
+    """One process of the graph, its log and how often it was started anew. start: starts the process."""
+
+    def __init__(self, nodes: Sequence[str], start: Callable[[], Process], log: Path) -> None:
         self.nodes, self.log = list(nodes), log
-        self._arguments = list(arguments)
-        self._environment = dict(environment)
+        self._start = start
         self.restarts = 0
         self.ready, self.closed = threading.Event(), threading.Event()
         self.shared: set[str] = set()  # lock files of all its processes in shared memory
-        self.process = self._start()
+        self.process = self._started()
 
-    def command(self) -> list[str]:
-        """Return what the process runs."""
-        return [sys.executable, "-m", "eqa_nodes.ros.runner", "--nodes", ",".join(self.nodes), *self._arguments]
-
-    def _start(self) -> subprocess.Popen[str]:
+    def _started(self) -> Process:
         self.ready.clear()
         self.closed.clear()
-        # Ctrl-C reaches all processes of a terminal: the parent ends its children, in whatever state they are.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # they inherit it
-        try:
-            process = subprocess.Popen(self.command(), env=self._environment, stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        process = self._start()
         threading.Thread(target=self._copy, args=(process.stdout, process.pid), daemon=True).start()
         return process
 
-    def _copy(self, stream: TextIO, pid: int) -> None:
+    def _copy(self, stream: IO[str], pid: int) -> None:
         with self.log.open("a") as log:
             for line in stream:
                 if line.strip() == READY:
@@ -84,7 +95,7 @@ class Child:
     def restart(self) -> None:
         """Start the process again after it died."""
         self.restarts += 1
-        self.process = self._start()
+        self.process = self._started()
 
     def ask_to_stop(self) -> None:
         """Close its standard input, upon which it ends."""
@@ -139,12 +150,14 @@ class RunningGraph:
         self.domain = self._exit.enter_context(free_domain())
         write_file(self.folder / "params.yaml", self._parameters)
         self.environment = {**os.environ, **ros_environment(self.domain, logs)}
-        arguments = ["--params", str(self.folder / "params.yaml")]
-        groups = [[name] for name in self.nodes] if self._isolate else [self.nodes]
-        self.children = [Child(group, arguments, self.environment,
-                               logs / f"{group[0] if self._isolate else 'graph'}.log") for group in groups]
+        self.server = ForkServer(self.environment, logs / "fork_server.log")
+        self._exit.callback(self.server.close)
         self._exit.callback(self._stop)
+        groups = [[name] for name in self.nodes] if self._isolate else [self.nodes]
         try:
+            for group in reversed(groups):  # the agent imports least: it starts while the server imports the rest
+                self.children.append(Child(group, partial(self.server.start, group, self.folder / "params.yaml"),
+                                           logs / f"{group[0] if self._isolate else 'graph'}.log"))
             self._wait_until_ready()
         except BaseException:
             self._exit.close()
@@ -196,10 +209,24 @@ def node_class(name: str) -> Any:
     return getattr(import_module(module), cls)
 
 
+def prepare(name: str) -> None:
+    """Import what a node needs. Type support of messages is part of that: rosidl's parser takes 0.2 s and 30 MB."""
+    from eqa_nodes.ros.interfaces import interface
+
+    node_class(name)
+    spec = NODES[name]
+    ports = [TOPICS[key].type for key in (*spec.publishes, *spec.subscribes, *spec.apart, *spec.frames)]
+    ports += [(SERVICES.get(key) or ACTIONS[key]).type for key in (*spec.serves, *spec.calls)]
+    for type_name in ports:
+        type(interface(type_name)).__import_type_support__()
+
+
 def run_nodes(names: Sequence[str], params: Path) -> int:
     """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
     from eqa_nodes.ros.process import run
 
+    if not any(TOPICS[key].type == IMAGE for name in names for key in NODES[name].publishes):
+        use_small_segment()
     parent, by_hand = os.getppid(), False
 
     def together() -> None:
@@ -220,16 +247,3 @@ def run_nodes(names: Sequence[str], params: Path) -> int:
 
     return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
                together=together)
-
-
-def main() -> int:
-    """Run nodes of the graph in this process."""
-    parser = argparse.ArgumentParser(prog="python -m eqa_nodes.ros.runner", description=main.__doc__)
-    parser.add_argument("--nodes", required=True, help="comma-separated names")
-    parser.add_argument("--params", type=Path, required=True, help="ROS parameter file")
-    arguments = parser.parse_args()
-    return run_nodes(arguments.nodes.split(","), arguments.params)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
 
-from eqa_nodes.ros.runner import CLOSED, READY, Child, RunningGraph
+from eqa_nodes.ros.runner import CLOSED, READY, Child, Process, RunningGraph
 from eqa_nodes.testing.waiting import gone, until
 
 CHILD = f"""
@@ -23,20 +23,22 @@ time.sleep(600)  # as one that hangs at exit
 """
 
 
-class Scripted(Child):
-    """A child that runs a script instead of nodes."""
+def scripted(folder: Path, name: str, *arguments: str) -> Child:
+    """Return a child that runs a script instead of nodes, and knows of no terminal's interrupt."""
+    def start() -> Process:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        try:
+            return subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def __init__(self, folder: Path, name: str, *arguments: str) -> None:
-        self._script = [sys.executable, "-c", CHILD, *arguments]
-        super().__init__([name], [], os.environ, folder / f"{name}.log")
-
-    def command(self) -> list[str]:
-        return self._script
+    return Child([name], start, folder / f"{name}.log")
 
 
 def test_nobody_dies_before_all_have_closed(tmp_path: Path) -> None:
     done = tmp_path / "done"
-    quick, slow = Scripted(tmp_path, "mapper"), Scripted(tmp_path, "recorder", str(done))
+    quick, slow = scripted(tmp_path, "mapper"), scripted(tmp_path, "recorder", str(done))
     for child in (quick, slow):
         assert child.ready.wait(60.0)
         child.process.send_signal(signal.SIGINT)  # as the terminal does
