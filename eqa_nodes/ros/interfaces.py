@@ -9,8 +9,18 @@ from typing import Any
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros.graph import KINDS
+
+# Between nodes of the graph type and quality of service agree. rclpy's default callbacks, which report where they do
+# not, are two more entities of each publisher and subscription that its executors look through for every message.
+QUIET_PUBLISHER = PublisherEventCallbacks(use_default_callbacks=False)
+QUIET_SUBSCRIPTION = SubscriptionEventCallbacks(use_default_callbacks=False)
 
 
 @cache

@@ -27,7 +27,7 @@ from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.injection import Injection
-from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
 from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
@@ -108,7 +108,8 @@ class EqaNode(ManagedNode):
         if key not in self._publishers_by_key:
             self._allowed(key, self.spec.publishes, "publish")
             topic = TOPICS[key]
-            self._publishers_by_key[key] = self.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
+            self._publishers_by_key[key] = self.create_publisher(
+                interface(topic.type), topic.name, qos(topic.qos), event_callbacks=QUIET_PUBLISHER)
         return self._publishers_by_key[key]
 
     def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
@@ -136,7 +137,7 @@ class EqaNode(ManagedNode):
             hearing.hear(topic, take, raw, seldom=key in SELDOM)
         else:
             node.create_subscription(interface(topic.type), topic.name, counting, qos(topic.qos), callback_group=group,
-                                     raw=raw)
+                                     raw=raw, event_callbacks=QUIET_SUBSCRIPTION)
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""

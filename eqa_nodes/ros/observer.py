@@ -18,7 +18,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.frames import PENDING, FrameAssembler
 from eqa_nodes.ros.graph import LABELS, SECOND, TOPICS
-from eqa_nodes.ros.interfaces import qos
+from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, qos
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -33,7 +33,8 @@ class EpisodeNode(EqaNode):
         self.episode: Any = None
         self.starts_ns = 0
         self.last_ns = -1
-        self._acknowledged = self.create_publisher(convert.Header, TOPICS["acknowledged"].name, qos("event"))
+        self._acknowledged = self.create_publisher(convert.Header, TOPICS["acknowledged"].name, qos("event"),
+                                                   event_callbacks=QUIET_PUBLISHER)
         self.serve(f"reset_{self.row}", self._reset)
         self._subscribe("episode", self._late)
 

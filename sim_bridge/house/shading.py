@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.house.shell import OUTDOORS
 from sim_bridge.house.textures import LEVELS, SIZE, level_offsets
 
@@ -26,7 +26,7 @@ _LEVEL_START = level_offsets()[:-1].astype(np.int64)
 RGB = tuple[float, float, float]
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _sky(x: float, y: float, z: float) -> RGB:
     """Return the light of the outdoors along a direction: sky, a line of trees, a lawn."""
     flat = math.sqrt(x * x + y * y) + 1e-6
@@ -43,7 +43,7 @@ def _sky(x: float, y: float, z: float) -> RGB:
     return 0.42 - 0.20 * fade, 0.60 - 0.22 * fade, 0.24 - 0.12 * fade
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _light_at(grid: np.ndarray, light: np.ndarray, q: int, s: float, t: float) -> RGB:
     """Return the baked light of quad q at (s, t), bilinear."""
     across, up = grid[q, 1], grid[q, 2]
@@ -58,7 +58,7 @@ def _light_at(grid: np.ndarray, light: np.ndarray, q: int, s: float, t: float) -
             w00 * light[a, 2] + w10 * light[a + 1, 2] + w01 * light[c, 2] + w11 * light[c + 1, 2])
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _texel_at(texels: np.ndarray, row: int, u: float, v: float, footprint: float) -> RGB:
     """Return the texture factor at (u, v) in repeats, bilinear on the level whose texels match the footprint."""
     level = 0
@@ -80,7 +80,7 @@ def _texel_at(texels: np.ndarray, row: int, u: float, v: float, footprint: float
             w00 * a[2] + w10 * b[2] + w01 * c[2] + w11 * d[2])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth_in: np.ndarray,
           look: np.ndarray, grid: np.ndarray, light: np.ndarray, variant: np.ndarray, instance: np.ndarray,
           texels: np.ndarray, pixel_rad: float, max_range: float,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.mesh.heightfield import CELL_M, Heightfield, ceilings
 
 WALL_M = -CELL_M / 2  # the clearance in the middle of a cell that cannot be stood on
@@ -49,7 +49,7 @@ def ground_of(field: Heightfield, climb_m: float, height_m: float) -> CompactHei
     return bare._replace(clear=_clearance(bare))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _links(rows: int, columns: int, start: np.ndarray, column: np.ndarray, z: np.ndarray, roof: np.ndarray,
            climb: float, height: float) -> np.ndarray:
     links = np.full((len(z), 4), NONE, np.int32)
@@ -67,7 +67,7 @@ def _links(rows: int, columns: int, start: np.ndarray, column: np.ndarray, z: np
     return links
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def step(ground: CompactHeightfield, at: int, dx: int, dy: int) -> int:
     """Return the place one cell over (dx, dy: -1, 0, 1), also round a corner over either side; -1 = none."""
     if dx == 0 and dy == 0:
@@ -83,7 +83,7 @@ def step(ground: CompactHeightfield, at: int, dx: int, dy: int) -> int:
     return NONE if across == NONE else ground.links[across, 1 - dx]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _clearance(ground: CompactHeightfield) -> np.ndarray:
     """Return (n,) float32 metres from the middle of each place to the nearest cell that is none (its border).
 
@@ -116,19 +116,19 @@ def _clearance(ground: CompactHeightfield) -> np.ndarray:
     return clear
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _squared(dx: int, dy: int) -> int:
     """Return the squared distance from the middle of a cell to the border of another, in half cells."""
     x, y = max(2 * abs(np.int64(dx)) - 1, 0), max(2 * abs(np.int64(dy)) - 1, 0)
     return x * x + y * y
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _nearer(dx: int, dy: int, known: np.ndarray) -> bool:
     return _squared(dx, dy) < _squared(known[0], known[1])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def areas_of(ground: CompactHeightfield, standing: np.ndarray) -> np.ndarray:
     """Return (n,) int32: the number of the joined area of each standing place, from 1 in order of place; 0 = none."""
     area = np.zeros(len(standing), np.int32)
@@ -151,7 +151,7 @@ def areas_of(ground: CompactHeightfield, standing: np.ndarray) -> np.ndarray:
     return area
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _corners(ground: CompactHeightfield, at: int, x: float, y: float) -> tuple[float, float]:
     """Return clearance and height at a point in the cell of place `at`, bilinear between the middles of four cells."""
     column = ground.column[at] % ground.columns
@@ -168,19 +168,19 @@ def _corners(ground: CompactHeightfield, at: int, x: float, y: float) -> tuple[f
     return clear, z
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def clearance(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the room around a point in the cell of place `at`, metres."""
     return _corners(ground, at, x, y)[0]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def height(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the height of the floor at a point in the cell of place `at`, metres."""
     return _corners(ground, at, x, y)[1]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cell_of(ground: CompactHeightfield, x: float, y: float) -> int:
     """Return the column that a point lies in, -1 off the map."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
@@ -188,7 +188,7 @@ def cell_of(ground: CompactHeightfield, x: float, y: float) -> int:
     return row * ground.columns + column if inside else NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: float, radius: float) -> int:
     """Return the place at a point whose height is nearest to z, at most `reach` away, with so much room; -1 = none."""
     cell = cell_of(ground, x, y)
@@ -201,7 +201,7 @@ def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: fl
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def follow(ground: CompactHeightfield, at: int, x: float, y: float) -> int:
     """Return the place at a nearby point of the same floor, cell by cell from place `at`; -1 = none that way."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
@@ -213,14 +213,14 @@ def follow(ground: CompactHeightfield, at: int, x: float, y: float) -> int:
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _room(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
     """Return the clearance at a point near place `at`, WALL_M where no floor leads there."""
     there = follow(ground, at, x, y)
     return WALL_M if there == NONE else clearance(ground, there, x, y)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def hop(ground: CompactHeightfield, at: int, x: float, y: float, dx: float, dy: float, radius: float, slide: bool
         ) -> tuple[int, float, float]:
     """Return the place and point where a small step ends: as asked, without its part into the obstacle, or here."""
@@ -246,7 +246,7 @@ def hop(ground: CompactHeightfield, at: int, x: float, y: float, dx: float, dy: 
     return follow(ground, at, x + dx, y + dy), x + dx, y + dy
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def straight(ground: CompactHeightfield, at: int, x: float, y: float, to_x: float, to_y: float, radius: float) -> int:
     """Return the place that is reached by driving straight to a point, -1 when something is in the way."""
     pieces = max(1, math.ceil(math.hypot(to_x - x, to_y - y) / CELL_M * 2))

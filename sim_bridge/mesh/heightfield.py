@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from eqa_nodes.core.errors import NoFloor, SimulatorError
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.robot import RobotModel
 
 CELL_M = 0.05  # Habitat's cell size
@@ -103,7 +103,7 @@ def _flat(vertices: np.ndarray, faces: np.ndarray, slope_deg: float) -> np.ndarr
     return up
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarray, above: np.ndarray
          ) -> tuple[int, int]:
     """Cut a convex polygon (count rows of x, y, z) at a coordinate; fill both parts and return their sizes."""
@@ -132,7 +132,7 @@ def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarra
     return n_below, n_above
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _insert(column: int, low: np.float32, high: np.float32, flat: bool, free: int, head: np.ndarray, after: np.ndarray,
             lows: np.ndarray, highs: np.ndarray, walkable: np.ndarray, climb: float) -> bool:
     """Put a span into its column, one with those that it touches; return whether the place `free` was used for it.
@@ -158,14 +158,14 @@ def _insert(column: int, low: np.float32, high: np.float32, flat: bool, free: in
     return place == free
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _grown(array: np.ndarray) -> np.ndarray:
     larger = np.empty(2 * len(array), array.dtype)
     larger[:len(array)] = array
     return larger
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _rasterise(vertices: np.ndarray, faces: np.ndarray, flat: np.ndarray, x0: float, y0: float, rows: int,
                columns: int, climb: float
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -221,7 +221,7 @@ def _rasterise(vertices: np.ndarray, faces: np.ndarray, flat: np.ndarray, x0: fl
     return head, after, low, high, walkable
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _flattened(head: np.ndarray, after: np.ndarray, low: np.ndarray, high: np.ndarray, walkable: np.ndarray
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return start, low, high, walkable of a Heightfield from its lists."""
@@ -242,7 +242,7 @@ def _flattened(head: np.ndarray, after: np.ndarray, low: np.ndarray, high: np.nd
     return start, lows, highs, flat
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _filter_low_obstacles(field: Heightfield, climb: float) -> None:
     """Make walkable what lies within a climb over something walkable: a curb, the side of a step."""
     for column in range(field.rows * field.columns):
@@ -254,7 +254,7 @@ def _filter_low_obstacles(field: Heightfield, climb: float) -> None:
             below = was
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _ledges(field: Heightfield, climb: float, height: float) -> np.ndarray:
     """Return (n,) bool: walkable spans beside a drop, or whose neighbours make a slope that is too steep."""
     ledge = np.zeros(len(field.low), np.bool_)
@@ -268,7 +268,7 @@ def _ledges(field: Heightfield, climb: float, height: float) -> np.ndarray:
     return ledge
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _is_ledge(field: Heightfield, row: int, column: int, floor: np.float32, roof: np.float32, climb: float,
               height: float) -> bool:
     lowest = highest = floor

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.mesh.pyramid import colour_at
 
 _DIM = 0.25  # of the lamp's light, on what is seen at a grazing angle
 _WHITE = 230.0  # what has no colour of its own, seen straight on
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _dot(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def rays(first: int, end: int, width: int, eye: np.ndarray, corner: np.ndarray, right: np.ndarray,
          down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return origins and directions (n, 3) float32 of the pixels first..end, row by row, optical z component 1.
@@ -39,7 +39,7 @@ def rays(first: int, end: int, width: int, eye: np.ndarray, corner: np.ndarray, 
     return origins, directions
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def backs(face: np.ndarray, normal: np.ndarray, directions: np.ndarray, sheet: np.ndarray) -> np.ndarray:
     """Return which rays (k,) int64 hit the back of a face that is not one side of a sheet."""
     found, number = np.empty(len(face), np.int64), 0
@@ -51,7 +51,7 @@ def backs(face: np.ndarray, normal: np.ndarray, directions: np.ndarray, sheet: n
     return found[:number].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def survey(face: np.ndarray, depth: np.ndarray, max_range: float, instance: np.ndarray, depth_m: np.ndarray,
            labels: np.ndarray) -> None:
     """Fill depth_m (n,) float32 and labels (n,) uint16 of n rays from their hits."""
@@ -60,7 +60,7 @@ def survey(face: np.ndarray, depth: np.ndarray, max_range: float, instance: np.n
         labels[i] = instance[face[i]] if face[i] >= 0 else 0
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, directions: np.ndarray,
           right: np.ndarray, down: np.ndarray, vertices: np.ndarray, faces: np.ndarray, uv: np.ndarray,
           colour: np.ndarray, part: np.ndarray, factor: np.ndarray, texture: np.ndarray, wrap: np.ndarray,

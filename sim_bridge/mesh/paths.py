@@ -7,9 +7,9 @@ import math
 from functools import lru_cache
 from itertools import pairwise
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.mesh import ground as cells
 from sim_bridge.mesh.floor import STOREY_M, MeshFloor
 from sim_bridge.mesh.ground import NONE, CompactHeightfield
@@ -80,7 +80,7 @@ class MeshPaths:
         return _a_star(self._floor.ground, self._floor.area, source, target, self._floor.radius_m - SLACK_M)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray,
                                                                                                  np.ndarray]:
     """Return the nodes within SNAP_M of a point and STOREY_M of its height, and how far they are, metres."""
@@ -101,7 +101,7 @@ def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z:
     return np.array(places), np.array(metres)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
     """Return the nodes of the shortest path over 16 hops, both ends included; the ends lie in one area."""
     before = np.full(len(area), NONE, np.int32)
@@ -131,7 +131,7 @@ def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: i
     return np.array(chain[::-1])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _apart(ground: CompactHeightfield, a: int, b: int) -> float:
     """Return the straight distance between the middles of two places, metres."""
     dx = CELL_M * (ground.column[a] % ground.columns - ground.column[b] % ground.columns)
@@ -140,7 +140,7 @@ def _apart(ground: CompactHeightfield, a: int, b: int) -> float:
     return math.sqrt(dx * dx + dy * dy + rise * rise)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _over(ground: CompactHeightfield, area: np.ndarray, at: int, dx: int, dy: int, radius: float) -> int:
     """Return the node that a hop leads to, -1 where there is none, or too little room half-way."""
     if abs(dx) < 2 and abs(dy) < 2:
@@ -155,7 +155,7 @@ def _over(ground: CompactHeightfield, area: np.ndarray, at: int, dx: int, dy: in
     return there if there != NONE and area[there] else NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, radius: float) -> np.ndarray:
     """Return the numbers of the points that remain when straight drives skip the others."""
     kept, at, last = [0], 0, len(points) - 1
@@ -168,7 +168,7 @@ def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, 
     return np.array(kept)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sees(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, at: int, to: int, radius: float) -> bool:
     """Return whether the robot drives straight from one point of a way to another, and ends on its storey."""
     if places[at] == NONE or places[to] == NONE:

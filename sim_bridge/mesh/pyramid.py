@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from sim_bridge.mesh.model import CLAMP, MIRROR
 
 LEVELS = 14  # of 8192 x 8192
@@ -53,7 +53,7 @@ def _levels(image: np.ndarray) -> list[np.ndarray]:
     return levels
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _half(image: np.ndarray) -> np.ndarray:
     """Return the image at half the size, rounded down: means of 2 x 2 texels; an odd last one is lost."""
     height, width = max(1, image.shape[0] // 2), max(1, image.shape[1] // 2)
@@ -69,7 +69,7 @@ def _half(image: np.ndarray) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _wrapped(texel: int, size: int, wrap: int) -> int:
     """Return the texel that stands for one beyond the border."""
     if 0 <= texel < size:
@@ -82,7 +82,7 @@ def _wrapped(texel: int, size: int, wrap: int) -> int:
     return texel % size
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _bilinear(texels: np.ndarray, start: int, width: int, height: int, wrap_u: int, wrap_v: int, u: float,
               v: float) -> RGB:
     """Return the colour 0..255 at (u, v) on one level."""
@@ -99,7 +99,7 @@ def _bilinear(texels: np.ndarray, start: int, width: int, height: int, wrap_u: i
             wa * texels[a, 2] + wb * texels[b, 2] + wc * texels[c, 2] + wd * texels[d, 2])
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number: int, wrap_u: int, wrap_v: int,
               u: float, v: float, footprint: float) -> RGB:
     """Return the colour 0..255 of texture `number` of Pyramids at (u, v), v downwards.

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numba
 import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of, index_of, walks
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
@@ -227,7 +227,7 @@ def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (palette[hue] * shade[..., None]).astype(np.uint8)
 
 
-@numba.njit(cache=True)
+@njit()
 def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx: float, cy: float, ids: np.ndarray,
             heights: np.ndarray, cell: float, ceiling: float, max_range: float) -> tuple[np.ndarray, np.ndarray]:
     """Cast one ray a pixel through the cells. Returns depth (H, W) float32 metres, 0 = none, and ids (H, W) uint16."""
@@ -245,7 +245,7 @@ def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx:
     return depth, labels
 
 
-@numba.njit(cache=True)
+@njit()
 def _cast(x: float, y: float, z: float, dx: float, dy: float, dz: float, ids: np.ndarray, heights: np.ndarray,
           cell: float, ceiling: float) -> tuple[float, int]:
     """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
 
@@ -33,7 +33,7 @@ def register(depth_m: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics, colo
     return out
 
 
-@numba.njit(cache=True)
+@njit()
 def _splat(depth_m: np.ndarray, fx: float, fy: float, cx: float, cy: float, rotation: np.ndarray, shift: np.ndarray,
            gx: float, gy: float, hx: float, hy: float, out: np.ndarray) -> None:
     """Cover with each measurement the pixels of `out` whose centres lie between its pixel's projected corners."""

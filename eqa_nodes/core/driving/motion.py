@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from eqa_nodes.core.kernels import njit
 
 FORWARD, LEFT, RIGHT = 0, 1, 2
 HORIZON_M = 3.0  # plan in detail so far ahead; beyond, the cost-to-go stands in
@@ -36,7 +37,7 @@ class CostField(NamedTuple):
     cell_m: float
 
 
-@numba.njit(cache=True)
+@njit()
 def search(field: CostField, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
            tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return actions (n,) int8 and the positions after each (n, 2), metres, map frame.
@@ -76,19 +77,19 @@ def search(field: CostField, steps: Steps, x: float, y: float, yaw: float, goal_
     return np.zeros(0, np.int8), np.zeros((0, 2))
 
 
-@numba.njit(cache=True)
+@njit()
 def _bin(value: float, corner: float, cell: float) -> int:
     return int(np.floor((value - corner) / cell))
 
 
-@numba.njit(cache=True)
+@njit()
 def _at(field: CostField, values: np.ndarray, x: float, y: float) -> float:
     """Return the value of the cell of a point; inf off the map."""
     iy, ix = _bin(y, field.y0, field.cell_m), _bin(x, field.x0, field.cell_m)
     return values[iy, ix] if 0 <= iy < values.shape[0] and 0 <= ix < values.shape[1] else np.inf
 
 
-@numba.njit(cache=True)
+@njit()
 def _price(field: CostField, ax: float, ay: float, bx: float, by: float) -> float:
     """Return the cost of one move forward: 1 times the mean cost of the cells on the way; inf when one is forbidden."""
     n = max(1, int(np.ceil(np.hypot(bx - ax, by - ay) / (0.5 * field.cell_m))))
@@ -98,7 +99,7 @@ def _price(field: CostField, ax: float, ay: float, bx: float, by: float) -> floa
     return max(total / n, 1.0)
 
 
-@numba.njit(cache=True)
+@njit()
 def _unwind(nodes: list[tuple[float, float, int, float, int, int]], node: int) -> tuple[np.ndarray, np.ndarray]:
     count, at = 0, node
     while nodes[at][4] >= 0:

@@ -6,12 +6,12 @@ import itertools
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from scipy import ndimage
 
 from eqa_nodes.core.driving.shortest import ShortestPaths
 from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
@@ -155,7 +155,7 @@ def along(path: list[Waypoint], metres: float) -> tuple[Waypoint, float]:
     return path[-1], heading
 
 
-@numba.njit(cache=True)
+@njit()
 def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> float:
     """Return the cost, in cells, of the straight line between two points in cells; inf across a forbidden cell.
 
@@ -181,7 +181,7 @@ def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> f
     return np.inf
 
 
-@numba.njit(cache=True)
+@njit()
 def _shorten(points: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """Return the indices of the waypoints (n, 2), in cells, to keep: those that a straight line, no dearer, does not
     make needless."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from eqa_nodes.core.kernels import njit
 
 # Moves of 8 directions and the 8 between them: paths come within 3 % of the straight line.
 _MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1),
@@ -72,7 +73,7 @@ def _clear(cost: np.ndarray) -> np.ndarray:
     return clear.ravel()
 
 
-@numba.njit(cache=True)
+@njit()
 def _dijkstra(cost: np.ndarray, clear: np.ndarray, source: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Return what the cheapest path to each flat cell costs, (n,) int32; `cost` has a border of forbidden cells (0).
 
@@ -124,7 +125,7 @@ def _dijkstra(cost: np.ndarray, clear: np.ndarray, source: int, moves: np.ndarra
     return spent
 
 
-@numba.njit(cache=True)
+@njit()
 def _descend(cost: np.ndarray, spent: np.ndarray, at: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Return the flat cells from one down to the source."""
     path = [at]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from eqa_nodes.core.driving.config import RecoveryConfig
 from eqa_nodes.core.driving.planning import cell_at, index_of, line_cost, with_escape
 from eqa_nodes.core.driving.shortest import ShortestPaths
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
@@ -63,7 +63,7 @@ def sees(grid: GridMap, asked: np.ndarray, target: tuple[int, int]) -> np.ndarra
     return result
 
 
-@numba.njit(cache=True)
+@njit()
 def _clear_lines(cost: np.ndarray, cells: np.ndarray, row: int, column: int) -> np.ndarray:
     clear = np.zeros(len(cells), np.bool_)
     for i in range(len(cells)):

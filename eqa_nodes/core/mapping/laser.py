@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.mapping.config import ScanConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics, PlanarScan
@@ -47,7 +47,7 @@ def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, ban
     return PlanarScan(ranges, first, step, band.min_range_m, band.max_range_m)
 
 
-@numba.njit(cache=True)
+@njit()
 def _nearest(depth: np.ndarray, fx: float, fy: float, cx: float, cy: float, turn: np.ndarray, height: float,
              low: float, high: float, first: float, step: float, beams: int) -> np.ndarray:
     """Return the least horizontal range of points at heights low..high, metres, by beam; inf where there is none."""

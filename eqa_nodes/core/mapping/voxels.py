@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from eqa_nodes.core.kernels import njit
 
 NEAR_M = 0.05  # nothing nearer to the lens is projected
 
@@ -62,7 +63,7 @@ class FusionRules(NamedTuple):
     explored_width: float
 
 
-@numba.njit(cache=True)
+@njit()
 def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayout, window: VoxelWindow, push_m: float,
             enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
@@ -92,7 +93,7 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
                 hits[iy, ix, layer] += 1
 
 
-@numba.njit(cache=True)
+@njit()
 def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: VoxelWindow, rules: FusionRules,
           hits: np.ndarray, voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
     """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
@@ -114,7 +115,7 @@ def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: Voxe
                 explored[iy, ix] = True
 
 
-@numba.njit(cache=True)
+@njit()
 def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
     """Return the 2D state of a column: 100 when something solid is in the robot's way, 0 when seen clear, else -1."""
     for layer in range(layout.band0, layout.band1):
@@ -123,7 +124,7 @@ def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
     return 0 if clear else -1
 
 
-@numba.njit(cache=True)
+@njit()
 def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float,
             distance: float, hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
     """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
@@ -175,13 +176,13 @@ def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: Fus
     return clear or (floor_hit and not band_hit), where
 
 
-@numba.njit(cache=True)
+@njit()
 def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, float, float]:
     return (r[0, 0] * dx + r[1, 0] * dy + r[2, 0] * dz, r[0, 1] * dx + r[1, 1] * dy + r[2, 1] * dz,
             r[0, 2] * dx + r[1, 2] * dy + r[2, 2] * dz)
 
 
-@numba.njit(cache=True)
+@njit()
 def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: CameraView, width: int) -> bool:
     """Return whether a column between two points, camera axes, misses the image: both ends are beyond one side."""
     left, right = -view.cx / view.fx, (width - view.cx) / view.fx

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from eqa_nodes.core.kernels import njit
 
 _BITS = 256
 _FAR = _BITS + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _ones(x: np.uint64) -> np.uint64:
     """Return the number of bits that are set, by halving."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -18,7 +19,7 @@ def _ones(x: np.uint64) -> np.uint64:
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def nearest(signatures: np.ndarray, wanted: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
     """Return the positions of about `count` allowed signatures (n, 4) that differ least from `wanted` (4,)."""
     n = len(signatures)
