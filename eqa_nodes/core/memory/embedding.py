@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.garbage import exempt_loaded
 from eqa_nodes.core.registry import EMBEDDERS
 from eqa_nodes.core.traits import Traits
 
@@ -57,7 +58,9 @@ def _wordllama() -> Any:
         root.handlers[:] = before[1]
 
     # its own search looks for the tokenizer in a folder that the package does not have
-    return wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    model = wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    exempt_loaded()
+    return model
 
 
 def make_embedder(name: str) -> Embedder | None:

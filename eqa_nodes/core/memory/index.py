@@ -7,10 +7,13 @@ milliseconds, which no tree of vectors needs to be kept up to date for.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
+from eqa_nodes.core.garbage import exempt_loaded
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import signature
 
@@ -127,11 +130,18 @@ class Index:
 
         Of equals the newest.
         """
-        from eqa_nodes.core.memory.hamming import nearest
-
         allowed = allowed & self.column("described").astype(bool)
-        found = nearest(self.rows["signature"], self.sign(vector[None])[0], allowed, count)
+        found = _scan()(self.rows["signature"], self.sign(vector[None])[0], allowed, count)
         return np.asarray(self.ids[found])
+
+
+@cache
+def _scan() -> Callable[..., np.ndarray]:
+    """Return the compiled scan of signatures, imported when it is first needed: the compiler takes a second."""
+    from eqa_nodes.core.memory.hamming import nearest
+
+    exempt_loaded()
+    return cast(Callable[..., np.ndarray], nearest)
 
 
 def _columns(rows: np.ndarray) -> dict[str, np.ndarray]:
