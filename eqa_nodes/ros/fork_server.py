@@ -27,6 +27,7 @@ from typing import IO
 
 from eqa_nodes.core.errors import NodeLost
 
+COMMAND = (sys.executable, "-m", "eqa_nodes.ros.fork_server")  # the descriptor of its socket follows
 _REQUEST_BYTES = 1 << 16
 _SET_NAME = 15  # PR_SET_NAME of prctl(2)
 
@@ -34,9 +35,9 @@ _SET_NAME = 15  # PR_SET_NAME of prctl(2)
 class ForkServer:
     """A running server, which is started again when it has died. start() may be called from several threads."""
 
-    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], log: Path, command: Sequence[str] = COMMAND) -> None:
         """environment: of the server and all its children. log: what it prints itself, which is only errors."""
-        self._environment, self._log = dict(environment), log
+        self._environment, self._log, self._command = dict(environment), log, list(command)
         self._lock = threading.Lock()
         self._launch()
 
@@ -68,8 +69,8 @@ class ForkServer:
         try:
             with theirs, self._log.open("ab") as output:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "eqa_nodes.ros.fork_server", str(theirs.fileno())], env=self._environment,
-                    pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                    [*self._command, str(theirs.fileno())], env=self._environment, pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -219,6 +219,8 @@ def prepare(name: str) -> None:
     ports += [(SERVICES.get(key) or ACTIONS[key]).type for key in (*spec.serves, *spec.calls)]
     for type_name in ports:
         type(interface(type_name)).__import_type_support__()
+    if kernels := sys.modules.get("eqa_nodes.core.kernels"):
+        kernels.start_compiler()
 
 
 def run_nodes(names: Sequence[str], params: Path) -> int:
