@@ -29,6 +29,7 @@ from eqa_nodes.core.errors import NodeLost
 
 COMMAND = (sys.executable, "-m", "eqa_nodes.ros.fork_server")  # the descriptor of its socket follows
 _REQUEST_BYTES = 1 << 16
+_END_S = 10.0  # for a killed server to end
 _SET_NAME = 15  # PR_SET_NAME of prctl(2)
 
 
@@ -47,7 +48,15 @@ class ForkServer:
         return self._process.pid
 
     def start(self, nodes: Sequence[str], params: Path) -> Forked:
-        """Start a process that runs these nodes. Raises NodeLost when the server dies meanwhile."""
+        """Start a process that runs these nodes. Raises NodeLost when a server dies, and so does its successor."""
+        asked = self._process
+        try:
+            return self._start(nodes, params)
+        except NodeLost:
+            asked.wait(_END_S)  # it may have closed its pipes and not ended yet
+            return self._start(nodes, params)
+
+    def _start(self, nodes: Sequence[str], params: Path) -> Forked:
         request = json.dumps([list(nodes), str(params)]).encode()
         (input_theirs, input_ours), (output_ours, output_theirs), (status_ours, status_theirs) = (
             os.pipe() for _ in range(3))
@@ -56,7 +65,7 @@ class ForkServer:
             if self._process.poll() is not None:
                 self._control.close()
                 self._launch()
-            with contextlib.suppress(BrokenPipeError):  # it died just now: nothing will come from `status`
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died: `status` says so
                 socket.send_fds(self._control, [request], theirs)
         for descriptor in theirs:
             os.close(descriptor)
@@ -130,8 +139,8 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
     """Fork a process for each request until the other side closes. prepare: imports a node; run: runs some nodes."""
     status: dict[int, tuple[int, int]] = {}  # process descriptor -> process id, pipe
     while True:
-        for descriptor in select.select([control, *status], [], [])[0]:
-            if descriptor is not control:
+        for descriptor in select.select([control.fileno(), *status], [], [])[0]:
+            if descriptor in status:
                 pid, pipe = status.pop(descriptor)
                 _tell(pipe, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
                 os.close(pipe)
