@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.config.graph import merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import merged, of_robot
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import RobotModel
@@ -28,7 +27,7 @@ def rows() -> list[dict[str, object]]:
     """Return one row a form of question, beside one recall through the same graph."""
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
-        with RunningGraph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=True) as graph, \
+        with RunningGraph(Path(folder), merged(None, of_robot(RobotModel()), own), isolate=True) as graph, \
                 GraphClient(graph.environment) as client:
             client.reset(SCENE, "answer", None, 0)
             for _ in range(TURNS):

@@ -60,7 +60,7 @@ def _shown(grid: GridMap) -> dict[str, object]:
 
 def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment]) -> float:
     """Return the median time of a decision with one new view."""
-    policy = make_policy(name, None, RADIUS_M)
+    policy = make_policy(name)
     situation = Situation(Question("Where is the kettle?"), pose, grid, find_frontiers(grid), seen[:-1], REGIONS)
     policy.reset(0)
     policy.decide(situation)

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from eqa_nodes.config.graph import merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import merged, of_robot
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
@@ -33,7 +32,7 @@ def _graph(isolate: bool, alone: float) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
         start = time.perf_counter()
-        with RunningGraph(Path(folder), merged(None, robot_parameters(RobotModel()), own), isolate=isolate) as graph:
+        with RunningGraph(Path(folder), merged(None, of_robot(RobotModel()), own), isolate=isolate) as graph:
             up = (time.perf_counter() - start) * 1e3
             with GraphClient(graph.environment) as client:
                 client.reset(SCENE, "bench", None, 0)

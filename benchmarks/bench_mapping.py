@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.simulator import Episode
 from sim_bridge.toy.simulator import CELL_M, GridWorld
@@ -96,6 +97,6 @@ class DenseVolume:
         self.weight[seen] += 1
         self.explored[seen[np.abs(u[seen] - k.cx) < 0.25 * k.width]] = True
         band = np.s_[:, :, round((c.obstacle_min_m + c.floor_below_m) / c.voxel_m):
-                     round((c.robot_height_m + c.floor_below_m) / c.voxel_m)]
+                     round((RobotModel().height_m + HEAD_ROOM_M + c.floor_below_m) / c.voxel_m)]
         known, solid = (self.weight > 0).reshape(self.shape)[band], (self.distance < 0.2).reshape(self.shape)[band]
         self.cells = np.select([(known & solid).any(axis=2), known.any(axis=2)], [100, 0], -1).astype(np.int8)

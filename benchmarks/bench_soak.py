@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.config.graph import merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import merged, of_robot
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.ros.client import GraphClient
@@ -26,7 +25,7 @@ def rows() -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"},
                "recorder": {"folder": f"{folder}/bags", **COMPRESSED}}
-        with RunningGraph(Path(folder), merged(None, robot_parameters(ROBOT), own), isolate=True) as graph, \
+        with RunningGraph(Path(folder), merged(None, of_robot(ROBOT), own), isolate=True) as graph, \
                 GraphClient(graph.environment) as client:
             client.reset(SCENE, "soak", None, 0)
             begin = time.monotonic()

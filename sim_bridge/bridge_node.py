@@ -10,7 +10,7 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes.config.nodes import VELOCITIES
+from eqa_nodes.config.nodes import VELOCITIES, BridgeSettings
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Transform, pose2_of
@@ -23,7 +23,7 @@ from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Episode, Simulator, Step
 
 
-class BridgeNode(EqaNode):
+class BridgeNode(EqaNode[BridgeSettings]):
     """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock.
 
     With velocities (parameter drive) it hears cmd_vel instead of act, and publishes scan too.
@@ -44,7 +44,7 @@ class BridgeNode(EqaNode):
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: BridgeSettings, new: BridgeSettings) -> None:
         if self._velocities is not None:
             self._velocities.limit(new.robot.base)
 

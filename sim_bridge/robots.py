@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses
@@ -22,7 +21,6 @@ ROBOTS: dict[str, RobotModel] = {
     "exploraqa": replace(_BODY, turn_deg=15.0, camera=CameraModel(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
     "embodied-eval": RobotModel(camera=CameraModel(448, 448, 90.0, tilt_down_deg=0.0)),
 }
-_MARGIN_M = 0.1  # the map counts what hangs so little above the robot as in its way: one voxel
 
 
 def robot_of(name: str, usual: str | RobotModel = DEFAULT) -> RobotModel:
@@ -34,10 +32,3 @@ def robot_of(name: str, usual: str | RobotModel = DEFAULT) -> RobotModel:
     if chosen not in ROBOTS:
         raise ConfigError(unknown("robot", chosen, ROBOTS))
     return ROBOTS[chosen]
-
-
-def map_settings(robot: RobotModel) -> dict[str, float]:
-    """Return what a robot means to its map: its body, and from where on its camera shows the floor's surroundings."""
-    usual = MapperConfig()
-    return {"robot_radius_m": robot.radius_m, "robot_height_m": robot.height_m + _MARGIN_M,
-            "blind_m": max(usual.blind_m, min(usual.range_m, round(robot.camera.sees_from_m(usual.low_m), 2)))}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 
@@ -17,7 +15,6 @@ from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 
 _READY_S = 120.0  # for all nodes to be discovered
-_SET_S = 30.0  # for a node to take parameters
 
 
 class Tap:
@@ -82,24 +79,8 @@ class Tap:
         for act in due:
             act()
 
-    def set_everywhere(self, values: dict[str, float | int]) -> list[str]:
-        """Set parameters of all nodes; return the names of those that did not take them."""
-        request = SetParameters.Request(parameters=[_parameter(name, value) for name, value in values.items()])
-        waiting = {}
-        for name, client in self._clients.items():
-            done = threading.Event()
-            client.call_async(request).add_done_callback(partial(lambda event, _: event.set(), done))
-            waiting[name] = done
-        return [name for name, done in waiting.items() if not done.wait(_SET_S)]
-
     def ready(self) -> None:
-        """Return when all nodes take parameters. Raises NodeLost."""
+        """Return when all nodes are up. Raises NodeLost."""
         for name, client in self._clients.items():
             if not client.wait_for_service(_READY_S):
-                raise NodeLost(f"{name} takes no parameters")
-
-
-def _parameter(name: str, value: float) -> Parameter:
-    if isinstance(value, int):
-        return Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value))
-    return Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value))
+                raise NodeLost(f"{name} did not come up")

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks.chaos.disk import Disk
 from benchmarks.chaos.model import Model
@@ -18,13 +17,14 @@ from benchmarks.chaos.nav2 import Aborting
 from benchmarks.chaos.schedule import Fault
 from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, driven_by, merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import Parameters, driven_by, merged, of_robot
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.runner import RESTARTS, Child, RunningGraph
+from eqa_nodes.testing.faults import Faults
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
@@ -40,6 +40,7 @@ class World:
         self.tap = Tap(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
         self.model = Model()
         self.nav2: Aborting | None = None
+        self._faults = folder / "faults.json"
         self.wrong: list[str] = []  # what a drill could not do
         self._exit = contextlib.ExitStack()
         self._struck: list[Fault] = []
@@ -52,6 +53,10 @@ class World:
             for disk in self.disks.values():
                 stack.callback(disk.close)
             stack.enter_context(self.model)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            Faults().write(self._faults)
+            os.environ[FAULTS] = str(self._faults)
+            stack.callback(os.environ.pop, FAULTS)
             self.graph = stack.enter_context(RunningGraph(self.folder,
                                                           parameters(self.kind, self.folder, self.model.url),
                                                           isolate=True, start_s=_UP_S))
@@ -70,10 +75,10 @@ class World:
     def prepare(self, faults: tuple[Fault, ...], seed: int) -> list[Callable[[], None]]:
         """Let faults come at their moments; return those that come before the episode begins."""
         at_once, self._struck = [], []
-        wire: dict[str, float | int] = {}
+        wire: dict[str, float] = {}
         for fault in faults:
             if fault.kind in _WIRE:
-                wire[f"node.test_{_WIRE[fault.kind]}"] = fault.amount
+                wire[_WIRE[fault.kind]] = fault.amount
             elif fault.kind == "model":
                 self.model.fail(fault.victim, fault.at, int(fault.amount))
             elif fault.kind == "nav2" and self.nav2 is not None:
@@ -82,8 +87,8 @@ class World:
                 at_once.append(self._strike(fault))
             else:
                 self.tap.after(fault.at, self._strike(fault))
-        if wire and (deaf := self.tap.set_everywhere({"node.test_seed": seed, **wire})):
-            self.wrong.append(f"{', '.join(deaf)} took no faults of the wire")
+        if wire:
+            Faults(seed=seed, **wire).write(self._faults)  # type: ignore[arg-type]
         return at_once
 
     def missed(self, faults: tuple[Fault, ...]) -> list[str]:
@@ -107,8 +112,7 @@ class World:
 
     def quiet_wire(self) -> None:
         """Let messages come through again; call it when all nodes are up."""
-        if deaf := self.tap.set_everywhere({f"node.test_{name}": 0.0 for name in _WIRE.values()}):
-            self.wrong.append(f"{', '.join(deaf)} could not be told that the wire is whole")
+        Faults().write(self._faults)
 
     def ask(self, sample: Sample, episode: str) -> Answer:
         """Begin an episode and ask. Raises what the graph reports."""
@@ -174,8 +178,6 @@ def parameters(kind: str, folder: Path, url: str) -> Parameters:
     """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
-    nodes = nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic")
-    each: dict[str, dict[str, Any]] = {node: {"node.test_seed": 1} for node in nodes}
     own: Parameters = {
         "memory": {"labels": True, "folder": str(folder / "memory")},
         "recorder": {"folder": str(folder / "bags")},
@@ -190,4 +192,4 @@ def parameters(kind: str, folder: Path, url: str) -> Parameters:
     driven = driven_by(kind) if kind == "nav2" else {}
     if driven:
         driven["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # for a slow machine
-    return merged(None, robot_parameters(robot), each, own, driven)
+    return merged(None, of_robot(robot), own, driven)

@@ -35,7 +35,7 @@ class Graph:
             from eqa_nodes.config.graph import merged
 
             values = merged(self.check)
-            print(f"{self.check}: {sum(map(len, values.values()))} parameters of {len(values)} nodes, all known")
+            print(f"{self.check}: {sum(map(len, values.values()))} parameters in {len(values)} sections, all known")
             return 0
         if self.format == "sros2":
             from eqa_nodes.ros.sros2 import policy
@@ -96,38 +96,48 @@ the node runs:
 
     ros2 param set /agent agent.enough 0.8
 
-- *live* says from when on a change counts. Without it the parameter is read-only and wants a restart of the node:
-  something was built from the value, or nodes must agree on it (privacy, observers, who drives, the robot's body).
-- A change is checked as a file is, together with all other values of the node, and refused with the reason. What only
-  fits together is set by one call of the service `set_parameters_atomically`: all of it counts, or nothing.
-- A running question, drive, episode or bag goes on as it began. What changed is in the node's log and on
-  `/parameter_events`.
-- ROS takes no whole number where a parameter is a float: 1.0, not 1. In a file both will do.
+- *live* says when a change takes effect. A parameter without it is read-only: set it when the node starts, because the
+  node builds something from it or nodes must agree on it (privacy, observers, who drives, the robot's body).
+- A change is checked like a file, together with all other values of the node. A rejected change names the reason. Set
+  values that only fit together with one call of the service `set_parameters_atomically`.
+- A running question, drive, episode or bag is not affected. Changes are in the node's log and on `/parameter_events`.
+- `ros2 param set` needs 1.0, not 1, where a parameter is a float. A file may hold either.
+- Settings that nodes share stand once in a file, in the section `/**`. Each node declares those that it uses.
 """
 
 
 def _parameters() -> None:
     """Print docs/parameters.md."""
-    from eqa_nodes.config.live import live
     from eqa_nodes.config.nodes import SETTINGS
     from eqa_nodes.config.parameters import parameters_of
+    from eqa_nodes.config.shared import SHARED, shared_names
 
     tables = {name: list(parameters_of(config)) for name, config in SETTINGS.items()}
-    shared = [p for p in tables["mapper"] if p.name.startswith("node.")]
+    users: dict[str, list[str]] = {}
+    for node, parameters in tables.items():
+        for parameter in parameters:
+            users.setdefault(parameter.name, []).append(node)
+    shared = {p.name: p for parameters in tables.values() for p in parameters if p.name in shared_names()}
     print(_PAGE)
-    print("## Every node\n")
-    _rows(shared, {p.name: ", ".join(n for n in SETTINGS if live(n, p.name)) for p in shared})
+    print(f"## {SHARED}: shared by nodes\n")
+    _rows(sorted(shared.values(), key=lambda p: p.name.split(".")[:-1]), users)
     for node, parameters in tables.items():
         print(f"\n## {node}\n")
-        own = [p for p in parameters if p not in shared]
-        _rows(own, {p.name: live(node, p.name) for p in own})
+        _rows([p for p in parameters if p.name not in shared])
 
 
-def _rows(parameters: Sequence[Parameter], when: Mapping[str, str]) -> None:
-    print("| parameter | default | type | live | |\n|---|---|---|---|---|")
+def _rows(parameters: Sequence[Parameter], users: Mapping[str, Sequence[str]] | None = None) -> None:
+    """Print a table. users: the nodes that declare a parameter, by its name; None = without that column."""
+    columns = ["parameter", "default", "type", "live", *(["nodes"] if users else []), ""]
+    print(f"| {' | '.join(columns)} |".replace("  ", " ") + "\n|" + "---|" * len(columns))
     for p in parameters:
         kind = p.type + (f", {p.range}" if p.range else "")
-        print(f"| `{p.name}` | {_default(p.default)} | {kind} | {when[p.name]} | {_escaped(p.description)} |")
+        who = f" {_nodes(users[p.name])} |" if users else ""
+        print(f"| `{p.name}` | {_default(p.default)} | {kind} | {p.live} |{who} {_escaped(p.description)} |")
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return "all" if len(names) == len(NODES) else ", ".join(names)
 
 
 def _default(value: Any) -> str:

@@ -1,9 +1,9 @@
-"""What every node can be told: one dataclass a node."""
+"""The settings of every node: one dataclass a node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
 from typing import Annotated, Any, cast
 
@@ -13,11 +13,12 @@ from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfCon
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig
+from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig, check_body
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
-from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, Share, check_ranges
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
 from eqa_nodes.core.registry import is_class
+from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, group, setting
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
@@ -35,66 +36,79 @@ ODOMETRY = ("simulator", "topics")  # where the agent's counts and pose come fro
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """What all nodes have in common."""
+    """Settings that nodes share; each node declares those that it uses."""
 
-    autostart: bool = True  # configure and activate by itself; False: wait for a lifecycle manager
-    # this and the next two: the same for all nodes
+    autostart: bool = setting(True,
+        "Configure and activate the node when it starts. If false, it waits for a lifecycle manager.")
     camera: CameraConfig = CameraConfig()
     second_camera: SecondCameraConfig = SecondCameraConfig()
     tf: TfConfig = TfConfig()
-    call_deadline_s: Positive = 60.0  # for a call to another node, seconds
-    min_rate_hz: NotNegative = 0.0  # of each camera topic, less is a warning on /diagnostics; 0 = not judged
-    # of a camera's messages when they are taken in, seconds; more is an error there; 0 = not judged
-    max_age_s: NotNegative = 0.0
-    # waits before every callback, seconds: shows that lock-step does not depend on speed
-    test_delay_s: NotNegative = 0.0
-    # above 0: faults of the wire for drills, of which the next ones tell
-    test_seed: Count = 0
-    test_lose_share: Share = 0.0  # of the messages of topics that are lost, 0..1
-    test_duplicate_share: Share = 0.0  # that come twice, 0..1
-    test_late_share: Share = 0.0  # that come late, 0..1
-    test_late_s: NotNegative = 0.5  # by how much, seconds
-    test_tf_delay_s: NotNegative = 0.0  # by which every transform is late, seconds
+    call_deadline_s: Positive = setting(60.0, "Deadline of a call to another node in seconds.", live=NOW)
+    min_rate_hz: NotNegative = setting(0.0,
+        "Minimum rate of each camera topic in hertz; a lower rate sets WARN on /diagnostics; 0 disables the check.")
+    max_age_s: NotNegative = setting(0.0,
+        "Maximum age of a camera message in seconds; older messages set ERROR on /diagnostics; 0 disables the check.")
+
+
+# What nodes use of the settings that they share.
+_ANY = ("autostart", "tf.map_frame")
+_CALLER = (*_ANY, "call_deadline_s")
+_PLACED = (*_ANY, "tf.odom_frame", "tf.base_frame", "tf.time_jump_s", "tf.relocated_m", "tf.relocated_rad")
+_FRAMES = ("autostart", "camera", "second_camera", "tf", "min_rate_hz", "max_age_s")
 
 
 @dataclass(frozen=True)
-class MapperSettings:
+class Settings:
+    """What the settings of every node have."""
+
+    node: NodeSettings = setting(NodeSettings(), reads=_ANY)
+
+
+@dataclass(frozen=True)
+class MapperSettings(Settings):
     """Parameters of the mapper node."""
 
-    node: NodeSettings = NodeSettings()
-    map: MapperConfig = MapperConfig()
-    relocated: str = NEW  # what becomes of the map when localisation jumps: new | keep
+    node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
+    robot: RobotModel = setting(RobotModel(), reads=(
+        "radius_m", "height_m", "camera.width", "camera.height", "camera.hfov_deg", "camera.height_m",
+        "camera.tilt_down_deg"))
+    map: MapperConfig = setting(MapperConfig(), live=EPISODE)
+    relocated: str = setting(NEW, "What happens to the map when localisation jumps: new (start a new map) | keep.")
 
     def __post_init__(self) -> None:
+        check_body(self.map, self.robot)
         if self.relocated not in (NEW, KEEP):
             raise ConfigError("mapper: " + unknown("relocated", self.relocated, (NEW, KEEP)))
 
 
 @dataclass(frozen=True)
-class MemorySettings:
+class MemorySettings(Settings):
     """Parameters of the memory node."""
 
-    node: NodeSettings = NodeSettings()
+    node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     memory: MemoryConfig = MemoryConfig()
-    folder: str = "memory"  # of the files
-    file: str = ""  # in that folder, for all episodes, and none empties it; "" = one file an episode
-    labels: bool = False  # take in what labels things
-    labels_from: str = "simulator"  # where labels come from: simulator (privileged) | detector (the perception node)
-    # observations that may wait for their parts: more where a detector is slow and frames are many
-    pending: Counted = 30
+    folder: str = setting("memory", "Folder of the memory files.")
+    file: str = setting("",
+        'Name of one file in that folder that all episodes share and none empties; "" uses one file per episode.')
+    labels: bool = setting(False, "Store labelled objects.")
+    labels_from: str = setting("simulator",
+        "Source of the labels: simulator (privileged) | detector (the perception node).")
+    pending: Counted = setting(30,
+        "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
 
     def __post_init__(self) -> None:
         _check_source("memory", self.labels_from)
 
 
 @dataclass(frozen=True)
-class PerceptionSettings:
+class PerceptionSettings(Settings):
     """Parameters of the perception node."""
 
-    node: NodeSettings = NodeSettings()
+    node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     detector: DetectorConfig = DetectorConfig()
     perceiver: PerceiverConfig = PerceiverConfig()
-    newest: bool = False  # look at the newest picture only, when the detector is free; False: at every one (lock-step)
+    newest: bool = setting(False,
+        "Process only the newest image whenever the detector is free. If false every image is processed (lock-step).")
 
     @property
     def labels(self) -> bool:
@@ -103,18 +117,16 @@ class PerceptionSettings:
 
 
 @dataclass(frozen=True)
-class ExplorerSettings:
+class ExplorerSettings(Settings):
     """Parameters of the explorer node."""
 
-    node: NodeSettings = NodeSettings()
-    # random | frontier | goal | fine | snapshot | topo | best, a name that an installed package registers, or
-    # package.module:Class
-    policy: str = DEFAULT_POLICY
-    params: Any = field(default_factory=policy_parameters)  # of each policy, by its name
-    radius_m: Positive = 0.18  # radius of the robot, metres: no goal lies where it does not fit
+    robot: RobotModel = setting(RobotModel(), reads=("radius_m",))
+    policy: str = setting(DEFAULT_POLICY,
+        "Exploration policy: random | frontier | goal | fine | snapshot | topo | best, a name that an installed "
+        "package registers, or package.module:Class.", live=QUESTION)
+    params: Any = group(policy_parameters, live=QUESTION)  # of each policy, by its name
 
     def __post_init__(self) -> None:
-        check_ranges(self, "explorer")
         try:
             POLICIES.check(self.policy)
         except ConfigError as error:
@@ -129,31 +141,36 @@ class ExplorerSettings:
 
 @cache
 def _with_policy(policy: str) -> type[ExplorerSettings]:
-    params = ("params", Any, field(default_factory=partial(policy_parameters, policy)))
+    params = ("params", Any, group(partial(policy_parameters, policy), live=QUESTION))
     return cast("type[ExplorerSettings]",
                 make_dataclass("ExplorerSettings", [params], bases=(ExplorerSettings,), frozen=True))
 
 
 @dataclass(frozen=True)
-class NavigatorSettings:
+class NavigatorSettings(Settings):
     """Parameters of the navigator node."""
 
-    node: NodeSettings = NodeSettings()
-    navigator: NavigatorConfig = NavigatorConfig()
-    leg_deadline_s: Positive = AgentConfig().leg_deadline_s  # for one drive, seconds in the clock of the stamps
-    map_deadline_s: Positive = 10.0  # for the map of the newest observation, seconds
+    node: NodeSettings = setting(NodeSettings(), reads=_CALLER)
+    robot: RobotModel = setting(RobotModel(), reads=("radius_m", "move_m", "turn_deg"))
+    navigator: NavigatorConfig = setting(NavigatorConfig(), live=GOAL)
+    leg_deadline_s: Positive = setting(AgentConfig().leg_deadline_s,
+        "Deadline of one drive in seconds of the stamps' clock.", live=GOAL)
+    map_deadline_s: Positive = setting(10.0, "Time in seconds to wait for the map of the newest observation.", live=NOW)
 
 
 @dataclass(frozen=True)
-class Nav2NavigatorSettings:
+class Nav2NavigatorSettings(Settings):
     """Parameters of the nav2_navigator node."""
 
-    node: NodeSettings = NodeSettings()
+    node: NodeSettings = setting(NodeSettings(), reads=_PLACED)
     driving: DrivingConfig = DrivingConfig()
-    leg_deadline_s: Positive = 120.0  # for one drive with all that is tried, seconds of the transforms' stamps
-    commander: str = "auto"  # simple_commander: nav2_simple_commander | wire: our own | auto: the first, where it is
-    # nodes of Nav2 that must be active before a goal; add amcl where it localises
-    managed: tuple[str, ...] = ("bt_navigator", "planner_server", "controller_server", "behavior_server")
+    leg_deadline_s: Positive = setting(120.0,
+        "Deadline of one drive, recoveries included, in seconds of the clock of the transforms.")
+    commander: str = setting("auto",
+        "Client of Nav2: simple_commander (nav2_simple_commander) | wire (built in) | auto (the first where it is "
+        "installed).")
+    managed: tuple[str, ...] = setting(("bt_navigator", "planner_server", "controller_server", "behavior_server"),
+        "Nodes of Nav2 that must be active before a goal is sent. Add amcl where it localises the robot.")
 
     def __post_init__(self) -> None:
         if self.commander not in COMMANDERS:
@@ -163,31 +180,33 @@ class Nav2NavigatorSettings:
                 raise ConfigError("nav2_navigator: " + unknown("managed node", name, MANAGED))
 
 @dataclass(frozen=True)
-class AnswererSettings:
+class AnswererSettings(Settings):
     """Parameters of the answerer node."""
 
-    node: NodeSettings = NodeSettings()
-    # label (rules over labels, privileged) | vlm (a model) | others of docs/agents.md, a name that an installed package
-    # registers, or package.module:Class
-    answerer: str = DEFAULT_ANSWERER
+    answerer: str = setting(DEFAULT_ANSWERER,
+        "Name of the answerer: label (rules over labels, privileged) | vlm (a model), another one of docs/agents.md, "
+        "a name that an installed package registers, or package.module:Class.")
     model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
-    max_images: Count = 0  # pictures that the model is shown in one call; 0 = the answerer's own default
-    folder: str = ""  # keeps what a model said of pictures, so that none is paid for twice; "" = while the node runs
+    max_images: Count = setting(0,
+        "Maximum number of images shown to the model in one call; 0 uses the answerer's own limit.")
+    folder: str = setting("",
+        'Folder that stores what a model said about images, so that no image is paid for twice; "" stores it only '
+        'while the node runs.')
 
 
 @dataclass(frozen=True)
-class RecorderSettings:
+class RecorderSettings(Settings):
     """Parameters of the recorder node."""
 
-    node: NodeSettings = NodeSettings()
-    folder: str = "bags"  # of the bags, one an episode
-    bag: RecordingConfig = RecordingConfig()
+    node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
+    folder: str = setting("bags", "Folder of the bags, one per episode.", live=BAG)
+    bag: RecordingConfig = setting(RecordingConfig(), live=BAG)
     privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
-    # what says where kinds of things are that are hidden, as memory's: simulator | detector
-    labels_from: str = "simulator"
-    # whether the simulator's labels are recorded as well, so that the label answerer can answer from the bag
-    # (privileged); never with privacy: they show what it hides
-    labels: bool = False
+    labels_from: str = setting("simulator",
+        "Source of the labels that privacy masks, as for memory: simulator | detector.")
+    labels: bool = setting(False,
+        "Record the simulator's labels too (privileged), so that the label answerer can answer from the bag. They "
+        "show what privacy hides, so both together are not possible.")
 
     def __post_init__(self) -> None:
         _check_source("recorder", self.labels_from)
@@ -198,24 +217,30 @@ class RecorderSettings:
 
 
 @dataclass(frozen=True)
-class AgentSettings:
+class AgentSettings(Settings):
     """Parameters of the agent node."""
 
-    node: NodeSettings = NodeSettings()
-    agent: AgentConfig = AgentConfig()
-    map_deadline_s: Positive = 10.0  # for the map of the newest observation to reach the explorer, seconds
-    model_deadline_s: Positive = 300.0  # for one batched call of the answerer, its retries included, seconds
-    # for the first observation of an episode, until every observer has it, seconds
-    observe_deadline_s: Positive = 60.0
-    observers: tuple[str, ...] = OBSERVERS  # who is told that an episode begins
-    odometry: str = "simulator"  # simulator: counts and pose from the service act | topics: odom and tf, as on a robot
-    queue: Counted = LINE  # questions that may wait
-    # False: on a robot, where no simulator begins episodes; then the agent begins one by itself when it starts
-    simulator: bool = True
-    episode: str = ""  # name of the episode that begins by itself; "" = date and time
-    keep_memory: bool = True  # what was remembered before it stays
-    map_name: str = ""  # of its place: episodes with the same name share their map frame; "" = of no known place
-    begin_deadline_s: Positive = 10.0  # for it to have begun when a question's turn comes, seconds
+    node: NodeSettings = setting(NodeSettings(), reads=(*_PLACED, *_CALLER))
+    agent: AgentConfig = setting(AgentConfig(), live=QUESTION)
+    map_deadline_s: Positive = setting(10.0,
+        "Time in seconds to wait for the explorer to receive the map of the newest observation.", live=NOW)
+    model_deadline_s: Positive = setting(300.0,
+        "Deadline of one batched call of the answerer, retries included, in seconds.", live=NOW)
+    observe_deadline_s: Positive = setting(60.0,
+        "Time in seconds to wait for all observers to receive the first observation of an episode.", live=EPISODE)
+    observers: tuple[str, ...] = setting(OBSERVERS, "Nodes that are reset when an episode begins.")
+    odometry: str = setting("simulator",
+        "Source of poses and counts: simulator (the service act) | topics (odom and tf, as on a robot).")
+    queue: Counted = setting(LINE, "Maximum number of questions that wait.")
+    simulator: bool = setting(True,
+        "A simulator begins the episodes. If false, as on a robot, the agent begins one when it starts.")
+    episode: str = setting("", 'Name of the episode that the agent begins; "" uses date and time.')
+    keep_memory: bool = setting(True, "Keep what was remembered before when the agent begins an episode.")
+    map_name: str = setting("",
+        "Name of the map of the agent's own episodes; episodes with the same name share their map frame; \"\" names "
+        "none.")
+    begin_deadline_s: Positive = setting(10.0,
+        "Time in seconds that a question waits for the agent's own episode to begin.")
 
     def __post_init__(self) -> None:
         if self.odometry not in ODOMETRY:
@@ -227,14 +252,16 @@ class AgentSettings:
 
 
 @dataclass(frozen=True)
-class LockstepSettings:
+class LockstepSettings(Settings):
     """What shows observations in lock-step."""
 
-    node: NodeSettings = NodeSettings()
-    observers: tuple[str, ...] = OBSERVERS  # who must take in an observation before the next one; () = free running
-    taken_deadline_s: Positive = 30.0  # for an observation to be taken in by all of them, seconds
-    # publish again what was not taken in by then, seconds (a message can be lost while nodes still match)
-    repeat_s: Positive = 1.0
+    observers: tuple[str, ...] = setting(OBSERVERS,
+        "Nodes that must acknowledge an observation before the next one is published; an empty list runs freely.")
+    taken_deadline_s: Positive = setting(30.0,
+        "Time in seconds to wait for all observers to acknowledge an observation.", live=NOW)
+    repeat_s: Positive = setting(1.0,
+        "Interval in seconds at which an unacknowledged observation is published again, because messages can be lost "
+        "while nodes still discover each other.", live=NOW)
 
 
 @dataclass(frozen=True)
@@ -242,15 +269,18 @@ class BridgeSettings(LockstepSettings):
     """Parameters of the bridge node."""
 
     robot: RobotModel = RobotModel()
-    # actions: lock-step, through the service act | velocities: as a robot, by cmd_vel; only then robot.base, scan,
-    # stamped, rates and real_time_factor count
-    drive: str = ACTIONS
+    drive: str = setting(ACTIONS,
+        "Control of the simulated robot: actions (lock-step, by the service act) | velocities (as on a robot, by "
+        "cmd_vel). The settings robot.base, scan, stamped, the rates and real_time_factor apply only to velocities.")
     scan: ScanConfig = ScanConfig()
-    stamped: bool = True  # cmd_vel is a TwistStamped (Nav2 from Kilted on), else a Twist (Nav2 up to Jazzy)
-    physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = 30.0  # of odometry and transforms, in simulated time
-    # of images and scans, in simulated time; rounded to a whole number of steps
-    camera_hz: Positive = 5.0
-    real_time_factor: Positive = 1.0  # simulated seconds a second, at most
+    stamped: bool = setting(True,
+        "Type of cmd_vel: TwistStamped (Nav2 from Kilted on). If false, Twist (Nav2 up to Jazzy).")
+    physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = setting(30.0,
+        "Rate of odometry and transforms in hertz of simulated time.", live=EPISODE)
+    camera_hz: Positive = setting(5.0,
+        "Rate of images and scans in hertz of simulated time, rounded to a whole "
+        "number of physics steps.", live=EPISODE)
+    real_time_factor: Positive = setting(1.0, "Maximum number of simulated seconds per second.", live=NOW)
 
     def __post_init__(self) -> None:
         if self.drive not in (ACTIONS, VELOCITIES):
@@ -264,13 +294,18 @@ class BridgeSettings(LockstepSettings):
 class ReplaySettings(LockstepSettings):
     """Parameters of the replay node."""
 
-    source: str = ""  # the history to begin with, by itself; "" = wait for reset_episode, whose scene names it
-    rate: NotNegative = 0.0  # times real time, by the recorded stamps; 0 = lock-step: as fast as the observers take it
-    labels: bool = False  # publish the history's labels (privileged)
-    begin_deadline_s: Positive = 90.0  # for the graph to come up before an episode begins by itself, seconds
+    node: NodeSettings = setting(NodeSettings(), reads=_CALLER)
+    source: str = setting("",
+        'Recording that the node plays when it starts; "" waits for reset_episode, whose scene names one.')
+    rate: NotNegative = setting(0.0,
+        "Playback speed relative to the recorded stamps; 0 plays in lock-step, as fast "
+        "as the observers acknowledge.", live=PICTURE)
+    labels: bool = setting(False, "Publish the labels of the recording (privileged).")
+    begin_deadline_s: Positive = setting(90.0,
+        "Time in seconds to wait for the graph to come up before the first episode begins.")
 
 
-SETTINGS: dict[str, type] = {
+SETTINGS: dict[str, type[Settings]] = {
     "mapper": MapperSettings, "memory": MemorySettings, "perception": PerceptionSettings, "explorer": ExplorerSettings,
     "navigator": NavigatorSettings, "nav2_navigator": Nav2NavigatorSettings,
     "answerer": AnswererSettings, "recorder": RecorderSettings,

@@ -1,9 +1,9 @@
 """Settings dataclasses as named parameters: names are the paths of the tree, all else of one comes from its field.
 
-Its default, its type, its range (core/ranges.py) and the comment beside it, which describes it (descriptions.py).
+Its default, its description and when a change counts (core/settings.py), its type and its range (core/ranges.py).
 
-rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check a
-file.
+rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check
+settings.
 """
 
 from __future__ import annotations
@@ -11,39 +11,49 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
-import yaml
-
-from eqa_nodes.config.descriptions import descriptions
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Range, check_ranges, ranges_of
+from eqa_nodes.core.settings import description_of, live_of, reads
 
 ROS_OWN = ("use_sim_time", "start_type_description_service")
 Config = TypeVar("Config")
 
 
 class Parameter(NamedTuple):
-    """One setting: dotted name, default, type in words, range (None = any value), and what it is."""
+    """One setting: dotted name, default, type in words, range (None = any value), what it is, when a change counts."""
 
     name: str
     default: Any
     type: str
     range: Range | None
     description: str
+    live: str = ""
 
 
-def parameters_of(config: type, prefix: str = "") -> Iterator[Parameter]:
-    """Yield the parameters of a config dataclass, depth first."""
-    base, hints = config(), typing.get_type_hints(config)
+def parameters_of(config: type) -> tuple[Parameter, ...]:
+    """Return the parameters of a config dataclass, depth first; of shared groups those that it reads."""
+    return tuple(_parameters(config, "", ""))
+
+
+def _parameters(config: type, prefix: str, live: str) -> Iterator[Parameter]:
+    base, hints = config(), _hints_of(config)
     for field in dataclasses.fields(config):
-        default = getattr(base, field.name)
+        default, name = getattr(base, field.name), f"{prefix}{field.name}"
         if dataclasses.is_dataclass(default):
-            yield from parameters_of(type(default), f"{prefix}{field.name}.")
+            below = _parameters(type(default), f"{name}.", live_of(field, live))
+            yield from (p for p in below if reads(field, p.name[len(name) + 1:]))
         else:
-            yield Parameter(f"{prefix}{field.name}", default, _words(hints[field.name]),
-                            ranges_of(config).get(field.name), descriptions(config).get(field.name, ""))
+            yield Parameter(name, default, _words(hints[field.name]), ranges_of(config).get(field.name),
+                            description_of(field), live_of(field, live))
+
+
+@cache
+def _hints_of(config: Any) -> dict[str, Any]:
+    return typing.get_type_hints(config)
 
 
 def _words(hint: Any) -> str:
@@ -53,17 +63,14 @@ def _words(hint: Any) -> str:
 
 def defaults_of(config: type) -> dict[str, Any]:
     """Return {dotted name: default} of a config dataclass, depth first."""
-    return dict(leaves(config(), ""))
+    return dict(leaves(config()))
 
 
 def leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (dotted name, value) of a settings object, depth first."""
-    for field in dataclasses.fields(value):
-        child = getattr(value, field.name)
-        if dataclasses.is_dataclass(child):
-            yield from leaves(child, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", list(child) if isinstance(child, tuple) else child
+    for parameter in parameters_of(type(value)):
+        leaf = attrgetter(parameter.name)(value)
+        yield f"{prefix}{parameter.name}", list(leaf) if isinstance(leaf, tuple) else leaf
 
 
 def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> Config:
@@ -73,17 +80,17 @@ def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> C
     """
     depends: Callable[[Mapping[str, Any]], type[Config]] | None = getattr(config, "for_values", None)
     config = config if depends is None else depends(values)  # one setting can bring others
-    known = defaults_of(config)
+    known = {parameter.name for parameter in parameters_of(config)}
     for name in values:
         if name not in known and name not in ROS_OWN:
             raise ConfigError(f"{owner}: " + unknown("parameter", name, known))
-    return _build(config, values, "", owner)
+    return typing.cast(Config, _build(config, values, "", owner))
 
 
-def _build(config: type[Any], values: Mapping[str, Any], prefix: str, owner: str) -> Any:
+def _build(config: Any, values: Mapping[str, Any], prefix: str, owner: str) -> Any:
     made: dict[str, Any] = {}
     base = config()
-    hints = typing.get_type_hints(config)
+    hints = _hints_of(config)
     for field in dataclasses.fields(config):
         name, default = f"{prefix}{field.name}", getattr(base, field.name)
         if dataclasses.is_dataclass(default):
@@ -104,50 +111,3 @@ def _coerced(value: Any, default: Any, hint: Any, what: str) -> Any:
     if type(value) is not type(default):
         raise ConfigError(f"{what} is {value!r}: expected {getattr(hint, '__name__', hint)}, such as {default!r}")
     return value
-
-
-def read_file(path: Path, configs: Mapping[str, type]) -> dict[str, dict[str, Any]]:
-    """Return {node: {dotted name: value}} of a ROS parameter file; every node and name is checked against `configs`.
-
-    Raises ConfigError naming the file and what is wrong in it.
-    """
-    try:
-        document = yaml.safe_load(path.read_text()) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
-    result: dict[str, dict[str, Any]] = {}
-    for key, body in document.items():
-        if not isinstance(body, dict) or set(body) != {"ros__parameters"}:
-            raise ConfigError(f"{path}: {key!r} must hold one key, ros__parameters")
-        name = key.strip("/").split("/")[-1]
-        values = dict(_flat(body["ros__parameters"] or {}, ""))
-        if name == "**":
-            for own in configs:
-                result.setdefault(own, {}).update(values)
-            continue
-        if name not in configs:
-            raise ConfigError(f"{path}: " + unknown("node", name, configs))
-        result.setdefault(name, {}).update(values)
-    for name, values in result.items():
-        build(configs[name], {k: v for k, v in values.items() if k not in ROS_OWN}, f"{path}: {name}")
-    return result
-
-
-def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-def write_file(path: Path, values: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write {node: {dotted name: value}} as a ROS parameter file."""
-    body = {f"/**/{node}": {"ros__parameters": {name: _copied(value) for name, value in own.items()}}
-            for node, own in values.items() if own}
-    path.write_text(yaml.safe_dump(body, sort_keys=True))
-
-
-def _copied(value: Any) -> Any:
-    """YAML writes what comes twice as an alias, which rcl does not read."""
-    return list(value) if isinstance(value, (list, tuple)) else value

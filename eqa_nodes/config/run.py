@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.config.graph import Parameters, detecting, driven_by, merged, of_world, settings
+from eqa_nodes.config.graph import Parameters, detecting, driven_by, merged, of_robot, of_world, settings
 from eqa_nodes.config.nodes import ATOMIC
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.core.agent.named import NamedAgent
@@ -25,7 +25,7 @@ from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.registry import ANSWERERS, READERS
 from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.ros.graph import OBSERVERS, nodes_of
-from sim_bridge.robots import DEFAULT, map_settings, robot_of
+from sim_bridge.robots import DEFAULT, robot_of
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
 GRAPH, ISOLATED, PROCESS = "graph", "isolated", "process"  # what carries the episodes out
@@ -144,7 +144,7 @@ class RunConfig:
             return merged(None, of_world(ROBOT), {"perception": {"newest": True}})
         if self.world not in (SIM, REPLAY):
             raise ConfigError(unknown("world", self.world, (SIM, ROBOT, REPLAY)))
-        return robot_parameters(self.robot_body)
+        return of_robot(self.robot_body)
 
     def _of_options(self, agent: NamedAgent, file_detects: bool) -> Parameters:
         folder, detects = self.folder.resolve(), bool(self.detector.name)
@@ -175,16 +175,6 @@ class RunConfig:
         return {"memory": {"labels": labels or detects}, "recorder": {"labels": labels},
                 "agent": {"observers": observers},
                 "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate}}
-
-
-def robot_parameters(robot: RobotModel) -> Parameters:
-    """Return the parameters by which the nodes know a simulated robot's body, camera and actions."""
-    return {
-        "bridge": {f"robot.{name}": value for name, value in leaves(robot)},
-        "navigator": {"navigator.move_m": robot.move_m, "navigator.turn_deg": robot.turn_deg,
-                      "navigator.radius_m": robot.radius_m},
-        "mapper": {f"map.{name}": value for name, value in map_settings(robot).items()},
-    }
 
 
 def image_size(image: str) -> tuple[int, int]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.config.files import write_file
 from eqa_nodes.config.graph import Parameters, detecting, navigator_of, settings
-from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS
-from eqa_nodes.config.parameters import write_file
+from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
 from eqa_nodes.launching.nav2_parameters import write_nav2
@@ -58,8 +59,7 @@ class LaunchPlan:
     @property
     def map_frame(self) -> str:
         """Return the name of the frame that the robot is localised in."""
-        said = (values.get("node.tf.map_frame") for values in self.parameters.values())
-        return str(next(filter(None, said), FRAMES["map_frame"]))
+        return str(self.parameters.get(SHARED, {}).get("node.tf.map_frame", FRAMES["map_frame"]))
 
 
 def robot(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -69,18 +69,18 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     parameters = config.parameters()
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
     nodes = [name for name in nodes_of("robot", detecting=detecting(parameters)) if name not in left_out]
-    said: Parameters = {name: {"use_sim_time": use_sim_time} for name in nodes}
-    said["agent"]["observers"] = tuple(name for name in OBSERVERS if name in nodes)
-    said["memory"] |= _memory(chosen["memory_file"])
+    said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
+                        "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
     parameters = config.with_overrides(said, *(
-        _said(SETTINGS, f"node.tf.{name}", chosen[name], default)
-        for name, default in FRAMES.items()), _autostart(chosen, nodes),
-        _said(["agent"], "map_name", chosen["map_name"], "")).parameters()
+        _said(SHARED, f"node.tf.{name}", chosen[name], default)
+        for name, default in FRAMES.items()), _autostart(chosen),
+        _said("agent", "map_name", chosen["map_name"], "")).parameters()
     _refuse_labels(parameters)
     if chosen["enclave"] and _yes(chosen, "composed"):
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
                           "composed or enclave")
-    return LaunchPlan(chosen, config.folder, nodes, {name: parameters[name] for name in nodes}, _remappings(chosen),
+    own = {name: values for name, values in parameters.items() if name in (SHARED, *nodes)}
+    return LaunchPlan(chosen, config.folder, nodes, own, _remappings(chosen),
                 begin=WAIT_FOR_ROBOT, nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen),
                 rviz=_yes(chosen, "rviz"), enclave=chosen["enclave"].rstrip("/"))
 
@@ -97,7 +97,7 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
                           "the transforms of an episode")
     nodes = nodes_of(SIM, detecting=detecting(parameters), navigator=navigator)
-    parameters = config.with_overrides(_autostart(chosen, nodes)).parameters()
+    parameters = config.with_overrides(_autostart(chosen)).parameters()
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
     own = folder / "nav2.yaml"
     if navigator == NAV2:
@@ -117,7 +117,7 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     replayed = Replayed(bool(open_history(source).labels), _yes(chosen, "record"), _number(chosen, "rate"))
     config = replace(_config(chosen, REPLAY), replayed=replayed)
     nodes = config.nodes
-    return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen, nodes)).parameters(),
+    return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen)).parameters(),
                 begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
@@ -171,13 +171,13 @@ def _whole(chosen: Chosen, name: str) -> int:
     return int(chosen[name])
 
 
-def _said(nodes: Iterable[str], name: str, value: Any, default: Any) -> Parameters:
-    """Return a parameter of all nodes that differs from its default."""
-    return {} if value == default else {node: {name: value} for node in nodes}
+def _said(node: str, name: str, value: Any, default: Any) -> Parameters:
+    """Return a parameter of a node, or of SHARED, that differs from its default."""
+    return {} if value == default else {node: {name: value}}
 
 
-def _autostart(chosen: Chosen, nodes: list[str]) -> Parameters:
-    return _said(nodes, "node.autostart", _yes(chosen, "autostart"), True)
+def _autostart(chosen: Chosen) -> Parameters:
+    return _said(SHARED, "node.autostart", _yes(chosen, "autostart"), True)
 
 
 def _memory(file: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive, Seed, check_ranges
+from eqa_nodes.core.settings import setting
 
 CASSETTE_MODES = ("auto", "record", "replay")
 
@@ -14,32 +15,35 @@ CASSETTE_MODES = ("auto", "record", "replay")
 class ModelConfig:
     """A model backend with its settings. The API key is no setting: it comes from the environment alone."""
 
-    # how it is asked: openai | transformers | scripted, a name that an installed package
-    # registers, or package.module:Class
-    backend: str = "openai"
-    # its name; folder or hub name of a local model, file of replies of a scripted one; "" = EQA_VLM_MODEL
-    model: str = ""
-    base_url: str = ""  # of the endpoint; "" = EQA_VLM_BASE_URL
-    temperature: Finite = 0.0  # below 0: not sent
-    seed: Seed = 0  # added to that of each call, for other draws at the same questions
-    timeout_s: Positive = 60.0  # for one request, seconds
-    deadline_s: Positive = 180.0  # for one call with all its retries, seconds
-    max_retries: Count = 2  # of one call
-    stream: bool = False  # take replies in pieces, as servers behind impatient proxies need
-    logprobs: bool = True  # ask how likely each word was, where the backend knows
-    tokens_field: str = "max_tokens"  # some newer models want max_completion_tokens
-    rate_calls: Count = 0  # calls a minute and process, at most; 0 = no limit
-    rate_tokens: Count = 0  # tokens a minute and process, at most; 0 = no limit
-    price_in: NotNegative = 0.0  # money per million tokens read; 0 = unknown
-    price_out: NotNegative = 0.0  # money per million tokens written; 0 = unknown
-    budget_calls: Count = 0  # calls at most; 0 = no limit
-    budget_tokens: Count = 0  # tokens at most; 0 = no limit
-    budget_money: NotNegative = 0.0  # money at most, by the prices; 0 = no limit
-    device: str = ""  # of a local model; "" = cuda, mps or cpu, whichever there is
-    dtype: str = ""  # of a local model; "" = bfloat16 on cuda and mps, float32 on the cpu
-    batch: Counted = 4  # chats of generate_many in one pass
-    cassette: str = ""  # file that replies are recorded to and played from; "" = none
-    cassette_mode: str = "auto"  # auto: play, and record what is missing | record: ask each time | replay: never ask
+    backend: str = setting("openai",
+        "Backend of the model: openai | transformers | scripted, a name that an installed package registers, or "
+        "package.module:Class.")
+    model: str = setting("",
+        'Name of the model: that of an endpoint, a folder or hub name of a local model, or a file of scripted '
+        'replies; "" uses EQA_VLM_MODEL.')
+    base_url: str = setting("", 'URL of the endpoint; "" uses EQA_VLM_BASE_URL.')
+    temperature: Finite = setting(0.0, "Sampling temperature; a negative value is not sent.")
+    seed: Seed = setting(0, "Number added to the seed of every call, to draw other replies to the same questions.")
+    timeout_s: Positive = setting(60.0, "Timeout of one request in seconds.")
+    deadline_s: Positive = setting(180.0, "Deadline of one call with all its retries in seconds.")
+    max_retries: Count = setting(2, "Maximum number of retries of one call.")
+    stream: bool = setting(False, "Stream the replies, as some servers behind proxies need.")
+    logprobs: bool = setting(True, "Ask for token probabilities where the backend supports them.")
+    tokens_field: str = setting("max_tokens",
+        "Name of the request field that limits the tokens; some newer models need max_completion_tokens.")
+    rate_calls: Count = setting(0, "Maximum number of calls per minute and process; 0 sets no limit.")
+    rate_tokens: Count = setting(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
+    price_in: NotNegative = setting(0.0, "Price of one million input tokens; 0 means unknown.")
+    price_out: NotNegative = setting(0.0, "Price of one million output tokens; 0 means unknown.")
+    budget_calls: Count = setting(0, "Maximum number of calls; 0 sets no limit.")
+    budget_tokens: Count = setting(0, "Maximum number of tokens; 0 sets no limit.")
+    budget_money: NotNegative = setting(0.0, "Maximum cost by the prices; 0 sets no limit.")
+    device: str = setting("", 'Device of a local model; "" chooses cuda, mps or cpu, whichever is available.')
+    dtype: str = setting("", 'Number format of a local model; "" is bfloat16 on cuda and mps, float32 on the cpu.')
+    batch: Counted = setting(4, "Number of chats that a local model processes at once.")
+    cassette: str = setting("", 'File that replies are recorded to and replayed from; "" uses none.')
+    cassette_mode: str = setting("auto",
+        "Use of the cassette: auto (replay, record what is missing) | record (always ask) | replay (never ask).")
 
     def __post_init__(self) -> None:
         check_ranges(self, "model")

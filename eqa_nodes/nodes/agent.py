@@ -7,6 +7,7 @@ from typing import Any
 
 from std_msgs.msg import String
 
+from eqa_nodes.config.nodes import AgentSettings
 from eqa_nodes.core.agent.agent import Agent, Progress
 from eqa_nodes.core.agent.queue import Queue
 from eqa_nodes.core.storage.codec import dumps
@@ -21,7 +22,7 @@ from eqa_nodes.ros.ports import connect
 from eqa_nodes.ros.process import run_node
 
 
-class AgentNode(EqaNode):
+class AgentNode(EqaNode[AgentSettings]):
     """One body: questions are worked on one at a time, in order of arrival."""
 
     row = "agent"
@@ -49,7 +50,7 @@ class AgentNode(EqaNode):
         self.episodes.stop()
         self.queue.close()
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: AgentSettings, new: AgentSettings) -> None:
         """Let later questions have a new agent; those that wait keep theirs."""
         self.queue.agent = Agent(self.ports, new.agent)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.types.questions import Question, Receipt
@@ -17,7 +18,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 
 
-class AnswererNode(EqaNode):
+class AnswererNode(EqaNode[AnswererSettings]):
     """Serves assess_views and answer_question; publishes every assessment."""
 
     row = "answerer"

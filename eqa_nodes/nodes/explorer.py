@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from eqa_nodes.config.nodes import ExplorerSettings
 from eqa_nodes.core.mapping.storeys import choose
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Decision
@@ -18,7 +19,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
 
 
-class ExplorerNode(EqaNode):
+class ExplorerNode(EqaNode[ExplorerSettings]):
     """Serves choose_goal with a policy."""
 
     row = "explorer"
@@ -36,7 +37,7 @@ class ExplorerNode(EqaNode):
         # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
-            self.policy = make_policy(self.config.policy, self.config.params, self.config.radius_m)
+            self.policy = make_policy(self.config.policy, self.config.params, self.config.robot)
             self.policy.reset(request.seed)
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(

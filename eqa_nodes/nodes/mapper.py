@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eqa_nodes.config.nodes import KEEP
+from eqa_nodes.config.nodes import KEEP, MapperSettings
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
@@ -13,17 +13,17 @@ from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
 
 
-class MapperNode(ObserverNode):
+class MapperNode(ObserverNode[MapperSettings]):
     """Publishes map, explored, frontiers and stairs for every observation: of the floor that the robot is on."""
 
     row = "mapper"
 
     def configure(self) -> None:
         super().configure()
-        self.mapper = Storeys(self.config.map)
+        self.mapper = Storeys(self.config.map, self.config.robot)
 
     def begin(self, episode: Any, late: bool) -> None:
-        self.mapper = Storeys(self.config.map)
+        self.mapper = Storeys(self.config.map, self.config.robot)
 
     def set_back(self, stamp_ns: int) -> None:
         self.mapper.set_back(stamp_ns)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.config.nodes import MemorySettings
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
@@ -21,7 +22,7 @@ from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
 
 
-class MemoryNode(ObserverNode):
+class MemoryNode(ObserverNode[MemorySettings]):
     """Owns the memory file; acknowledges an observation only when its keyframe is durable."""
 
     row = "memory"
@@ -58,7 +59,7 @@ class MemoryNode(ObserverNode):
             self.store.align(episode.map_name or episode.episode_id, episode.known_map,
                              messages.pose_of(episode.known_from_map))
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: MemorySettings, new: MemorySettings) -> None:
         if self.store is not None:
             self.store.configure(new.memory)
 

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from eqa_nodes.config.nodes import Nav2NavigatorSettings
 from eqa_nodes.core.driving.driver import Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
@@ -25,7 +26,7 @@ CANCEL_S = 1.5  # for a drive to end with the node
 Drive = Callable[[Any, Interrupt, Allowance], NavResult]
 
 
-class Nav2NavigatorNode(EqaNode):
+class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
     """Serves drive_to_pose and look_around by Nav2. A new goal ends the one before it."""
 
     row = "nav2_navigator"

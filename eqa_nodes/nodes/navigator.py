@@ -6,6 +6,7 @@ import threading
 import traceback
 from typing import Any
 
+from eqa_nodes.config.nodes import NavigatorSettings
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import EqaError, NavigationError
 from eqa_nodes.core.types.floor import Action, Allowance, GridMap, NavCode, NavResult, Travelled
@@ -21,7 +22,7 @@ from eqa_nodes.ros.process import run_node
 _ACT = interface("eqa_interfaces/srv/Act").Request
 
 
-class NavigatorNode(EqaNode):
+class NavigatorNode(EqaNode[NavigatorSettings]):
     """Serves drive_to_pose and look_around with atomic actions."""
 
     row = "navigator"
@@ -31,14 +32,15 @@ class NavigatorNode(EqaNode):
         self._newest = LatestMessages("map")
         self._busy = threading.Lock()
         self._last: Any = None  # response of the last action
-        self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, now=self._now, pose=self._pose,
+        self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, self.config.robot,
+                                         now=self._now, pose=self._pose,
                                          travelled=lambda: Travelled(self._last.steps, self._last.metres))
         self._allowances = Allowances(self, "allow_drive")
         self.hear("map", lambda message: self._newest.put("map", message))
         self._action("drive_to_pose", self._go_to)
         self._action("look_around", self._look_around)
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: NavigatorSettings, new: NavigatorSettings) -> None:
         self.navigator.config = new.navigator
 
     def _action(self, key: str, drive: Any) -> None:

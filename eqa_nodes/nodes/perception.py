@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.types.views import Frame, Label
@@ -19,7 +20,7 @@ from eqa_nodes.ros.process import run_node
 _AFTER_A_RESTART = 30_001  # its first instance: what was numbered before is still in memory
 
 
-class PerceptionNode(ObserverNode):
+class PerceptionNode(ObserverNode[PerceptionSettings]):
     """Looks at every observation, in lock-step; or, with `newest`, at the newest one whenever the detector is free."""
 
     row = "perception"
@@ -56,7 +57,7 @@ class PerceptionNode(ObserverNode):
             self._last = self._next = None
             self.perceiver.reset(first)
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: PerceptionSettings, new: PerceptionSettings) -> None:
         with self._looking:
             self.perceiver.configure(new.perceiver)
 

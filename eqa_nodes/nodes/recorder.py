@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.config.nodes import RecorderSettings
 from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import file_name
@@ -34,7 +35,7 @@ RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in p
 _STATIC = 64  # messages of static transforms: a robot has one or two
 
 
-class RecorderNode(EpisodeNode):
+class RecorderNode(EpisodeNode[RecorderSettings]):
     """Acknowledges an observation when all its parts are on the disk."""
 
     row = "recorder"

@@ -17,6 +17,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from eqa_nodes.config.nodes import ReplaySettings
 from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.episode_history import EpisodeHistory
@@ -70,7 +71,7 @@ class Reel:
         return replace(frame, stamp_ns=frame.stamp_ns + self._offset_ns, labels=frame.labels if self._labels else None)
 
 
-class ReplayNode(EqaNode):
+class ReplayNode(EqaNode[ReplaySettings]):
     """Serves reset_episode, which opens the history that the scene names; after the first OBSERVE it plays."""
 
     row = "replay"

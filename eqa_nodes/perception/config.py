@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.perception.noise import NoiseConfig
 from eqa_nodes.core.ranges import Counted, Share
+from eqa_nodes.core.settings import setting
 
 
 @dataclass(frozen=True)
 class DetectorConfig:
     """A detector."""
 
-    name: str = ""  # labels (the simulator's, privileged) | transformers; "" = none
-    model: str = "google/owlv2-base-patch16-ensemble"  # name or folder of a transformers model that detects
-    segmenter: str = ""  # model that gives masks; "" = a mask is what stands out of its box by depth
-    embedder: str = ""  # model that tells objects apart; "" = by their names
-    threshold: Share = 0.1  # least score, 0..1, of what the model says
-    most: Counted = 100  # detections of one image, the surest ones, which segmenter and embedder get to see
-    batch: Counted = 32  # boxes or crops that they take at once
-    device: str = ""  # cpu | cuda | cuda:1 | mps; "" = what there is
-    dtype: str = ""  # float32 | float16 | bfloat16; "" = float32
-    masks: bool = True  # whether the detector labels gives masks
+    name: str = setting("", 'Detector: labels (from the simulator, privileged) | transformers; "" runs none.')
+    model: str = setting("google/owlv2-base-patch16-ensemble", "Name or folder of the transformers detection model.")
+    segmenter: str = setting("", 'Model that segments the boxes; "" takes what stands out of a box by depth.')
+    embedder: str = setting("", 'Model that distinguishes objects by appearance; "" compares their names.')
+    threshold: Share = setting(0.1, "Minimum score (0 to 1) that the detection model reports.")
+    most: Counted = setting(100,
+        "Maximum number of detections per image. The ones with the highest scores go to segmenter and embedder.")
+    batch: Counted = setting(32, "Number of boxes or crops that segmenter and embedder process at once.")
+    device: str = setting("", 'Device of the models: cpu | cuda | cuda:1 | mps; "" chooses the available one.')
+    dtype: str = setting("", 'Number format of the models: float32 | float16 | bfloat16; "" is float32.')
+    masks: bool = setting(True, "Return masks from the detector 'labels'.")
     noise: NoiseConfig = NoiseConfig()  # what the detector labels gets wrong

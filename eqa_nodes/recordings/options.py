@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, Percent, Positive, check_ranges
+from eqa_nodes.core.settings import setting
 
 _CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "png"), "depth": ("raw", "png")}
 
@@ -14,14 +15,19 @@ _CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "pn
 class RecordingConfig:
     """What is done to chunks and images on the way to the disk; docs/bags.md has the figures."""
 
-    compression: str = "lz4"  # of the MCAP chunks: none | lz4 | zstd; all exact
-    color: str = "raw"  # raw | jpeg | png, as image_transport's plugin names it; png is exact
-    jpeg_quality: Percent = 90  # of colour as jpeg
-    depth: str = "raw"  # raw | png: 16 bits; 16UC1 stays exact, 32FC1 is rounded to 1 mm and ends at 65.535 m
-    split_mb: NotNegative = 0.0  # a new file after so many megabytes; 0 = never
-    split_s: NotNegative = 0.0  # a new file after so many seconds of stamps; 0 = never
-    # megabytes that may wait for the disk, 8 at least; beyond them the oldest images are dropped
-    buffer_mb: Positive = 256.0
+    compression: str = setting("lz4", "Compression of the MCAP chunks: none | lz4 | zstd; all are lossless.")
+    color: str = setting("raw",
+        "Format of colour images, by the name of the image transport plugin: raw | jpeg | png; raw and png are "
+        "lossless.")
+    jpeg_quality: Percent = setting(90, "JPEG quality of the colour images (1 to 100).")
+    depth: str = setting("raw",
+        "Format of depth images: raw | png (16 bits; 16UC1 is lossless, 32FC1 is rounded to 1 mm and ends at 65.535 "
+        "m).")
+    split_mb: NotNegative = setting(0.0, "Size in megabytes after which a new file begins; 0 never splits.")
+    split_s: NotNegative = setting(0.0,
+        "Duration in seconds of the stamps after which a new file begins; 0 never splits.")
+    buffer_mb: Positive = setting(256.0,
+        "Size in megabytes of the queue for the disk, 8 or more. Beyond it the oldest images are dropped.")
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():

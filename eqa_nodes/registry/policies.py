@@ -9,6 +9,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry import POLICIES
 
 
@@ -43,11 +44,11 @@ def _config(name: str, chosen: bool) -> type | None:
         return None
 
 
-def make_policy(name: str, params: Any = None, radius_m: float = 0.18) -> Policy:
-    """Return the policy of this name for a robot of this radius (m).
+def make_policy(name: str, params: Any = None, robot: RobotModel = RobotModel()) -> Policy:
+    """Return the policy of this name for a robot.
 
     params: as policy_parameters returns them; None = defaults. Raises ConfigError for an unknown name or a policy that
     cannot be imported.
     """
-    made: Policy = POLICIES.make(name, getattr(params, parameter_name(name), None), radius_m)
+    made: Policy = POLICIES.make(name, getattr(params, parameter_name(name), None), robot)
     return made

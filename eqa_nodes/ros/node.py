@@ -5,11 +5,13 @@ An inactive node hears what is latched, takes in nothing else, and refuses reque
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import rclpy
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
@@ -20,13 +22,13 @@ from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
+from eqa_nodes.config.nodes import Settings
 from eqa_nodes.core.camera.jumps import FutureWatch
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
-from eqa_nodes.ros.injection import Injection
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
 from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
@@ -35,10 +37,14 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.run import HeldName, signature
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
 
+FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
 REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
 
 
-class EqaNode(ManagedNode):
+ConfigT = TypeVar("ConfigT", bound=Settings)
+
+
+class EqaNode(ManagedNode, Generic[ConfigT]):
     """A node of the graph; `row` names its row there."""
 
     row: str
@@ -51,7 +57,7 @@ class EqaNode(ManagedNode):
         super().__init__(self.row, start_parameter_services=True, **kwargs)
         self._name_held = HeldName(self.get_fully_qualified_name(), self.context.get_domain_id())
         self.spec = NODES[self.row]
-        self.config: Any = declare(self)  # read it whenever a setting is needed: `ros2 param set` replaces it
+        self.config: ConfigT = declare(self)  # read it whenever a setting is needed: `ros2 param set` replaces it
         self.counts: Counter[str] = Counter()
         self.data_group = MutuallyExclusiveCallbackGroup()
         self.call_group = ReentrantCallbackGroup()
@@ -59,7 +65,7 @@ class EqaNode(ManagedNode):
         self._remotes: Remotes | None = None
         self._started = self.create_publisher(Header, TOPICS["started"].name, qos(TOPICS["started"].qos))
         self.diagnostics = Diagnostics(self)
-        self._injection = Injection(self) if self.config.node.test_seed else None
+        self._faults = _faults_of(self)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = super().on_activate(state)
@@ -97,7 +103,7 @@ class EqaNode(ManagedNode):
         watch, wall = FutureWatch(self.config.node.tf.time_jump_s), self.wall
         return (lambda stamp_ns: watch.stray(stamp_ns, wall())) if wall is not None else (lambda stamp_ns: False)
 
-    def reconfigured(self, old: Any, new: Any) -> None:
+    def reconfigured(self, old: ConfigT, new: ConfigT) -> None:
         """Hand new settings to objects that hold some; self.config is `old` until this returns.
 
         An EqaError refuses them: then nothing may have changed.
@@ -125,7 +131,7 @@ class EqaNode(ManagedNode):
     def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         topic = TOPICS.get(key) or CAMERA_TOPICS[key]
         heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
-        counting = self.diagnostics.watched(topic, self._delayed(self.tested(key, heard)), raw)
+        counting = self.diagnostics.watched(topic, self._faulty(key, heard), raw)
         if key in self.spec.apart:
             self._listener = self._listener or ListenerNode(self)
             node, hearing, group = self._listener.node, self._listener.hearing, None
@@ -156,9 +162,10 @@ class EqaNode(ManagedNode):
                 return convert.report(response, convert.RemoteError(ErrorCode.INTERNAL,
                                                                     f"{self.get_name()}: {error!r}"))
 
+        answering = guarded if self._faults is None else self._faults.slow(guarded)
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]
-        self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, self._delayed(guarded)),
+        self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, answering),
                             callback_group=group, qos_profile=service_qos())
 
     def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
@@ -204,9 +211,9 @@ class EqaNode(ManagedNode):
         if self.counts[reason] in (1, 10, 100, 1000):
             self.get_logger().warning(f"{reason} ({self.counts[reason]} so far)")
 
-    def tested(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a topic's callback with the faults of the wire that a drill puts before it: by itself none."""
-        return callback if self._injection is None else self._injection.wrap(key, callback)
+    def _faulty(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the callback of a topic, in a drill with the faults that it puts before it."""
+        return callback if self._faults is None else self._faults.slow(self._faults.wrap(key, callback))
 
     def _while_active(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
         def heard(message: Any) -> None:
@@ -215,21 +222,19 @@ class EqaNode(ManagedNode):
 
         return heard
 
-    def _delayed(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        delay = self.config.node.test_delay_s
-        if not delay:
-            return callback
-
-        def late(*args: Any) -> Any:
-            time.sleep(delay)
-            return callback(*args)
-
-        return late
-
     def _allowed(self, key: str, row: tuple[str, ...], verb: str) -> None:
         if key not in row:
             known = ", ".join(row) or "none"
             raise ConfigError(f"{self.get_name()} may not {verb} {key!r}: its row in graph.py has {known}")
+
+
+def _faults_of(node: EqaNode[Any]) -> Any:
+    """Return what injects faults into a node in a drill; None without the environment variable."""
+    if not (path := os.environ.get(FAULTS)):
+        return None
+    from eqa_nodes.testing.faults import Injection
+
+    return Injection(node, Path(path))
 
 
 def executor_of(node: EqaNode) -> Any:

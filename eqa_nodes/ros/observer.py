@@ -19,11 +19,11 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.frames import PENDING, FrameAssembler
 from eqa_nodes.ros.graph import LABELS, SECOND, TOPICS
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, qos
-from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.node import ConfigT, EqaNode
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 
-class EpisodeNode(EqaNode):
+class EpisodeNode(EqaNode[ConfigT]):
     """Knows the running episode: reset by service, or by the latched topic when the node started late.
 
     Observations are taken in only within an episode, and never from before its first stamp.
@@ -84,7 +84,7 @@ class EpisodeNode(EqaNode):
         """Forget the parts of observations that the running episode still waits for."""
 
 
-class ObserverNode(EpisodeNode):
+class ObserverNode(EpisodeNode[ConfigT]):
     """Takes in frames one by one: `take` gets each observation of the episode once, in order.
 
     With a second camera, those of both, in the order of their stamps. Jumps of the clock and of localisation are

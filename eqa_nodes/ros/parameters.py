@@ -12,33 +12,33 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
-from eqa_nodes.config.live import live
-from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
+from eqa_nodes.config.renamed import renewed
+from eqa_nodes.config.shared import SHARED, settings
 from eqa_nodes.core.errors import EqaError
 
 
 def declare(node: Any) -> Any:
-    """Declare the settings of a node's name as parameters and return them; from now on `node.config` follows changes.
+    """Declare the settings of a node's row as parameters and return them; from now on `node.config` follows changes.
 
     Raises ConfigError for an override that is no parameter (rclpy would not), or none that counts.
     """
-    name = node.get_name()
     overrides = {key: p.value for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
-    config: Any = build(SETTINGS[name], overrides, name)
+    known = renewed({node.row: overrides}, node.get_name())
+    config = settings(node.row, {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
     values = dict(leaves(config))
-    for known in parameters_of(type(config)):
-        node.declare_parameter(known.name, values[known.name], descriptor(known, live(name, known.name)),
-                               ignore_override=True)
+    for parameter in parameters_of(type(config)):
+        node.declare_parameter(parameter.name, values[parameter.name], descriptor(parameter), ignore_override=True)
     node.add_on_set_parameters_callback(partial(_change, node))
     return config
 
 
-def descriptor(parameter: Parameter, when: str) -> ParameterDescriptor:
-    """Return what `ros2 param describe` tells of a parameter. when: from when on a change counts, "" = read-only."""
+def descriptor(parameter: Parameter) -> ParameterDescriptor:
+    """Return what `ros2 param describe` shows of a parameter; one that is not live is read-only."""
+    when = parameter.live
     told = ParameterDescriptor(
         description=parameter.description, read_only=not when,
-        additional_constraints=f"a change counts {when}" if when else "a change wants a restart of the node")
+        additional_constraints=f"a change takes effect {when}" if when else "read-only: a change needs a restart")
     allowed = parameter.range
     if allowed is None:
         return told
@@ -63,6 +63,7 @@ def _change(node: Any, parameters: Sequence[Any]) -> SetParametersResult:
     except EqaError as error:
         return SetParametersResult(successful=False, reason=str(error))
     node.config = new
+    live = {parameter.name: parameter.live for parameter in parameters_of(type(old))}
     for name, value in changed.items():
-        node.get_logger().info(f"{name}: {known[name]} -> {value}, {live(node.get_name(), name)}")
+        node.get_logger().info(f"{name}: {known[name]} -> {value}, {live[name]}")
     return SetParametersResult(successful=True)

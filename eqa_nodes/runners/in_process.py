@@ -152,7 +152,7 @@ class InProcessRunner:
         simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own["memory"].folder) / f"{file_name(sample.id)}.sqlite", own["memory"].memory)
         try:
-            body = Body(simulator, Storeys(own["mapper"].map),
+            body = Body(simulator, Storeys(own["mapper"].map, own["mapper"].robot),
                         Remembering(memory, own["memory"].labels, self._perceiver))
             body.begin(sample.episode(own["bridge"].robot))
             def listen(progress: Progress) -> None:
@@ -183,10 +183,10 @@ class InProcessRunner:
 
     def _ports(self, body: Body) -> Ports:
         own = self._settings["navigator"]
-        navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, now=body.now, pose=lambda: body.last()[1],
-                                   travelled=body.travelled)
+        navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, own.robot, now=body.now,
+                                   pose=lambda: body.last()[1], travelled=body.travelled)
         explores = self._settings["explorer"]
-        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.radius_m), body)
+        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.robot), body)
         return Ports(navigator, explorer, body.memory, self._answerer, body)
 
 

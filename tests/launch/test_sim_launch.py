@@ -96,7 +96,7 @@ class TestGraph(unittest.TestCase):
             assert parameter(client, "bridge", "taken_deadline_s") == 29.0  # from the file
             assert parameter(client, "bridge", "robot.camera.width") == 160  # from an argument
             assert parameter(client, "memory", "labels") is True  # follows from another argument
-            assert parameter(client, "navigator", "navigator.move_m") == parameter(client, "bridge", "robot.move_m")
+            assert parameter(client, "navigator", "robot.move_m") == parameter(client, "bridge", "robot.move_m")
 
     def test_a_question_is_answered_as_without_ros(self, environment: dict[str, str], folder: Path,
                                                    proc_output: Any) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged, of_robot
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
@@ -28,7 +27,7 @@ HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)
 def parameters(folder: Path, **detector: object) -> Parameters:
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
-    return merged(None, robot_parameters(robot), {
+    return merged(None, of_robot(robot), {
         "memory": {"labels": True, "labels_from": "detector", "folder": str(folder / "memory")},
         "recorder": {"folder": str(folder / "bags")},
         "perception": {"perceiver.detection.score": 0.0,

@@ -15,8 +15,7 @@ import yaml
 
 from eqa_nodes.cli import main
 from eqa_nodes.cli.verbs import parser
-from eqa_nodes.config.nodes import SETTINGS
-from eqa_nodes.config.parameters import read_file
+from eqa_nodes.config.files import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS
 from tests.fixtures import documented
 from tests.fixtures.documented import NEEDS, ROOT, RUNS, SHELLS, SMALL, Line, lines, mentions
@@ -163,7 +162,7 @@ def test_snippets_compile_and_parameters_are_taken(page: Path, tmp_path: Path) -
         if language in (*SHELLS, "yaml") and text.startswith("/**"):
             file = tmp_path / "parameters.yaml"
             file.write_text(text)
-            assert read_file(file, SETTINGS), where
+            assert read_file(file), where
 
 
 def test_the_examples_of_the_help_are_parsed() -> None:

@@ -11,8 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged, of_robot
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry.agents import stopping_parameters
@@ -24,7 +23,7 @@ def label_chain(noise: str, *overrides: Parameters) -> Parameters:
     """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours."""
     robot = RobotModel()
     camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)
-    return merged(None, robot_parameters(replace(robot, camera=camera)), {
+    return merged(None, of_robot(replace(robot, camera=camera)), {
         "answerer": {"answerer": "label"}, "memory": {"labels": True, **noise_of(noise)}},
         stopping_parameters("label"), *overrides)
 

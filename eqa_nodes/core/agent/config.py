@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share, check_ranges
+from eqa_nodes.core.settings import RESTART, setting
 
 ASKING, FIRST, NEVER = WAYS = ("asking", "first", "never")  # to explore
 
@@ -14,32 +15,35 @@ ASKING, FIRST, NEVER = WAYS = ("asking", "first", "never")  # to explore
 class AgentConfig:
     """When to stop and how long to wait."""
 
-    # asking: views are judged on the way, until one answers | first: question-agnostic, until nothing is left or a
-    # limit ends it, then one answer from `recall_limit` views even in time | never: one answer, unseen
-    explore: str = "asking"
-    # chance that it is right, 0..1, from which an answer ends the search; above 1 = none does
-    enough: NotNegative = 0.7
-    promise: NotNegative = 0.5  # of a view's own confidence, 0..1, from which an answer is asked for
-    calibration: str = ""  # of that chance: a name or a .json file; "" = the answerer's own confidence counts
-    risk: Share = 0.0  # accepted share of wrong answers; above 0 it replaces `enough`, and less sure answers abstain
-    recall_limit: Counted = 12  # views an answer is made from
-    relevant: Share = 0.3  # relevance, 0..1, from which an assessed view is shown to the answerer
-    # for one drive, seconds in the clock of the stamps; in the graph that of who drives counts (leg_deadline_s of the
-    # navigator)
-    leg_deadline_s: Positive = 60.0
-    max_legs: Counted = 200  # drives: ends an exploration that goes nowhere
-    max_confirmations: Count = 3  # drives to look again before an answer is given
-    assess_while_driving: bool = False  # judge views on the way, and stop where one promises an answer (live only)
-    look_s: Positive = 0.5  # how often to ask for new views meanwhile, seconds, wall clock
-    max_failed_legs: Counted = 5  # drives in a row that did not move the robot
-    # what was seen longer ago, seconds, is looked at again where that is allowed; at least memory.keyframes.refresh_s,
-    # or that look shows memory nothing new
-    stale_s: NotNegative = 4 * 3600.0
-    # judge what is seen while driving for one question for those that wait, too: what that answers is not driven for.
-    # Live only: which views a question gets so depends on the wall clock
-    answer_waiting: bool = False
-    max_tokens: Count = 0  # that the model reads and writes for one question; 0 = no limit
-    max_money: NotNegative = 0.0  # for the model and one question, by its prices; 0 = no limit
+    explore: str = setting("asking",
+        "Search strategy: asking (judge views on the way until one answers) | first (explore everything, then answer "
+        "once from recall_limit views spread evenly over time) | never (answer at once without exploring).")
+    enough: NotNegative = setting(0.7,
+        "Probability of being right (0 to 1) at which an answer ends the search; above 1 no answer does.")
+    promise: NotNegative = setting(0.5, "Confidence of a single view (0 to 1) from which an answer is requested.")
+    calibration: str = setting("",
+        "Calibration of that probability: a name or a .json file; \"\" uses the answerer's own confidence.")
+    risk: Share = setting(0.0,
+        "Accepted share of wrong answers (0 to 1). Above 0 it replaces enough, and less certain answers abstain.")
+    recall_limit: Counted = setting(12, "Maximum number of views that an answer is made from.")
+    relevant: Share = setting(0.3, "Relevance (0 to 1) from which a judged view is shown to the answerer.")
+    leg_deadline_s: Positive = setting(60.0,
+        "Deadline of one drive in seconds of the stamps' clock. In the graph, leg_deadline_s of the navigator applies"
+        " instead.", live=RESTART)
+    max_legs: Counted = setting(200, "Maximum number of drives per question.")
+    max_confirmations: Count = setting(3, "Maximum number of drives to look again before an answer is given.")
+    assess_while_driving: bool = setting(False,
+        "Judge views during a drive and stop where one promises an answer (live only).")
+    look_s: Positive = setting(0.5, "Wall-clock interval in seconds at which new views are fetched during a drive.")
+    max_failed_legs: Counted = setting(5, "Maximum number of drives in a row that do not move the robot.")
+    stale_s: NotNegative = setting(4 * 3600.0,
+        "Age in seconds from which an observation is looked at again where that is allowed. It must be at least "
+        "memory.keyframes.refresh_s, or memory stores nothing new.")
+    answer_waiting: bool = setting(False,
+        "Judge views also for waiting questions, and answer those without driving (live only: which views a question "
+        "gets depends on the wall clock).")
+    max_tokens: Count = setting(0, "Maximum number of model tokens per question, read and written; 0 sets no limit.")
+    max_money: NotNegative = setting(0.0, "Maximum cost of the model per question, by its prices; 0 sets no limit.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "agent")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.views import FloorPixel, Frame
 
 
@@ -14,12 +15,12 @@ from eqa_nodes.core.types.views import FloorPixel, Frame
 class PlacesConfig:
     """The published values, but for samples."""
 
-    count: Count = 3  # spots a view
-    nearest_m: NotNegative = 2.0  # horizontal distance of a spot, at least, metres
-    farthest_m: Positive = 10.0  # horizontal distance of a spot, at most, metres
-    apart_m: NotNegative = 1.0  # nearer spots are one, metres
-    floor_m: NotNegative = 0.1  # height up to which a point is floor, metres
-    samples: Counted = 1200  # depth pixels looked at: bounds the cost
+    count: Count = setting(3, "Maximum number of spots per view.")
+    nearest_m: NotNegative = setting(2.0, "Minimum horizontal distance of a spot in metres.")
+    farthest_m: Positive = setting(10.0, "Maximum horizontal distance of a spot in metres.")
+    apart_m: NotNegative = setting(1.0, "Distance in metres below which two spots are merged.")
+    floor_m: NotNegative = setting(0.1, "Height in metres up to which a point belongs to the floor.")
+    samples: Counted = setting(1200, "Number of depth pixels examined per view, which limits the cost.")
 
 
 def places_of(frame: Frame, config: PlacesConfig | None = None) -> tuple[FloorPixel, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, check_ranges
+from eqa_nodes.core.settings import setting
 
 PINHOLE, DISTORTED, RECTIFIED = "pinhole", "distorted", "rectified"
 
@@ -14,14 +15,19 @@ PINHOLE, DISTORTED, RECTIFIED = "pinhole", "distorted", "rectified"
 class CameraConfig:
     """What a camera publishes. By default what lock-step needs: raw, aligned images of exactly one stamp."""
 
-    compressed: bool = False  # colour is heard on the topic of the image transport compressed
-    compressed_depth: bool = False  # depth is heard on that of compressedDepth
-    # pinhole: matrix K, lines are straight | distorted: matrix K and coefficients d, which are taken out | rectified:
-    # by the driver, matrix P
-    lens: str = PINHOLE
-    align: bool = False  # depth is seen from a camera of its own, with its camera_info, and is aligned to colour here
-    depth_unit_m: NotNegative = 0.0  # metres of one unit of depth; 0 = by the encoding: 16UC1 millimetres, 32FC1 metres
-    tolerance_s: NotNegative = 0.0  # by which stamps of colour and depth may differ, less than half a period, seconds
+    compressed: bool = setting(False, "Subscribe to the colour image of the image transport plugin 'compressed'.")
+    compressed_depth: bool = setting(False,
+        "Subscribe to the depth image of the image transport plugin 'compressedDepth'.")
+    lens: str = setting(PINHOLE,
+        "Lens model of the colour image: pinhole (matrix K, no distortion) | distorted (matrix K with coefficients d;"
+        " images are undistorted here) | rectified (by the driver; matrix P).")
+    align: bool = setting(False,
+        "Align depth to the colour image here: depth comes from a camera of its own with its own camera_info.")
+    depth_unit_m: NotNegative = setting(0.0,
+        "Metres of one unit of depth; 0 derives it from the encoding (16UC1 is in millimetres, 32FC1 in metres).")
+    tolerance_s: NotNegative = setting(0.0,
+        "Maximum difference between the stamps of colour and depth in seconds. It must be less than half a frame "
+        "period; 0 requires equal stamps.")
 
     def __post_init__(self) -> None:
         known = (PINHOLE, DISTORTED, RECTIFIED)
@@ -39,23 +45,27 @@ class CameraConfig:
 class SecondCameraConfig(CameraConfig):
     """Another camera, on the topics camera2/..., for map and memory."""
 
-    present: bool = False  # there is a second camera
+    present: bool = setting(False, "Use a second camera, on the topics camera2/..., for map and memory.")
 
 
 @dataclass(frozen=True)
 class TfConfig:
     """Names of the robot's frames, and how far its transforms and its clock are trusted."""
 
-    map_frame: str = "map"  # in which the robot is localised
-    odom_frame: str = "odom"  # in which it moves without jumps
-    base_frame: str = "base_link"  # of the robot, on the floor
-    wait_s: NotNegative = 0.0  # an observation that lacks a part or its transform for longer is dropped; 0 = never
-    # stamps that go back by more begin anew, seconds; by less they are dropped until time has caught up; 0 = always so
-    time_jump_s: NotNegative = 1.0
-    # more than this between two observations is no correction of odometry: localisation has found the robot elsewhere;
-    # metres; 0 = no limit
-    relocated_m: NotNegative = 1.0
-    relocated_rad: NotNegative = 0.6  # likewise of its heading, radians
+    map_frame: str = setting("map", "Name of the frame in which the robot is localised.")
+    odom_frame: str = setting("odom", "Name of the odometry frame, in which the robot moves without jumps.")
+    base_frame: str = setting("base_link", "Name of the robot's base frame, which lies on the floor.")
+    wait_s: NotNegative = setting(0.0,
+        "Time in seconds after which an observation that lacks an image or a transform is dropped; 0 waits without "
+        "limit.")
+    time_jump_s: NotNegative = setting(1.0,
+        "Threshold in seconds for stamps that go back: a larger step back starts a new time line, a smaller one is "
+        "dropped until time has caught up; 0 drops all of them.")
+    relocated_m: NotNegative = setting(1.0,
+        "Distance in metres between two observations above which the robot counts as relocalised, not as corrected by"
+        " odometry; 0 disables the check.")
+    relocated_rad: NotNegative = setting(0.6,
+        "Turn in radians between two observations above which the robot counts as relocalised; 0 disables the check.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "tf")

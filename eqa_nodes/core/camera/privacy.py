@@ -9,6 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.views import Frame, Label
 
 
@@ -16,12 +17,13 @@ from eqa_nodes.core.types.views import Frame, Label
 class PrivacyConfig:
     """What is blacked out: colour, depth and labels alike."""
 
-    kinds: tuple[str, ...] = ()  # of labelled objects, such as person, monitor
-    # rectangles of the map (of aligned ones that in which the others lie), four numbers each (x_min, y_min, x_max,
-    # y_max, metres): what lies in them, and any pixel without depth, which may
-    zones: tuple[float, ...] = ()
-    # rectangles of the image, four shares of its width and height each (left, top, right, bottom, 0..1)
-    image: tuple[float, ...] = ()
+    kinds: tuple[str, ...] = setting((), "Kinds of labelled objects that are masked, such as person or monitor.")
+    zones: tuple[float, ...] = setting((),
+        "Rectangles of the map that are masked, four numbers each (x_min, y_min, x_max, y_max, metres). A pixel "
+        "without depth is masked too where it may lie in one. Where maps are aligned to one of them, its frame counts.")
+    image: tuple[float, ...] = setting((),
+        "Rectangles of the image that are masked, four shares of its width and height each (left, top, right, bottom,"
+        " 0 to 1).")
 
     def __post_init__(self) -> None:
         for name in ("zones", "image"):

@@ -19,6 +19,7 @@ from eqa_nodes.core.mapping.area import fence, is_inside
 from eqa_nodes.core.mapping.config import NavigatorConfig
 from eqa_nodes.core.types.floor import FREE, Action, Allowance, GridMap, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.robot import RobotModel
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
 _STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
@@ -32,9 +33,9 @@ class ActOutcome(NamedTuple):
     collided: bool
 
 
-def steps_of(config: NavigatorConfig) -> motion.Steps:
+def steps_of(robot: RobotModel) -> motion.Steps:
     """Return the sizes of the actions in the units of the search."""
-    return motion.Steps(config.move_m, math.radians(config.turn_deg), round(360.0 / config.turn_deg))
+    return motion.Steps(robot.move_m, math.radians(robot.turn_deg), round(360.0 / robot.turn_deg))
 
 
 class AtomicNavigator:
@@ -47,9 +48,9 @@ class AtomicNavigator:
     """
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
-                 config: NavigatorConfig | None = None, *, now: Callable[[], float], pose: Callable[[], Pose2],
-                 travelled: Callable[[], Travelled]) -> None:
-        self.config = config or NavigatorConfig()
+                 config: NavigatorConfig | None = None, robot: RobotModel | None = None, *, now: Callable[[], float],
+                 pose: Callable[[], Pose2], travelled: Callable[[], Travelled]) -> None:
+        self.config, self.robot = config or NavigatorConfig(), robot or RobotModel()
         self._act, self._view, self._now, self._pose_now, self._travelled = act, view, now, pose, travelled
         self._canceled = threading.Event()
 
@@ -70,7 +71,7 @@ class AtomicNavigator:
         """Turn once on the spot and see what is there."""
         try:
             drive = self._begin(deadline_s, allowance)
-            for _ in range(steps_of(self.config).headings):
+            for _ in range(steps_of(self.robot).headings):
                 drive.do(Action.TURN_LEFT)
         except DriveEnded as end:
             return end.result
@@ -82,8 +83,8 @@ class AtomicNavigator:
 
     def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
         self._canceled.clear()
-        return _AtomicDrive(self._act, self._view, self.config, self._pose_now(), self._check_until(deadline_s),
-                            DriveBudget(allowance, self._travelled))
+        return _AtomicDrive(self._act, self._view, self.config, self.robot, self._pose_now(),
+                            self._check_until(deadline_s), DriveBudget(allowance, self._travelled))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
         """Return what each action asks first; it ends a drive that was canceled or is late."""
@@ -102,8 +103,9 @@ class _AtomicDrive:
     """One drive: the pose, the rest of the plan, and where the robot was blocked."""
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
-                 pose: Pose2, check: Callable[[], None], leash: DriveBudget) -> None:
-        self._act, self._view, self._config, self._check, self._leash = act, view, config, check, leash
+                 robot: RobotModel, pose: Pose2, check: Callable[[], None], leash: DriveBudget) -> None:
+        self._act, self._view, self._config, self._robot = act, view, config, robot
+        self._check, self._leash = check, leash
         self.pose, self.used = pose, 0
         self._limit = math.inf
         self._bumps: list[tuple[float, float]] = []
@@ -111,7 +113,7 @@ class _AtomicDrive:
     def do(self, action: Action) -> ActOutcome:
         """Carry out one action, unless the drive has to end."""
         self._check()
-        ahead_m = self._config.move_m if action is Action.MOVE_FORWARD else 0.0
+        ahead_m = self._robot.move_m if action is Action.MOVE_FORWARD else 0.0
         then = self.pose._replace(x=self.pose.x + ahead_m * math.cos(self.pose.yaw),
                                   y=self.pose.y + ahead_m * math.sin(self.pose.yaw))
         self._leash.check(self.pose, then, Travelled(1, ahead_m))
@@ -121,7 +123,7 @@ class _AtomicDrive:
 
     def turn_to(self, yaw: float) -> None:
         """Turn to the nearest reachable multiple of a turn."""
-        turns = round(wrap(yaw - self.pose.yaw) / steps_of(self._config).turn_rad)
+        turns = round(wrap(yaw - self.pose.yaw) / steps_of(self._robot).turn_rad)
         for _ in range(abs(turns)):
             self.do(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
 
@@ -138,10 +140,10 @@ class _AtomicDrive:
 
     def _plan(self, goal: Pose2) -> tuple[Waypoint, np.ndarray, np.ndarray]:
         """Return where to go, and the actions and positions towards it on the newest map."""
-        c, grid = self._config, self._map()
+        c, robot, grid = self._config, self._robot, self._map()
         try:
             start = index_of(grid, self.pose.x, self.pose.y)
-            cost = weights(grid, self.pose, c.radius_m, c.allow_unknown)
+            cost = weights(grid, self.pose, robot.radius_m, c.allow_unknown)
         except BadPose as error:
             raise DriveEnded(NavCode.FAILED, str(error)) from error
         near = ShortestPaths(cost, start, grid.resolution_m).metres
@@ -153,9 +155,9 @@ class _AtomicDrive:
         field = motion.CostField(cost, ShortestPaths(cost, cell, grid.resolution_m).metres, *grid.origin,
                                  grid.resolution_m)
         if math.isinf(self._limit):
-            self._limit = 40 + c.patience * field.to_go[start] / c.move_m
+            self._limit = 40 + c.patience * field.to_go[start] / robot.move_m
         here = self.pose
-        actions, positions = motion.search(field, steps_of(c), here.x, here.y, here.yaw, place.x, place.y,
+        actions, positions = motion.search(field, steps_of(robot), here.x, here.y, here.yaw, place.x, place.y,
                                            c.tolerance_m)
         return place, actions, positions
 
@@ -170,17 +172,17 @@ class _AtomicDrive:
             if outcome.collided:
                 self._feel(before)
             strayed = math.hypot(self.pose.x - positions[i, 0], self.pose.y - positions[i, 1]) > _STRAYED_M
-            if outcome.collided or strayed or not passable(self._map(), positions[i + 1:], self._config.radius_m):
+            if outcome.collided or strayed or not passable(self._map(), positions[i + 1:], self._robot.radius_m):
                 return
 
     def _feel(self, before: Pose2) -> None:
         """Remember what a blocked move touched: the missing part of the move points at it, also when the robot slid."""
-        move = self._config.move_m
+        move = self._robot.move_m
         short_x = before.x + move * math.cos(before.yaw) - self.pose.x
         short_y = before.y + move * math.sin(before.yaw) - self.pose.y
         short = math.hypot(short_x, short_y)
         if short > _BUMP_M:
-            reach = self._config.radius_m + _BUMP_M
+            reach = self._robot.radius_m + _BUMP_M
             self._bumps.append((self.pose.x + reach * short_x / short, self.pose.y + reach * short_y / short))
 
     def _map(self) -> GridMap:

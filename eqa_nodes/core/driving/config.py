@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from eqa_nodes.core.driving.zones import parsed
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, NotNegative, Positive, Share, check_ranges
+from eqa_nodes.core.settings import setting
 
 
 @dataclass(frozen=True)
 class RecoveryConfig:
     """What is tried when a goal fails, in this order."""
 
-    retries: Count = 1  # of the goal itself, after the costmaps were cleared
-    viewpoints: Count = 2  # then so many places that see the goal, the nearest to it first,
-    back_off_m: Positive = 1.5  # at most so far from the goal, metres
-    afar_m: NotNegative = 4.0  # then one place that sees it from so far, metres, the nearest to the robot; 0 = none
-    apart_m: Positive = 0.5  # between two places that are tried, metres
+    retries: Count = setting(1, "Number of times a failed goal is sent again after the costmaps are cleared.")
+    viewpoints: Count = setting(2,
+        "Number of other places with a view of the goal that are tried next, the nearest to the goal first.")
+    back_off_m: Positive = setting(1.5, "Maximum distance of these places from the goal in metres.")
+    afar_m: NotNegative = setting(4.0,
+        "Maximum distance in metres of one last place with a view of the goal, the nearest to the robot; 0 disables "
+        "it.")
+    apart_m: Positive = setting(0.5, "Minimum distance in metres between two places that are tried.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "recovery")
@@ -30,14 +34,15 @@ class RecoveryConfig:
 class WaitConfig:
     """How long Nav2 may take, by the wall clock."""
 
-    active_s: NotNegative = 20.0  # to be there and active before a goal, seconds
-    answer_s: Positive = 10.0  # to accept or reject a goal, seconds
-    cancel_s: Positive = 5.0  # to end a goal that was canceled, seconds
-    silent_s: NotNegative = 30.0  # without feedback on a goal, seconds; 0 = for ever
-    service_s: Positive = 5.0  # for a costmap, seconds
-    poll_s: Positive = 0.1  # how often limits are looked at while the robot drives, seconds
-    # for the robot to stand once its goal is canceled: so early it is stopped before metres or area end, seconds
-    stop_s: NotNegative = 0.5
+    active_s: NotNegative = setting(20.0, "Time in seconds to wait for Nav2 to be present and active before a goal.")
+    answer_s: Positive = setting(10.0, "Time in seconds to wait for Nav2 to accept or reject a goal.")
+    cancel_s: Positive = setting(5.0, "Time in seconds to wait for a canceled goal to end.")
+    silent_s: NotNegative = setting(30.0, "Time in seconds without feedback after which a goal fails; 0 sets no limit.")
+    service_s: Positive = setting(5.0, "Time in seconds to wait for a costmap.")
+    poll_s: Positive = setting(0.1, "Interval in seconds at which the limits are checked while the robot drives.")
+    stop_s: NotNegative = setting(0.5,
+        "Time in seconds that the robot needs to stop after a cancel. Drives are canceled this much before a limit on"
+        " metres or area.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "wait")
@@ -47,12 +52,17 @@ class WaitConfig:
 class GateConfig:
     """Under which conditions the robot may drive."""
 
-    battery_min: Share = 0.0  # share of the charge below which it does not drive; 0 = not asked for
-    battery_s: Positive = 60.0  # age from which what the battery said does not count, seconds
-    std_m: NotNegative = 0.0  # standard deviation of its place that the localisation may give, metres; 0 = any
-    std_rad: NotNegative = 0.0  # and of its heading, radians; 0 = any
-    place_s: Positive = 5.0  # without a transform from map to base_link, seconds of the wall clock
-    odom_s: NotNegative = 5.0  # without a message of odometry, once one has come, seconds of the wall clock; 0 = any
+    battery_min: Share = setting(0.0, "Minimum charge of the battery (0 to 1) for driving; 0 disables the check.")
+    battery_s: Positive = setting(60.0, "Age in seconds after which a battery message is ignored.")
+    std_m: NotNegative = setting(0.0,
+        "Maximum standard deviation of the localised position in metres for driving; 0 disables the check.")
+    std_rad: NotNegative = setting(0.0,
+        "Maximum standard deviation of the localised heading in radians for driving; 0 disables the check.")
+    place_s: Positive = setting(5.0,
+        "Maximum wall-clock time in seconds without a transform from map to base_link while driving.")
+    odom_s: NotNegative = setting(5.0,
+        "Maximum wall-clock time in seconds without an odometry message, after the first one, while driving; 0 "
+        "disables the check.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "gates")
@@ -62,9 +72,10 @@ class GateConfig:
 class KeepOutConfig:
     """Where the robot may not go; distances are those of its centre."""
 
-    zones: tuple[str, ...] = ()  # polygons in the map frame, metres, each "name: x y, x y, x y"
-    margin_m: Positive = 0.5  # goals keep so far from them, metres
-    stop_m: NotNegative = 0.25  # a robot that comes nearer is stopped, metres
+    zones: tuple[str, ...] = setting((),
+        'Polygons of the map frame in metres that the robot must not enter, each "name: x y, x y, x y".')
+    margin_m: Positive = setting(0.5, "Minimum distance in metres between a goal and a keep-out zone.")
+    stop_m: NotNegative = setting(0.25, "Distance in metres to a keep-out zone at which the robot is stopped.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "keep_out")

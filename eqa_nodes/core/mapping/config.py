@@ -10,7 +10,11 @@ from typing import Annotated, TypeAlias
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import NotNegative, Part, Positive, Range, check_ranges
+from eqa_nodes.core.settings import EPISODE, PICTURE, setting
+from eqa_nodes.core.types.robot import RobotModel
 
+HEAD_ROOM_M = 0.1  # what hangs so little above the robot is an obstacle: one voxel
+_BLIND_M = 1.5  # the least distance that blind_m is computed to be
 Weight: TypeAlias = Annotated[int, Range(1, 127)]
 
 
@@ -18,37 +22,37 @@ Weight: TypeAlias = Annotated[int, Range(1, 127)]
 class MapperConfig:
     """Settings of the mapper. Heights are above the floor, which is the height of the base in the first frame."""
 
-    voxel_m: Positive = 0.1  # edge of a voxel and of a grid cell, metres
-    range_m: Positive = 5.0  # horizontal distance up to which depth is believed, metres
-    # space this close before a surface (along the optical axis) is not called free, metres
-    truncation_m: NotNegative = 0.1
-    floor_below_m: NotNegative = 0.2  # depth below the floor down to which is mapped, metres
-    ceiling_m: Positive = 3.5  # height up to which is mapped, metres
-    obstacle_min_m: Positive = 0.15  # what lies higher than this stands in the robot's way, metres
-    robot_height_m: Positive = 1.4  # what lies higher than this does not any more, metres
-    drop_m: NotNegative = 0.2  # floor that lies deeper than this is a drop, not floor, metres
-    low_m: NotNegative = 0.35  # a column counts as clear only when it is seen down to this height, metres
-    # nearer than this the floor may lie below the image, and the lowest visible part counts instead, metres
-    blind_m: NotNegative = 1.5
-    # floor is explored once seen clear so near, metres (explore-eqa; stands in for its share of rows, which depends on
-    # the camera's tilt)
-    explored_range_m: Positive = 3.5
-    explored_width: Part = 0.5  # floor counts as seen in this central share of the image's width
-    clearance_m: NotNegative = 0.5  # radius of the disc at the start that is taken to be clear and explored, metres
-    robot_radius_m: Positive = 0.18  # where the robot has stood is clear, metres
-    hit: Weight = 3  # log-odds of a surface point
-    miss: Weight = 1  # log-odds of seen-through space
-    bound: Weight = 15  # bound of the sum of log-odds, either way
-    max_extent_m: Positive = 300.0  # a map wider than this is a fault of localisation, metres
-    # the robot is on a floor while its base is so near to that floor's height, metres
-    storey_band_m: Positive = 0.6
-    storey_gap_m: Positive = 1.5  # level ground farther than this from every known floor is a new floor, metres
+    voxel_m: Positive = setting(0.1, "Edge length of a voxel and of a grid cell in metres.")
+    range_m: Positive = setting(5.0, "Maximum horizontal distance in metres at which depth is used for the map.")
+    truncation_m: NotNegative = setting(0.1,
+        "Distance in metres in front of a surface, along the optical axis, that is not marked as free.")
+    floor_below_m: NotNegative = setting(0.2, "Depth below the floor in metres down to which the map reaches.")
+    ceiling_m: Positive = setting(3.5, "Height above the floor in metres up to which the map reaches.")
+    obstacle_min_m: Positive = setting(0.15, "Height above the floor in metres from which a surface is an obstacle.")
+    drop_m: NotNegative = setting(0.2, "Depth below the floor in metres from which lower ground is a drop.")
+    low_m: NotNegative = setting(0.35,
+        "Height in metres down to which a column must have been seen to be marked as clear.")
+    blind_m: Annotated[float, Range(-1.0)] = setting(-1.0,
+        "Distance in metres within which the floor may lie below the image, so that the lowest visible part of a "
+        "column decides; negative computes it from robot.camera, at least 1.5.")
+    explored_range_m: Positive = setting(3.5,
+        "Maximum distance in metres at which floor that is seen clear is marked as explored (explore-eqa uses a share"
+        " of the image rows, which depends on the tilt of the camera).")
+    explored_width: Part = setting(0.5, "Central share of the image width (0 to 1) in which floor counts as explored.")
+    clearance_m: NotNegative = setting(0.5,
+        "Radius in metres of the disc around the start that is assumed to be clear and explored.")
+    hit: Weight = setting(3, "Increase of the log-odds of a voxel that holds a surface point.")
+    miss: Weight = setting(1, "Decrease of the log-odds of a voxel that a ray passes.")
+    bound: Weight = setting(15, "Bound on the absolute value of the summed log-odds.")
+    max_extent_m: Positive = setting(300.0,
+        "Maximum width of the map in metres; a wider one is rejected as an error of localisation.")
+    storey_band_m: Positive = setting(0.6,
+        "Maximum difference in metres between the height of the base and that of the floor it stands on.")
+    storey_gap_m: Positive = setting(1.5,
+        "Minimum height difference in metres between level ground and all known floors for a new floor to begin.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "mapper")
-        if not 0 < self.obstacle_min_m < self.robot_height_m <= self.ceiling_m:
-            raise ConfigError(f"mapper heights must rise: obstacle_min_m {self.obstacle_min_m} < robot_height_m "
-                              f"{self.robot_height_m} <= ceiling_m {self.ceiling_m}")
         if self.storey_gap_m < 2 * self.storey_band_m:
             raise ConfigError(f"mapper.storey_gap_m is {self.storey_gap_m}: below twice storey_band_m "
                               f"({self.storey_band_m}) a robot could be on two floors at once")
@@ -56,33 +60,45 @@ class MapperConfig:
             raise ConfigError(f"mapper.bound is {self.bound}: it must be at least hit ({self.hit})")
 
 
+def check_body(config: MapperConfig, robot: RobotModel) -> None:
+    """Raise ConfigError for a robot whose height does not fit between the map's heights."""
+    if not 0 < config.obstacle_min_m < robot.height_m + HEAD_ROOM_M <= config.ceiling_m:
+        raise ConfigError(f"mapper heights must rise: obstacle_min_m {config.obstacle_min_m} < robot.height_m "
+                          f"{robot.height_m} + {HEAD_ROOM_M} <= ceiling_m {config.ceiling_m}")
+
+
+def blind_m(config: MapperConfig, robot: RobotModel) -> float:
+    """Return the distance within which the floor may lie below the image: as configured, else by the camera."""
+    if config.blind_m >= 0:
+        return config.blind_m
+    return max(_BLIND_M, min(config.range_m, round(robot.camera.sees_from_m(config.low_m), 2)))
+
+
 @dataclass(frozen=True)
 class NavigatorConfig:
     """How to drive."""
 
-    move_m: Positive = 0.25  # size of the atomic move, metres: the simulator's
-    turn_deg: Positive = 30.0  # size of the atomic turn, degrees: the simulator's; divides 360
-    radius_m: Positive = 0.18  # radius of the robot, metres
-    tolerance_m: Positive = 0.25  # a goal counts as reached so near, metres
-    snap_m: Positive = 0.5  # a goal may be moved so far onto reachable floor, metres
-    allow_unknown: bool = False  # also drive through cells never seen
-    patience: Positive = 4.0  # give up after this many times the expected number of actions (and 40 more)
+    tolerance_m: Positive = setting(0.25, "Distance in metres to the goal at which it is reached.")
+    snap_m: Positive = setting(0.5, "Maximum distance in metres by which a goal is moved onto reachable floor.")
+    allow_unknown: bool = setting(False, "Allow paths through cells that have never been seen.")
+    patience: Positive = setting(4.0, "The drive fails after this many times the expected number of actions, plus 40.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "navigator")
-        if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
-            raise ConfigError(f"navigator.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
 
 
 @dataclass(frozen=True)
 class ScanConfig:
     """The range of heights of a scan, and its frame."""
 
-    low_m: NotNegative = 0.15  # height over the floor from which objects would hit the robot, metres
-    high_m: NotNegative = 0.0  # height up to which they would, metres; 0 = the robot's own height
-    frame_m: float = 0.3  # height of the scan's frame over the floor, metres
-    min_range_m: NotNegative = 0.05  # the nearest that it measures, metres
-    max_range_m: NotNegative = 0.0  # the farthest that it measures, metres; 0 = as far as the camera
+    low_m: NotNegative = setting(0.15,
+        "Minimum height above the floor in metres of the points in the scan.", live=PICTURE)
+    high_m: NotNegative = setting(0.0,
+        "Maximum height above the floor in metres of the points in the scan; 0 uses the robot's height.", live=PICTURE)
+    frame_m: float = setting(0.3, "Height of the frame of the scan above the floor in metres.", live=EPISODE)
+    min_range_m: NotNegative = setting(0.05, "Minimum range of the scan in metres.", live=PICTURE)
+    max_range_m: NotNegative = setting(0.0,
+        "Maximum range of the scan in metres; 0 uses that of the camera.", live=PICTURE)
 
     def __post_init__(self) -> None:
         check_ranges(self, "scan")

@@ -9,9 +9,10 @@ import numpy as np
 from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.mapping import voxels
-from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig, blind_m, check_body
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
 
 _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
@@ -27,8 +28,11 @@ class Mapper:
     floor_z: height of the floor in the map frame, metres (of the base in the first frame; 0 before it).
     """
 
-    def __init__(self, config: MapperConfig | None = None) -> None:
-        self.config = config or MapperConfig()
+    def __init__(self, config: MapperConfig | None = None, robot: RobotModel | None = None) -> None:
+        """Raises ConfigError for a robot whose height does not fit the map's heights."""
+        self.config, self.robot = config or MapperConfig(), robot or RobotModel()
+        check_body(self.config, self.robot)
+        self._blind_m = blind_m(self.config, self.robot)
         self.reset()
 
     def reset(self) -> None:
@@ -123,7 +127,7 @@ class Mapper:
         return voxels.VoxelLayout(
             gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
             floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
-            band0=below, band1=math.ceil((floor + c.robot_height_m - z0) / c.voxel_m - 1e-9))
+            band0=below, band1=math.ceil((floor + self.robot.height_m + HEAD_ROOM_M - z0) / c.voxel_m - 1e-9))
 
     def _view(self, frame: Frame) -> voxels.CameraView:
         m, k = frame.map_from_camera(), frame.intrinsics
@@ -132,7 +136,7 @@ class Mapper:
 
     def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.VoxelWindow:
         """Grow the volume until it contains the view; return the window of indices that the view may change."""
-        reach = view_box(view, k, self.config.clearance_m + self.config.robot_radius_m) / self.config.voxel_m
+        reach = view_box(view, k, self.config.clearance_m + self.robot.radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
             raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
         x0, y0, x1, y1 = (math.floor(edge) + pad for edge, pad in zip(reach, (-1, -1, 2, 2), strict=True))
@@ -160,14 +164,14 @@ class Mapper:
         stride = max(1, int(pixels / _SAMPLES))
         enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
         voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
-        rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, c.blind_m,
+        rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, self._blind_m,
                                    c.explored_range_m, c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 
     def _stand(self, frame: Frame, first: bool) -> None:
         """Mark the robot's own footprint as free, and by assumption the surroundings of its start."""
         c, layout, pose = self.config, self._require_layout(), frame.pose
-        reach = c.clearance_m if first else c.robot_radius_m
+        reach = c.clearance_m if first else self.robot.radius_m
         span = math.ceil(reach / c.voxel_m) + 1
         ix0, iy0 = math.floor(pose.x / c.voxel_m) - span, math.floor(pose.y / c.voxel_m) - span
         for gy in range(iy0, iy0 + 2 * span + 1):
@@ -177,7 +181,7 @@ class Mapper:
                 if distance > reach:
                     continue
                 self._clear[iy, ix] = self._explored[iy, ix] = True
-                if distance + c.voxel_m * math.sqrt(0.5) <= c.robot_radius_m:  # wholly under it, not the wall beside it
+                if distance + c.voxel_m * math.sqrt(0.5) <= self.robot.radius_m:  # wholly under it, not a wall
                     column = self._voxels[iy, ix, layout.band0:layout.band1]
                     np.minimum(column, 0, out=column)
                 self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)

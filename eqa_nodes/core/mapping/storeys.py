@@ -15,6 +15,7 @@ from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
 
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
@@ -41,15 +42,16 @@ class Storeys:
     and gap (a split level): it is not mapped. staircases: the stairs that were taken; rejected: frames refused.
     """
 
-    def __init__(self, config: MapperConfig | None = None) -> None:
-        self.config = config or MapperConfig()
+    def __init__(self, config: MapperConfig | None = None, robot: RobotModel | None = None) -> None:
+        """Raises ConfigError for a robot whose height does not fit the map's heights."""
+        self.config, self.robot = config or MapperConfig(), robot or RobotModel()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
         self.rejected = self.between = 0
         self.staircases: tuple[Staircase, ...] = ()
-        self._here = Mapper(self.config)
+        self._here = Mapper(self.config, self.robot)
         self._floors = [self._here]
         self._began = False
         self._left = (0.0, 0.0, 0.0)  # last point within the band of the floor
@@ -127,7 +129,7 @@ class Storeys:
         if away <= self.config.storey_band_m:
             return nearest
         level = self._ground.driven_m >= _LEVEL_RUN_M
-        return Mapper(self.config) if away > self.config.storey_gap_m and level else None
+        return Mapper(self.config, self.robot) if away > self.config.storey_gap_m and level else None
 
     def _join(self, floor: Mapper) -> None:
         """Note the stairs that led from the floor last left onto this one, unless they are known."""

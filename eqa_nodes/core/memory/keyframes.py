@@ -18,6 +18,7 @@ from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Degrees, NotNegative, Percent, Share, check_ranges
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
@@ -26,15 +27,21 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 class KeyframeConfig:
     """A view is new when no remembered one is as near as this in both place and direction."""
 
-    min_move_m: NotNegative = 0.5  # a place nearer than this to that of a remembered view is not new, metres
-    min_turn_deg: Degrees = 25.0  # a direction nearer than this to that of a remembered view is not new, degrees
-    same_move_m: NotNegative = 0.1  # views so near show the same image unless the scene changed, metres
-    same_turn_deg: Degrees = 5.0  # views turned so little show the same image unless the scene changed, degrees
-    min_change: Share = 0.08  # mean difference of brightness-normalised thumbnails, 0..1, that counts as a change
-    max_changes: Count = 8  # remembered changes of one view: a television that runs all day ends there
-    jpeg_quality: Percent = 90  # of the images that are kept
-    # a remembered view older than this, in the clock of the stamps, has to be seen anew, seconds
-    refresh_s: NotNegative = 4 * 3600.0
+    min_move_m: NotNegative = setting(0.5,
+        "Minimum distance in metres from all remembered views at which a view is new by its place.")
+    min_turn_deg: Degrees = setting(25.0,
+        "Minimum angle in degrees to the remembered views nearby at which a view is new by its direction.")
+    same_move_m: NotNegative = setting(0.1,
+        "Maximum distance in metres between two views that show the same image unless the scene has changed.")
+    same_turn_deg: Degrees = setting(5.0,
+        "Maximum angle in degrees between two views that show the same image unless the scene has changed.")
+    min_change: Share = setting(0.08,
+        "Mean difference of brightness-normalised thumbnails (0 to 1) from which the scene has changed.")
+    max_changes: Count = setting(8,
+        "Maximum number of changes stored for one view, so that a running television cannot fill the memory.")
+    jpeg_quality: Percent = setting(90, "JPEG quality of the stored images (1 to 100).")
+    refresh_s: NotNegative = setting(4 * 3600.0,
+        "Age in seconds, by the stamps, after which a view is stored again when the robot sees it again.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "keyframes")

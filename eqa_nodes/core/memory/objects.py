@@ -17,6 +17,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.boxes import Point, box_of, covered, least, most, overlap
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.views import Frame, Sighting
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
@@ -29,15 +30,20 @@ _TOUCH_M = 0.05  # less than a wall is thick
 class ObjectsConfig:
     """When a sighting is a known object, and when an object is gone."""
 
-    look_s: NotNegative = 1.0  # time between two looks for objects in views that are not kept, seconds
-    alike: float = 0.75  # cosine of two kinds' names, 0..1, from which they may be one object
-    overlap: Part = 0.25  # share of the smaller box that both must have in common
-    slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
-    # a look that finds the place empty counts 2, one where the object should be visible counts 1; this many in a
-    # row and it is gone
-    gone_after: Counted = 5
-    gone_range_m: NotNegative = 4.5  # only looks from so near count, metres
-    gone_slack_m: NotNegative = 0.25  # depth behind the box by more than this is empty, metres
+    look_s: NotNegative = setting(1.0,
+        "Interval in seconds between two searches for objects in views that are not stored.")
+    alike: float = setting(0.75,
+        "Cosine similarity of two names (0 to 1) from which their sightings may be one object.")
+    overlap: Part = setting(0.25,
+        "Share of the smaller box (0 to 1) that two sightings of one object must have in common.")
+    slack_m: NotNegative = setting(0.05, "Margin in metres by which boxes are enlarged before they are compared.")
+    gone_after: Counted = setting(5,
+        "Points in a row after which an object is gone. A view of its empty place counts 2, a view in which it should"
+        " be visible and is not counts 1.")
+    gone_range_m: NotNegative = setting(4.5,
+        "Maximum distance in metres of a view that can show that an object is gone.")
+    gone_slack_m: NotNegative = setting(0.25,
+        "Distance in metres by which depth must lie behind an object's box for its place to be empty.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "memory.objects")

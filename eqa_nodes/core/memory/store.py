@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.trust import Trust
 from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.ranges import NotNegative
+from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.geometry import Transform, compose
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
@@ -38,17 +39,20 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 class MemoryConfig:
     """What is worth remembering."""
 
-    keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
-    perception: PerceptionConfig = field(default_factory=PerceptionConfig)
-    places: PlacesConfig = PlacesConfig()
-    objects: ObjectsConfig = ObjectsConfig()
+    keyframes: KeyframeConfig = setting(KeyframeConfig(), live=NOW)
+    perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)
+    places: PlacesConfig = setting(PlacesConfig(), live=NOW)
+    objects: ObjectsConfig = setting(ObjectsConfig(), live=NOW)
     privacy: PrivacyConfig = PrivacyConfig()
-    # of recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an embedder of another package
-    embedder: str = "auto"
-    # what the file may hold, megabytes; beyond it the views are forgotten that others make up for; 0 = no limit
-    budget_mb: NotNegative = 0.0
-    # stamps later than now by more are of a wrong clock, and their views are not believed; seconds; 0 = no limit
-    ahead_s: NotNegative = 10.0
+    embedder: str = setting("auto",
+        "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an embedder "
+        "of another package.")
+    budget_mb: NotNegative = setting(0.0,
+        "Maximum size of the memory file in megabytes. Beyond it, views that other views cover are forgotten; 0 sets "
+        "no limit.", live=NOW)
+    ahead_s: NotNegative = setting(10.0,
+        "Maximum time in seconds that a stamp may be ahead of the clock; views with later stamps are rejected; 0 sets"
+        " no limit.")
 
 
 class MemoryStore:

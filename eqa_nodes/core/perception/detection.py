@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.instances import PerceptionConfig, points_of
 from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
+from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.views import Frame, Label
 
@@ -62,16 +63,20 @@ class Detector(Protocol):
 class DetectionConfig:
     """What of a detector's output counts."""
 
-    vocabulary: tuple[str, ...] = VOCABULARY  # kinds of objects that are looked for
-    score: float = 0.2  # least score, 0..1
-    near_m: NotNegative = 0.1  # depth from which pixels are kept, metres
-    far_m: Positive = 4.0  # depth up to which pixels are kept, metres
-    eps_m: Positive = 0.1  # radius of the clusters, metres
-    doubled: Part = 0.6  # overlap of two masks (intersection over union) from which they are one object, seen twice
-    around: NotNegative = 0.15  # share of the box that is looked at on each side of it where nothing segments
-    # what rises less above the floor is the floor, metres, unless the object lies flat on it
-    floor_m: NotNegative = 0.05
-    perception: PerceptionConfig = field(default_factory=PerceptionConfig)
+    vocabulary: tuple[str, ...] = setting(VOCABULARY, "Kinds of objects that the detector looks for.")
+    score: float = setting(0.2, "Minimum score (0 to 1) of a detection that is used.", live=NOW)
+    near_m: NotNegative = setting(0.1, "Minimum depth in metres of a pixel that is used.", live=NOW)
+    far_m: Positive = setting(4.0, "Maximum depth in metres of a pixel that is used.", live=NOW)
+    eps_m: Positive = setting(0.1, "Radius in metres of the depth clusters.", live=NOW)
+    doubled: Part = setting(0.6,
+        "Overlap of two masks (intersection over union, 0 to 1) from which they are "
+        "one object detected twice.", live=NOW)
+    around: NotNegative = setting(0.15,
+        "Share of the box that is examined on each side of it where no segmenter is used.", live=NOW)
+    floor_m: NotNegative = setting(0.05,
+        "Height above the floor in metres below which a point belongs to the floor, unless the object lies flat on "
+        "it.", live=NOW)
+    perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)
 
     def __post_init__(self) -> None:
         check_ranges(self, "detection")

@@ -10,6 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.perception.noise import NoiseConfig, disturbed
 from eqa_nodes.core.ranges import Count, Counted, Positive, Share
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
@@ -19,10 +20,12 @@ _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling":
 class PerceptionConfig:
     """When an instance counts as seen."""
 
-    min_share: Share = 60 / (640 * 480)  # least share of the image's pixels
-    max_range_m: Positive = 6.0  # median depth of the instance, along the optical axis, metres
-    points: Counted = 250  # depth samples per instance, about: bounds the cost of one frame
-    caption_items: Count = 24  # instances that a caption names, the largest ones
+    min_share: Share = setting(60 / (640 * 480),
+        "Minimum share of the image's pixels (0 to 1) that an instance must cover.")
+    max_range_m: Positive = setting(6.0, "Maximum median depth of an instance along the optical axis, in metres.")
+    points: Counted = setting(250,
+        "Approximate number of depth samples per instance, which limits the cost of a frame.")
+    caption_items: Count = setting(24, "Maximum number of instances that a caption names; the largest are named.")
     noise: NoiseConfig = NoiseConfig()
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from eqa_nodes.core.ranges import NotNegative, Range, check_ranges
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label, Sighting
 
@@ -26,11 +27,12 @@ _Half: TypeAlias = Annotated[float, Range(0.0, 0.5)]  # shares that double at ra
 class NoiseConfig:
     """How often labels are wrong: so often at half of range_m, not at all at the object, twice as often at range_m."""
 
-    miss: _Half = 0.0  # share of sightings that are missed
-    # share whose kind is taken for another one of the same room or whose colour, material or state is misread
-    confuse: _Half = 0.0
-    range_m: NotNegative = 0.0  # objects farther off than this are missed, metres; 0 = no limit
-    seed: int = 0  # decides which ones
+    miss: _Half = setting(0.0, "Share of sightings (0 to 1) that are missed.")
+    confuse: _Half = setting(0.0,
+        "Share of sightings (0 to 1) with a wrong label: another kind of object from the same room, or a wrong "
+        "colour, material or state.")
+    range_m: NotNegative = setting(0.0, "Distance in metres beyond which objects are missed; 0 sets no limit.")
+    seed: int = setting(0, "Seed of the simulated label errors.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "perception.noise")

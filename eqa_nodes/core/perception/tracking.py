@@ -8,7 +8,7 @@ its table, so that memory, captions and answerers take it as they take labels, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from eqa_nodes.core.memory.boxes import Point, box_of, least, most, overlap
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
+from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 _IDS = 2 ** 16  # of a label image, 0 = nothing
@@ -29,9 +30,12 @@ _IDS = 2 ** 16  # of a label image, 0 = nothing
 class TrackingConfig:
     """When a detection is a known instance."""
 
-    overlap: Part = 0.25  # share of the smaller box that both must have in common
-    slack_m: NotNegative = 0.05  # what boxes are widened by before, metres
-    alike: float = 0.8  # least cosine of embeddings where the names differ; same names are alike in any case
+    overlap: Part = setting(0.25,
+        "Share of the smaller box (0 to 1) that two detections of one object must have in common.")
+    slack_m: NotNegative = setting(0.05, "Margin in metres by which boxes are enlarged before they are compared.")
+    alike: float = setting(0.8,
+        "Minimum cosine similarity of the embeddings of two detections whose names differ. Detections of the same "
+        "name always match.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "tracking")
@@ -130,8 +134,8 @@ class Perceived(NamedTuple):
 class PerceiverConfig:
     """From images to instances."""
 
-    detection: DetectionConfig = field(default_factory=DetectionConfig)
-    tracking: TrackingConfig = TrackingConfig()
+    detection: DetectionConfig = DetectionConfig()
+    tracking: TrackingConfig = setting(TrackingConfig(), live=NOW)
 
 
 class Perceiver:

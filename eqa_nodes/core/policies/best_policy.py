@@ -15,10 +15,12 @@ from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Count, NotNegative, Positive, Share
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
 
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
@@ -37,29 +39,31 @@ class _Option(NamedTuple):
 class BestConfig:
     """Parameters of our own policy, chosen on train seeds."""
 
-    leg_m: Positive = 3.0  # length of a leg, metres
-    switch: Positive = 1.3  # another target must score so many times better
-    turn_m: NotNegative = 0.5  # what half a turn costs beside the way's length, metres
-    fixed_m: Positive = 1.0  # what any drive costs beside its length, metres
-    fan_m: Positive = 3.0  # reach of the fan that counts unexplored floor, metres
-    area_m2: Positive = 3.0  # how much of that floor is as good as a room, square metres
-    unknown: Share = 0.35  # chance of a room not yet recognised
-    again: Share = 0.4  # what of it stays when the likely rooms are known
-    inside: Share = 0.8  # chance that a frontier belongs to the room it is in, where it is wider than doorway_m
-    doorway: Share = 0.35  # chance that a frontier belongs to the room it is in, where it is narrower
-    doorway_m: NotNegative = 1.2  # width of a doorway, metres
-    votes_m: Positive = 2.5  # how far round a frontier rooms are asked for, metres
-    look: NotNegative = 0.5  # what a promising spot is worth beside a frontier
-    thin: NotNegative = 0.6  # what an object seen from afar is worth beside a frontier
-    seen_m: NotNegative = 1.5  # spots so near to a view were looked at, metres
-    count: Count = 6  # spots at most
-    remembered: Count = 60  # views that they come from, at most
-    near_m: Positive = 1.6  # an object is in full view from so far on, metres
-    far_m: Positive = 2.8  # an object is in full view up to so far, metres
-    rooms: bool = True  # look for the likely rooms
-    looks: bool = True  # drive to promising spots
-    confirm: bool = True  # look again before an answer
-    straight: bool = False  # distances as the crow flies, to see what those on the map are worth
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    switch: Positive = setting(1.3, "Factor by which another target must score better to replace the current one.")
+    turn_m: NotNegative = setting(0.5, "Cost of a half turn, in metres of path.")
+    fixed_m: Positive = setting(1.0, "Fixed cost of each drive, in metres of path.")
+    fan_m: Positive = setting(3.0, "Radius in metres of the fan in which unexplored floor is counted.")
+    area_m2: Positive = setting(3.0, "Unexplored floor in square metres that is worth as much as a room.")
+    unknown: Share = setting(0.35, "Probability (0 to 1) assumed for a room that is not yet recognised.")
+    again: Share = setting(0.4, "Share of that probability (0 to 1) that remains when the likely rooms are known.")
+    inside: Share = setting(0.8,
+        "Probability (0 to 1) that a frontier wider than doorway_m leads on into its own room.")
+    doorway: Share = setting(0.35,
+        "Probability (0 to 1) that a frontier narrower than doorway_m leads on into its own room.")
+    doorway_m: NotNegative = setting(1.2, "Width of a doorway in metres.")
+    votes_m: Positive = setting(2.5, "Radius in metres around a frontier in which votes for its room are counted.")
+    look: NotNegative = setting(0.5, "Value of a promising spot relative to a frontier.")
+    thin: NotNegative = setting(0.6, "Value of an object seen from afar relative to a frontier.")
+    seen_m: NotNegative = setting(1.5, "Distance in metres to a view below which a spot counts as already looked at.")
+    count: Count = setting(6, "Maximum number of promising spots.")
+    remembered: Count = setting(60, "Maximum number of views that the spots are taken from.")
+    near_m: Positive = setting(1.6, "Minimum distance in metres from which an object is in full view.")
+    far_m: Positive = setting(2.8, "Maximum distance in metres from which an object is in full view.")
+    rooms: bool = setting(True, "Search the likely rooms first.")
+    looks: bool = setting(True, "Drive to promising spots.")
+    confirm: bool = setting(True, "Look again before giving an answer.")
+    straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
 
 class BestPolicy:
@@ -78,8 +82,8 @@ class BestPolicy:
 
     traits = PolicyTraits(config=BestConfig, calls=13.2, steps=153)
 
-    def __init__(self, config: BestConfig | None = None, radius_m: float = 0.18) -> None:
-        self._c, self._radius_m = config or BestConfig(), radius_m
+    def __init__(self, config: BestConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._c, self._radius_m = config or BestConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

@@ -19,10 +19,12 @@ from eqa_nodes.core.policies.semantic_map import (
 )
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,12 @@ class FineConfig:
 
     semantic: SemanticConfig = SemanticConfig()
     frontier: FrontierConfig = FrontierConfig()
-    leg_m: Positive = 3.0  # length of a leg, metres
-    value: Positive = 0.5  # scale of the semantic terms
-    value_ray_m: Positive = 3.0  # length of the ray of the semantic terms, metres
-    quiet: Count = 2  # first decisions without the semantic terms
-    visits: Counted = 3  # visits to one region at most
-    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    value: Positive = setting(0.5, "Scale of the semantic terms.")
+    value_ray_m: Positive = setting(3.0, "Length in metres of the ray of the semantic terms.")
+    quiet: Count = setting(2, "Number of first decisions without the semantic terms.")
+    visits: Counted = setting(3, "Maximum number of visits to one region.")
+    visited_m: NotNegative = setting(0.5, "Radius in metres around a visit in which the value of the floor is ignored.")
 
 
 class FinePolicy(AnswersAtOnce):
@@ -53,8 +55,8 @@ class FinePolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=FineConfig, calls=12.0, steps=175)
 
-    def __init__(self, config: FineConfig | None = None, radius_m: float = 0.18) -> None:
-        self._c, self._radius_m = config or FineConfig(), radius_m
+    def __init__(self, config: FineConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._c, self._radius_m = config or FineConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

@@ -21,9 +21,11 @@ from eqa_nodes.core.policies.steering import (
     same,
 )
 from eqa_nodes.core.ranges import Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 
 
 class SemanticValues(NamedTuple):
@@ -72,12 +74,12 @@ def weighed(grid: GridMap, found: Sequence[tuple[Frontier, ReachablePose]], s: F
 class FrontierConfig:
     """Frontiers by weight (explore-eqa)."""
 
-    unexplored: Positive = 0.2  # scale of the unexplored share, in the weight
-    unoccupied: Positive = 2.0  # scale of the free share, in the weight
-    distance_m: Positive = 10.0  # scale of the distance, in the weight, metres
-    unexplored_ray_m: Positive = 3.0  # length of the ray that counts unexplored cells, metres
-    unoccupied_ray_m: Positive = 1.0  # length of the ray that counts free cells, metres
-    leg_m: Positive = 3.0  # length of a leg, metres
+    unexplored: Positive = setting(0.2, "Scale of the unexplored share in the weight of a frontier.")
+    unoccupied: Positive = setting(2.0, "Scale of the free share in the weight of a frontier.")
+    distance_m: Positive = setting(10.0, "Scale in metres of the distance in the weight of a frontier.")
+    unexplored_ray_m: Positive = setting(3.0, "Length in metres of the ray on which unexplored cells are counted.")
+    unoccupied_ray_m: Positive = setting(1.0, "Length in metres of the ray on which free cells are counted.")
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
 
 
 class FrontierPolicy(AnswersAtOnce):
@@ -95,8 +97,8 @@ class FrontierPolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=FrontierConfig, calls=14.8, steps=220)
 
-    def __init__(self, config: FrontierConfig | None = None, radius_m: float = 0.18) -> None:
-        self._scales, self._radius_m = config or FrontierConfig(), radius_m
+    def __init__(self, config: FrontierConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._scales, self._radius_m = config or FrontierConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

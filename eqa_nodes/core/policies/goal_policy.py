@@ -19,10 +19,12 @@ from eqa_nodes.core.policies.semantic_map import (
 )
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets
 from eqa_nodes.core.ranges import Counted, NotNegative, Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,11 @@ class GoalConfig:
     """Goal-oriented exploration (EXPRESS-Bench)."""
 
     semantic: SemanticConfig = SemanticConfig()
-    leg_m: Positive = 3.0  # length of a leg, metres
-    visits: Counted = 3  # visits to one region at most
-    visited_m: NotNegative = 0.5  # radius round a visit that counts no more, metres
-    spread_m: NotNegative = 2.0  # where nothing is valued, floor so far from all visits is next, metres
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    visits: Counted = setting(3, "Maximum number of visits to one region.")
+    visited_m: NotNegative = setting(0.5, "Radius in metres around a visit in which the value of the floor is ignored.")
+    spread_m: NotNegative = setting(2.0,
+        "Distance in metres from all visits at which floor is chosen next where nothing has a value.")
 
 
 class GoalPolicy(AnswersAtOnce):
@@ -46,8 +49,8 @@ class GoalPolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=GoalConfig, calls=20.8, steps=186)
 
-    def __init__(self, config: GoalConfig | None = None, radius_m: float = 0.18) -> None:
-        self._c, self._radius_m = config or GoalConfig(), radius_m
+    def __init__(self, config: GoalConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._c, self._radius_m = config or GoalConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

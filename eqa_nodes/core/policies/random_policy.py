@@ -11,17 +11,19 @@ from eqa_nodes.core.driving.planning import centre_of, distance_field
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.steering import AnswersAtOnce
 from eqa_nodes.core.ranges import NotNegative
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 
 
 @dataclass(frozen=True)
 class RandomConfig:
     """Settings of the random policy."""
 
-    nearest_m: NotNegative = 1.0  # cells nearer than this by path are not drawn, metres
+    nearest_m: NotNegative = setting(1.0, "Minimum path length in metres to a randomly drawn goal.")
 
 
 class RandomPolicy(AnswersAtOnce):
@@ -32,8 +34,8 @@ class RandomPolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=RandomConfig, calls=12.5, steps=287)
 
-    def __init__(self, config: RandomConfig | None = None, radius_m: float = 0.18) -> None:
-        self._radius_m, self._nearest_m = radius_m, (config or RandomConfig()).nearest_m
+    def __init__(self, config: RandomConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._radius_m, self._nearest_m = robot.radius_m, (config or RandomConfig()).nearest_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

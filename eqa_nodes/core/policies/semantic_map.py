@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.ranges import NotNegative, Positive, Share
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
@@ -26,14 +27,15 @@ _SHOWN = 120  # values that are shown
 class SemanticConfig:
     """Semantic value map and regions (EXPRESS-Bench and its code)."""
 
-    disc_m: Positive = 1.0  # radius of what a place paints, metres
-    sigma_cells: Positive = 5.0  # width of the Gaussian that smooths worth, cells
-    global_scale: Positive = 0.5  # scale s of the weight exp(worth / s)
-    merge_m: NotNegative = 3.0  # floor of one name so near to each other is one region, metres
-    # votes from which a square counts for a region: with `agreement`, the threshold that the paper names and its code
-    # lacks
-    least_votes: NotNegative = 1.0
-    agreement: Share = 0.5  # share of them that the region's name must have
+    disc_m: Positive = setting(1.0, "Radius in metres of the disc that a place marks.")
+    sigma_cells: Positive = setting(5.0, "Standard deviation in cells of the Gaussian that smooths the values.")
+    global_scale: Positive = setting(0.5, "Scale s of the weight exp(value / s).")
+    merge_m: NotNegative = setting(3.0,
+        "Maximum distance in metres between parts of the floor with one name that form one region.")
+    least_votes: NotNegative = setting(1.0,
+        "Minimum number of votes for a cell to join a region. With agreement it is the threshold that the paper names"
+        " and its code lacks.")
+    agreement: Share = setting(0.5, "Minimum share of those votes (0 to 1) for the name of the region.")
 
 
 class SemanticMap:

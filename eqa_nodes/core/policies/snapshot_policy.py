@@ -14,9 +14,11 @@ from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Counted, NotNegative, Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
 
 _HALF_VIEW = math.radians(45)
 
@@ -32,13 +34,14 @@ class _Choice(NamedTuple):
 class SnapshotConfig:
     """3D-Mem."""
 
-    leg_m: Positive = 1.0  # length of a leg, metres
-    prefilter: Counted = 10  # most relevant views that compete
-    together_m: Positive = 3.5  # one snapshot for targets so near to each other, metres
-    unseen: float = 0.2  # score of a frontier that no view shows
-    margin: NotNegative = 0.1  # by so much another image must be better than the one driven to
-    sight_m: Positive = 6.0  # a frontier is seen from so far, metres
-    near_m: NotNegative = 1.0  # an object is looked at from no nearer, metres
+    leg_m: Positive = setting(1.0, "Maximum length of one drive in metres.")
+    prefilter: Counted = setting(10, "Number of the most relevant views that compete.")
+    together_m: Positive = setting(3.5, "Maximum distance in metres between targets that share one snapshot.")
+    unseen: float = setting(0.2, "Score of a frontier that no view shows.")
+    margin: NotNegative = setting(0.1,
+        "Difference of scores by which another image must be better than the current target.")
+    sight_m: Positive = setting(6.0, "Maximum distance in metres at which a view shows a frontier.")
+    near_m: NotNegative = setting(1.0, "Minimum distance in metres from which an object is looked at.")
 
 
 class SnapshotPolicy(AnswersAtOnce):
@@ -55,8 +58,8 @@ class SnapshotPolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=SnapshotConfig, calls=28.1, steps=189)
 
-    def __init__(self, config: SnapshotConfig | None = None, radius_m: float = 0.18) -> None:
-        self._c, self._radius_m = config or SnapshotConfig(), radius_m
+    def __init__(self, config: SnapshotConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._c, self._radius_m = config or SnapshotConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

@@ -14,10 +14,12 @@ from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Positive, Share
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
 
 _SECTORS = 12
 
@@ -90,16 +92,16 @@ class LinearScorer:
 class TopoConfig:
     """AQ-Nav; worth, room, unseen and distance are the weights of the scorer without training."""
 
-    leg_m: Positive = 3.0  # length of a leg, metres
-    merge_m: Positive = 1.0  # nodes so near to each other are one, metres
-    sight_m: Positive = 6.0  # views so near to a node can look at it, metres
-    votes_m: Positive = 2.5  # how far round a node its room is asked for, metres
-    beta: Share = 0.5  # relevance from which a view is a keyframe for the answer (published)
-    stop: float = -4.0  # score of stopping
-    worth: float = 1.0  # weight of what views promise
-    room: float = 1.0  # weight of the room's name
-    unseen: float = 0.2  # weight of floor that was not seen
-    distance: float = 0.1  # weight of the way there, a metre
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    merge_m: Positive = setting(1.0, "Distance in metres below which two nodes of the topological graph are merged.")
+    sight_m: Positive = setting(6.0, "Maximum distance in metres between a view and a node that it can show.")
+    votes_m: Positive = setting(2.5, "Radius in metres around a node in which votes for its room are counted.")
+    beta: Share = setting(0.5, "Relevance (0 to 1) from which a view is a keyframe for the answer, as published.")
+    stop: float = setting(-4.0, "Score of the decision to stop.")
+    worth: float = setting(1.0, "Weight of what the views promise.")
+    room: float = setting(1.0, "Weight of the name of the room.")
+    unseen: float = setting(0.2, "Weight of floor that has not been seen.")
+    distance: float = setting(0.1, "Cost of one metre of the path to a node.")
 
 
 class TopoPolicy(AnswersAtOnce):
@@ -112,9 +114,9 @@ class TopoPolicy(AnswersAtOnce):
 
     traits = PolicyTraits(config=TopoConfig, calls=13.6, steps=180)
 
-    def __init__(self, config: TopoConfig | None = None, radius_m: float = 0.18,
+    def __init__(self, config: TopoConfig | None = None, robot: RobotModel = RobotModel(),
                  scorer: NodeScorer | None = None) -> None:
-        self._c, self._radius_m = config or TopoConfig(), radius_m
+        self._c, self._radius_m = config or TopoConfig(), robot.radius_m
         self._scorer = scorer or LinearScorer(self._c)
         self.reset(0)
 

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive, Range, check_ranges
+from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.views import Intrinsics
 
 _FASTEST = 1000.0  # no base is faster
@@ -17,14 +19,15 @@ _Limit: TypeAlias = Annotated[float, Range(0.0, _FASTEST, above=True)]
 class CameraModel:
     """The robot's RGB-D camera and where it is mounted."""
 
-    width: Counted = 640  # of the image, pixels
-    height: Counted = 480  # of the image, pixels
-    hfov_deg: Degrees = 90.0  # horizontal field of view, degrees
-    height_m: float = 1.2  # of the camera, above the floor, metres
-    tilt_down_deg: float = 10.0  # of the camera, below level, degrees
-    max_range_m: Positive = 10.0  # farther than this depth is 0, metres
-    # False: the image stays grey, which saves most of its cost where only depth and labels are looked at
-    color: bool = True
+    width: Counted = setting(640, "Width of the image in pixels.")
+    height: Counted = setting(480, "Height of the image in pixels.")
+    hfov_deg: Degrees = setting(90.0, "Horizontal field of view in degrees.")
+    height_m: float = setting(1.2, "Height of the camera above the floor in metres.")
+    tilt_down_deg: float = setting(10.0, "Tilt of the camera below level in degrees; negative looks up.")
+    max_range_m: Positive = setting(10.0, "Maximum range of depth in metres; farther pixels are 0.")
+    color: bool = setting(True,
+        "Render the simulated image in colour. If false it is grey, which is much cheaper where only depth and labels"
+        " are needed.")
 
     @property
     def intrinsics(self) -> Intrinsics:
@@ -49,12 +52,14 @@ class CameraModel:
 class BaseLimits:
     """Limits of a differential base."""
 
-    forward_m_s: _Limit = 0.5  # fastest forward, metres a second
-    backward_m_s: Annotated[float, Range(0.0, _FASTEST)] = 0.25  # fastest backward, metres a second
-    turn_rad_s: _Limit = 1.5  # fastest turn either way, radians a second
-    accelerate_m_s2: _Limit = 1.5  # acceleration, also when it slows down, metres a second squared
-    accelerate_rad_s2: _Limit = 3.0  # acceleration of turns, also when they slow down, radians a second squared
-    timeout_s: _Limit = 0.5  # a command older than this does not count, and the base stops, seconds
+    forward_m_s: _Limit = setting(0.5, "Maximum forward speed in metres per second.")
+    backward_m_s: Annotated[float, Range(0.0, _FASTEST)] = setting(0.25,
+        "Maximum backward speed in metres per second; 0 for a base that cannot drive backwards.")
+    turn_rad_s: _Limit = setting(1.5, "Maximum turn rate in either direction in radians per second.")
+    accelerate_m_s2: _Limit = setting(1.5, "Maximum linear acceleration and deceleration in metres per second squared.")
+    accelerate_rad_s2: _Limit = setting(3.0,
+        "Maximum angular acceleration and deceleration in radians per second squared.")
+    timeout_s: _Limit = setting(0.5, "Age of a velocity command in seconds after which the base ignores it and stops.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "base")
@@ -64,17 +69,23 @@ class BaseLimits:
 class RobotModel:
     """The body, its camera, the atomic actions and the limits of its base."""
 
-    radius_m: Positive = 0.18  # of the body, metres
-    height_m: Positive = 1.3  # of the body, metres
-    move_m: Positive = 0.25  # way of one action, metres
-    turn_deg: Positive = 30.0  # angle of one action, degrees
-    look_deg: Positive = 15.0  # angle of one action of the camera, up or down, degrees
-    step_s: Positive = 0.5  # simulated time of one action, seconds
-    climb_m: NotNegative = 0.2  # the highest step that it drives over, metres
-    slope_deg: NotNegative = 45.0  # the steepest floor that it drives over, degrees
-    slide: bool = True  # along what is in its way, instead of standing still before it
+    radius_m: Positive = setting(0.18, "Radius of the robot's body in metres.")
+    height_m: Positive = setting(1.3, "Height of the robot's body in metres.")
+    move_m: Positive = setting(0.25, "Distance of one move_forward action in metres.")
+    turn_deg: Positive = setting(30.0,
+        "Angle of one turn action in degrees. It must divide 360.")
+    look_deg: Positive = setting(15.0, "Angle of one action that tilts the camera up or down, in degrees.")
+    step_s: Positive = setting(0.5, "Simulated time of one action in seconds.")
+    climb_m: NotNegative = setting(0.2, "Highest step that the robot can drive over, in metres.")
+    slope_deg: NotNegative = setting(45.0, "Steepest floor that the robot can drive on, in degrees.")
+    slide: bool = setting(True, "Slide along obstacles in simulation. If false the robot stops in front of them.")
     camera: CameraModel = CameraModel()
-    base: BaseLimits = BaseLimits()
+    base: BaseLimits = setting(BaseLimits(), live=NOW)
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "robot")
+        if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
+            raise ConfigError(f"robot.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
 
     @property
     def turn_rad(self) -> float:

@@ -22,7 +22,6 @@ from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 
-from eqa_nodes.config.live import DRILLS, LIVE, live
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import parameters_of
 from eqa_nodes.core.errors import ErrorCode, NodeLost
@@ -159,14 +158,14 @@ def explorer(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr("eqa_nodes.nodes.explorer.make_policy", catch)
     patch.setattr(node.newest, "at", lambda *args, **fields: {})
     request = Bag(new_question=True, robot=Episode())
-    (policy, params, radius_m), _ = caught(lambda: node._choose(request, None))
-    assert radius_m == node.config.radius_m
+    (policy, params, robot), _ = caught(lambda: node._choose(request, None))
+    assert robot == node.config.robot
     return at(Bag(policy=policy, params=params), name)
 
 
 def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("navigator."):
-        patch.setattr("eqa_nodes.core.driving.atomic._Drive", catch)
+        patch.setattr("eqa_nodes.core.driving.atomic._AtomicDrive", catch)
         node._last = Bag(pose=Episode().start, stamp=Episode().header.stamp, steps=0, metres=0.0)
         return at(caught(lambda: node._look_around(None, FREE))[0][2], name.removeprefix("navigator."))
     goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))
@@ -185,7 +184,7 @@ def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 
 
 def recorder(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
-    patch.setattr("eqa_nodes.nodes.recorder.Recording", catch)
+    patch.setattr("eqa_nodes.nodes.recorder.BagRecording", catch)
     (folder, _, bag, *_), _ = caught(lambda: node.begin(Episode(episode_id="e"), False))
     return at(Bag(folder=str(Path(folder).parent), bag=bag), name)
 
@@ -222,8 +221,8 @@ def agent_(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 
 def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     drive = node._velocities
-    if name.startswith("base."):
-        return at(drive._base.config, name.removeprefix("base."))
+    if name.startswith("robot.base."):
+        return at(drive._base.config, name.removeprefix("robot.base."))
     if name in ("taken_deadline_s", "repeat_s"):
         return shows(node, name, patch)
     config = node.config
@@ -278,6 +277,9 @@ class _Condition:
 
 
 def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
+    if name == "node.call_deadline_s":
+        patch.setattr(node, "remote", lambda key: Bag(call=catch))
+        return caught(node._begin)[0][0]
     if name != "rate":
         return shows(node, name, patch)
     frames = [Bag(stamp_ns=s * 1_000_000_000) for s in (1, 2, 3)]
@@ -326,7 +328,8 @@ def put(node: Any, values: dict[str, Any]) -> None:
     assert result.successful, result.reason
 
 
-@pytest.mark.parametrize("name", [name for name in SETTINGS if LIVE[name]])
+@pytest.mark.parametrize("name", [
+    name for name, config in SETTINGS.items() if any(parameter.live for parameter in parameters_of(config))])
 def test_whoever_uses_a_live_parameter_has_its_change(ros: Any, name: str, tmp_path: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -337,7 +340,7 @@ def test_whoever_uses_a_live_parameter_has_its_change(ros: Any, name: str, tmp_p
         if name == "memory":
             node.begin(Episode(episode_id="e"), False)
         for parameter in parameters_of(SETTINGS[name]):
-            if not live(name, parameter.name) or parameter.name in DRILLS:  # tests/ros/nodes/test_injection.py
+            if not parameter.live:
                 continue
             value = other(parameter.name, parameter.default)
             put(node, {"agent.calibration": "label"} if parameter.name == "agent.risk" else {})
@@ -348,5 +351,16 @@ def test_whoever_uses_a_live_parameter_has_its_change(ros: Any, name: str, tmp_p
             assert used == pytest.approx(value), f"{name}: {parameter.name} is live, and {used} is used, not {value}"
             if parameter.name == "agent.risk":
                 put(node, {"agent.risk": 0.0})
+    finally:
+        node.destroy_node()
+
+
+def test_a_node_that_is_renamed_keeps_its_settings(ros: Any) -> None:
+    node = node_class("mapper")(context=ros.context, cli_args=[
+        "--ros-args", "-r", "__node:=mapper2", "-p", "map.voxel_m:=0.2", "-p", "map.robot_radius_m:=0.3"])
+    try:
+        assert (node.get_name(), node.config.map.voxel_m, node.config.robot.radius_m) == ("mapper2", 0.2, 0.3)
+        put(node, {"map.voxel_m": 0.1})
+        assert node.config.map.voxel_m == 0.1
     finally:
         node.destroy_node()

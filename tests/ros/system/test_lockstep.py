@@ -20,15 +20,16 @@ from rclpy.parameter import Parameter
 
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import Parameters, merged, of_robot
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry import DEFAULT_POLICY, POLICIES
+from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
+from eqa_nodes.testing.faults import Faults
 
 LIMITS = Limits(steps=40)
 SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
@@ -62,7 +63,7 @@ def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}
-    return merged(None, robot_parameters(robot), own, extra or {})
+    return merged(None, of_robot(robot), own, extra or {})
 
 
 def courses(runner: EpisodeRunner, samples: Sequence[Sample] = SAMPLES) -> list[Course]:
@@ -149,7 +150,10 @@ def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path:
 @pytest.mark.parametrize("slow", [
     ("mapper", "answerer", "agent"), pytest.param(("memory", "explorer", "bridge"), marks=pytest.mark.thorough),
     pytest.param(("recorder", "navigator"), marks=pytest.mark.thorough)])
-def test_slow_nodes(reference: list[Course], tmp_path: Path, slow: tuple[str, ...]) -> None:
-    delayed = parameters(tmp_path, {node: {"node.test_delay_s": 0.02} for node in slow})
-    with closing(GraphRunner(tmp_path, delayed, LIMITS)) as runner:
+def test_slow_nodes(reference: list[Course], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                    slow: tuple[str, ...]) -> None:
+    faults = tmp_path / "faults.json"
+    Faults(delay_s=dict.fromkeys(slow, 0.02)).write(faults)
+    monkeypatch.setenv(FAULTS, str(faults))
+    with closing(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) as runner:
         assert course(runner.run(SAMPLES[0])) == reference[0]

@@ -55,7 +55,8 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     trace = trace_of(tmp_path / "bags" / "real")
     assert trace.grid is not None
     assert np.count_nonzero(trace.grid.cells == 0) > 100 and np.count_nonzero(trace.grid.cells == 100) > 40
-    alone = Storeys(settings("mapper", parameters).map)
+    mapper = settings("mapper", parameters)
+    alone = Storeys(mapper.map, mapper.robot)
     for one in sequence:
         alone.integrate(one)
     assert np.array_equal(trace.grid.cells, alone.grid().cells)  # lock-step: no frame was lost on the way

@@ -24,6 +24,7 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from sim_bridge.registry import SIMULATORS
@@ -94,8 +95,8 @@ def test_a_published_question_is_asked_in_its_scene_and_scored(
         assert score.reference_metres == pytest.approx(sum(
             math.dist(p, q) for p, q in pairwise(points)))
     nodes = json.loads((tmp_path / "manifest.json").read_text())["config"]["nodes"]
-    assert nodes["bridge"]["robot.camera.height_m"] == ROBOTS[dataset].camera.height_m
-    assert nodes["mapper"]["map.robot_height_m"] == pytest.approx(ROBOTS[dataset].height_m + 0.1)
+    assert nodes[SHARED]["robot.camera.height_m"] == ROBOTS[dataset].camera.height_m
+    assert nodes[SHARED]["robot.height_m"] == ROBOTS[dataset].height_m
 
 
 def test_questions_whose_scene_is_missing_have_failed_and_the_others_run(

@@ -9,12 +9,11 @@ from typing import Annotated
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.config.descriptions import descriptions
-from eqa_nodes.config.live import LIVE, live
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import Parameter, build, parameters_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Part, Positive, Range, Share
+from eqa_nodes.core.settings import EPISODE, NOW, setting
 from tests.fixtures.paths import ROOT
 
 ALL = [(node, parameter) for node, config in SETTINGS.items() for parameter in parameters_of(config)]
@@ -24,44 +23,47 @@ ALL = [(node, parameter) for node, config in SETTINGS.items() for parameter in p
 class Small:
     """A class of settings as a test wants it."""
 
-    # above the field,
-    # in two lines
-    first: Share = 0.5  # and beside it
+    first: Share = setting(0.5, "A share.")
     plain: int = 3
-    second: str = "#1"  # of strings
+    second: str = setting("#1", "A name.", live=NOW)
 
 
 @dataclass(frozen=True)
 class Larger(Small):
     """Extends the other."""
 
-    second: str = "#2"  # said anew
-    third: Annotated[int, Range(2, 5)] = 3  # of its own
+    second: str = setting("#2", "Another name.")
+    third: Annotated[int, Range(2, 5)] = setting(3, "A number.")
 
 
-def test_a_description_is_the_comment_above_and_beside() -> None:
-    assert descriptions(Small) == {"first": "above the field, in two lines and beside it", "second": "of strings"}
-    assert descriptions(Larger) == descriptions(Small) | {"second": "said anew", "third": "of its own"}
+@dataclass(frozen=True)
+class Groups:
+    """Holds them."""
 
-
-def test_without_sources_there_are_no_descriptions_and_the_rest_stays() -> None:
-    names: dict[str, type] = {}
-    exec("from dataclasses import dataclass\n@dataclass\nclass Bare:\n    size: int = 3  # lost\n", names)
-    bare = names["Bare"]
-    bare.__module__ = __name__
-    assert descriptions(bare) == {}
-    assert list(parameters_of(bare)) == [Parameter("size", 3, "int", None, "")]
+    all: Small = setting(Small(), live=EPISODE)
+    part: Larger = setting(Larger(), reads=("first", "third"))
 
 
 def test_a_parameter_has_all_that_its_field_says() -> None:
-    first, _, _, third = parameters_of(Larger)
-    assert first == Parameter("first", 0.5, "float", Range(0.0, 1.0), descriptions(Small)["first"])
+    first, plain, second, third = parameters_of(Larger)
+    assert first == Parameter("first", 0.5, "float", Range(0.0, 1.0), "A share.", "")
+    assert (plain.description, second.description, second.live) == ("", "Another name.", "")
     assert (third.type, str(third.range)) == ("int", "2 to 5")
+
+
+def test_groups_say_what_is_live_and_which_of_their_settings_are_used() -> None:
+    assert {p.name: p.live for p in parameters_of(Groups)} == {
+        "all.first": "next episode", "all.plain": "next episode", "all.second": "at once", "part.first": "",
+        "part.third": ""}
+    with pytest.raises(ConfigError, match="part.plain.*part.third"):
+        build(Groups, {"part.plain": 4})
+    assert build(Groups, {"part.third": 4}).part == Larger(third=4)
 
 
 @pytest.mark.parametrize(("node", "parameter"), ALL, ids=[f"{node}:{p.name}" for node, p in ALL])
 def test_every_parameter_is_described_and_its_default_allowed(node: str, parameter: Parameter) -> None:
-    assert len(parameter.description) > 5 and not parameter.description.startswith(".")
+    text = parameter.description
+    assert len(text) > 15 and text[0].isupper() and text.endswith("."), text
     assert parameter.range is None or parameter.range.holds(parameter.default)
 
 
@@ -90,21 +92,23 @@ def test_unknown_names_are_refused_with_the_known_ones(node: str, name: str, val
         build(SETTINGS[node], {name: value}, node)
 
 
-def test_what_is_said_to_be_live_is_there() -> None:
-    assert LIVE.keys() == SETTINGS.keys()
-    for node, names in LIVE.items():
-        known = [p.name for p in parameters_of(SETTINGS[node])]
-        for name in names:
-            assert any(f"{k}.".startswith(f"{name}.") for k in known), f"{node} has no {name}"
+def live(node: str, name: str) -> str:
+    return next(parameter.live for owner, parameter in ALL if (owner, parameter.name) == (node, name))
 
 
 def test_what_nodes_must_agree_on_is_not_live() -> None:
     agreed = ("privacy", "observers", "odometry", "drive", "labels", "robot", "detector", "move_m", "turn_deg", "name")
     for node, parameter in ALL:
-        if any(part in agreed or part.startswith("labels") for part in parameter.name.split(".")):
-            assert not live(node, parameter.name), (node, parameter.name)
+        if parameter.name.startswith("robot.base."):
+            assert parameter.live == "at once"
+        elif any(part in agreed or part.startswith("labels") for part in parameter.name.split(".")):
+            assert not parameter.live, (node, parameter.name)
     assert live("agent", "agent.enough") == "next question" and not live("agent", "agent.leg_deadline_s")
-    assert live("bridge", "robot.base.turn_rad_s") == "at once" and not live("bridge", "robot.base_of_something_else")
+
+
+def test_no_parameter_injects_faults_and_few_are_said_twice() -> None:
+    assert not [name for _, parameter in ALL if "test" in (name := parameter.name)]
+    assert len(ALL) < 450 and len({parameter.name for _, parameter in ALL}) < 330
 
 
 def test_the_page_of_parameters_is_what_the_command_writes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
+from eqa_nodes.config.files import read_file
 from eqa_nodes.config.nodes import SETTINGS, BridgeSettings
-from eqa_nodes.config.parameters import defaults_of, read_file
+from eqa_nodes.config.parameters import defaults_of
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
@@ -53,9 +55,9 @@ def test_sim_starts_the_graph_with_checked_parameters(tmp_path: Path) -> None:
     run = plan("sim", tmp_path / "run", policy="random", image="64x48", scene="toy:room", seed="5")
     assert run.nodes == nodes_of("sim") and not run.rviz and not run.nav2
     assert run.begin == ("--episode", "run", "--scene", "toy:room", "--seed", "5")
-    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    written = read_file(tmp_path / "run" / "params.yaml")
     assert written["explorer"]["policy"] == "random" and written["memory"]["labels"] is True
-    assert written["bridge"]["robot.camera.width"] == 64 and written["bridge"]["use_sim_time"] is True
+    assert written[SHARED]["robot.camera.width"] == 64 and written[SHARED]["use_sim_time"] is True
     assert not plan("sim", tmp_path / "alone").begin and plan("sim", tmp_path / "alone", headless="false").rviz
 
 
@@ -64,7 +66,7 @@ def test_sim_takes_agents_and_data_sets_by_name(tmp_path: Path) -> None:
     own = run.parameters
     assert own["answerer"]["answerer"] == own["explorer"]["policy"] == "snapshot"
     assert (own["answerer"]["model.model"], own["answerer"]["model.base_url"]) == ("m", "http://localhost:1/v1")
-    assert own["bridge"]["robot.camera.hfov_deg"] == 120.0
+    assert own[SHARED]["robot.camera.hfov_deg"] == 120.0
     assert plan("sim", tmp_path, agent="snapshot", policy="random").parameters["explorer"]["policy"] == "random"
 
 
@@ -73,7 +75,7 @@ def test_sim_leaves_driving_to_nav2_and_writes_its_parameters(tmp_path: Path) ->
     own.write_text("/**/bridge:\n  ros__parameters: {base.forward_m_s: 0.8, robot.radius_m: 0.2}\n")
     run = plan("sim", tmp_path / "run", navigator="nav2", params_file=str(own), nav2="bringup", scene="toy:room")
     assert run.nodes == nodes_of("sim", navigator="nav2")
-    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    written = read_file(tmp_path / "run" / "params.yaml")
     assert written["bridge"]["drive"] == "velocities" and written["agent"]["odometry"] == "topics"
     assert run.nav2 and run.nav2_params == tmp_path / "run" / "nav2.yaml"
     nav2 = yaml.safe_load(run.nav2_params.read_text())
@@ -111,7 +113,7 @@ def test_replay_shows_what_it_was_told(tmp_path: Path) -> None:
     run = plan("replay", tmp_path / "run", **said)
     assert run.nodes == nodes_of("replay") and "bridge" not in run.nodes and "recorder" not in run.nodes
     assert run.begin == ("--episode", "bag", "--scene", str(tmp_path / "bag"))
-    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
+    written = read_file(tmp_path / "run" / "params.yaml")
     assert written["replay"]["rate"] == 2.0 and not written["replay"].get("source")  # it waits for the nodes
     assert tuple(written["replay"]["observers"]) == tuple(written["agent"]["observers"]) == ("mapper", "memory")
     assert written["memory"]["labels"] is False  # the history has none: who waits for them waits for ever
@@ -137,11 +139,10 @@ def test_robot_starts_its_graph_for_a_live_camera(tmp_path: Path) -> None:
     assert run.nodes == [name for name in nodes_of("robot") if name != "recorder"] and run.begin == ("--robot",)
     assert not run.nav2
     assert run.remappings == [("camera/color/image_raw", "/front/image"), ("/tf", "tf")]
-    written = read_file(tmp_path / "run" / "params.yaml", SETTINGS)
-    assert written.keys() == {*run.nodes} and written["agent"]["odometry"] == "topics"
+    written = read_file(tmp_path / "run" / "params.yaml")
+    assert written.keys() <= {SHARED, *run.nodes} and written["agent"]["odometry"] == "topics"
     assert tuple(written["agent"]["observers"]) == ("mapper", "memory")
-    for node in run.nodes:
-        assert written[node]["use_sim_time"] is False
+    assert written[SHARED]["use_sim_time"] is False and written[SHARED]["robot.radius_m"] == 0.2
     assert (written["memory"]["folder"], written["memory"]["file"]) == (str(tmp_path), "flat.sqlite")
     assert written["mapper"]["map.range_m"] == 5.0  # from launch/params/robot.yaml
 
@@ -174,7 +175,7 @@ def test_robot_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[s
 def test_settings_of_all_nodes_reach_them(tmp_path: Path, name: str, parameter: str, value: str) -> None:
     assert ARGUMENTS["robot"][name].default != value
     written = plan("robot", tmp_path, **{name: value}).parameters
-    assert all(own[parameter] == (value == "true" if value in ("true", "false") else value) for own in written.values())
+    assert written[SHARED][parameter] == (value == "true" if value in ("true", "false") else value)
 
 
 def test_the_table_of_arguments_is_up_to_date() -> None:

@@ -7,15 +7,22 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 from eqa_nodes.cli.bench.run import Run
 from eqa_nodes.cli.groups import ScanOptions
 from eqa_nodes.cli.verbs import command_of
-from eqa_nodes.config.graph import merged, settings
-from eqa_nodes.config.run import RunConfig, robot_parameters
+from eqa_nodes.config.graph import merged, of_robot, settings
+from eqa_nodes.config.run import RunConfig
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.mapping.config import MapperConfig, blind_m
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from sim_bridge.robots import ROBOTS, map_settings, robot_of
+from eqa_nodes.launching.nav2_parameters import fitted
+from sim_bridge.robots import ROBOTS, robot_of
+from tests.fixtures.paths import ROOT
+
+NAV2 = ROOT / "launch" / "nav2" / "nav2.yaml"
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -37,13 +44,27 @@ def test_the_robot_of_embodied_eval_sees_448_pixels_square() -> None:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
-    robot, parameters = ROBOTS[name], merged(None, robot_parameters(ROBOTS[name]))
+    robot, parameters = ROBOTS[name], merged(None, of_robot(ROBOTS[name]))
     assert settings("bridge", parameters).robot == robot
-    driving = settings("navigator", parameters).navigator
+    driving = settings("navigator", parameters).robot
     assert (driving.move_m, driving.turn_deg, driving.radius_m) == (robot.move_m, robot.turn_deg, robot.radius_m)
-    mapping = settings("mapper", parameters).map
-    assert mapping.robot_radius_m == robot.radius_m and mapping.robot_height_m == pytest.approx(robot.height_m + 0.1)
-    assert mapping.blind_m >= 1.5 and mapping.blind_m >= robot.camera.sees_from_m(mapping.low_m) - 0.01
+    assert settings("explorer", parameters).robot.radius_m == robot.radius_m
+    mapper = settings("mapper", parameters)
+    assert (mapper.robot.radius_m, mapper.robot.height_m) == (robot.radius_m, robot.height_m)
+    blind = blind_m(mapper.map, mapper.robot)
+    assert blind >= 1.5 and blind >= robot.camera.sees_from_m(mapper.map.low_m) - 0.01
+
+
+def test_one_parameter_sets_the_body_of_every_node() -> None:
+    parameters = merged(None, {SHARED: {"robot.radius_m": 0.25}})
+    for node in ("mapper", "explorer", "navigator", "bridge"):
+        assert settings(node, parameters).robot.radius_m == 0.25
+    assert fitted(yaml.safe_load(NAV2.read_text()), settings("bridge", parameters))[
+        "local_costmap"]["local_costmap"]["ros__parameters"]["robot_radius"] == 0.25
+    with pytest.raises(ConfigError, match="robot.turn_deg is 50.0: it must divide 360"):
+        merged(None, {SHARED: {"robot.turn_deg": 50.0}})
+    with pytest.raises(ConfigError, match="mapper heights must rise"):
+        merged(None, {SHARED: {"robot.height_m": 4.0}})
 
 
 def chosen(*options: str) -> RobotModel:
@@ -75,7 +96,7 @@ def test_where_the_floor_comes_into_view() -> None:
     assert level.sees_from_m(0.0) == pytest.approx(1.5 * math.sqrt(2))  # 45 degrees down, and that at the edge
     assert CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=-50.0).sees_from_m(0.0) == math.inf
     up = RobotModel(camera=CameraModel(512, 512, 90.0, tilt_down_deg=-50.0))
-    assert map_settings(up)["blind_m"] == 5.0  # the map's range
+    assert blind_m(MapperConfig(), up) == 5.0  # the map's range
 
 
 def test_the_command_line_says_where_scans_and_habitat_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

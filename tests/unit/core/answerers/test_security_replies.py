@@ -26,7 +26,7 @@ from eqa_nodes.registry import POLICIES
 from eqa_nodes.registry.policies import make_policy
 from tests.fixtures.rooms import view
 from tests.unit.core.answerers.test_vlm_views import jpeg
-from tests.unit.core.policies.test_policies_robust import RADIUS, check_goal, world
+from tests.unit.core.policies.test_policies_robust import check_goal, world
 
 CHOICES = ("red", "blue", "green")
 TEXT = st.text(st.characters(), max_size=12)  # of all characters, halves of surrogate pairs too
@@ -89,7 +89,7 @@ def test_any_reply_leaves_the_goal_on_floor_that_can_be_reached(seed: int, repli
     assert said == printable(said)
     assert all(r.name in REGIONS and 0.0 < r.weight <= 1.0 for r in regions)
     for name in list(POLICIES):
-        policy = make_policy(name, None, RADIUS)
+        policy = make_policy(name)
         policy.reset(seed)
         told = situation._replace(assessments=assessments, regions=regions)
         for decision in (policy.decide(told), policy.confirm(told)):

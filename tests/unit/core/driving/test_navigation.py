@@ -10,7 +10,6 @@ import pytest
 
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.mapping.config import NavigatorConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -41,8 +40,7 @@ class Rig:
         self.take(self.world.reset(Episode(scene, start=start, robot=self.robot)))
         self.navigator = AtomicNavigator(
             self.act, lambda: self.mapper.grid() if self.mapper else self.truth,
-            NavigatorConfig(self.robot.move_m, self.robot.turn_deg, self.robot.radius_m),
-            now=lambda: self.step.frame.stamp_ns / 1e9, pose=lambda: self.pose,
+            robot=self.robot, now=lambda: self.step.frame.stamp_ns / 1e9, pose=lambda: self.pose,
             travelled=lambda: Travelled(self.step.steps, self.step.metres))
 
     @property
@@ -178,4 +176,4 @@ def test_the_same_drive_twice_is_the_same() -> None:
 @pytest.mark.parametrize("change", [{"turn_deg": 35.0}, {"move_m": 0.0}, {"radius_m": math.nan}])
 def test_senseless_configuration_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(change))):
-        NavigatorConfig(**change)
+        RobotModel(**change)

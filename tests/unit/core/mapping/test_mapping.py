@@ -256,7 +256,7 @@ def test_nothing_seen_yet_is_an_error_not_an_empty_map() -> None:
             question()
 
 
-@pytest.mark.parametrize("change", [{"voxel_m": 0.0}, {"range_m": -1.0}, {"robot_height_m": 0.1}, {"bound": 200},
+@pytest.mark.parametrize("change", [{"voxel_m": 0.0}, {"range_m": -1.0}, {"bound": 200},
                                     {"truncation_m": math.nan}])
 def test_senseless_configuration_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(change))):

@@ -23,6 +23,7 @@ from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import Action, Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.registry import POLICIES
 from eqa_nodes.registry.policies import make_policy
@@ -33,7 +34,7 @@ from sim_bridge.simulator import Episode, Simulator, Step
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.grids import grid_of
 
-RADIUS = 0.18
+RADIUS = RobotModel().radius_m
 SIDE = 70  # cells of 0.1 m
 ROOMS = ("kitchen", "bedroom", "dining room, kitchen", "")
 REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("dining room", 0.5), RankedRegion("dining room, kitchen", 0.3))
@@ -94,7 +95,7 @@ def check_goal(situation: Situation, goal: Pose2) -> None:
 @given(seed=st.integers(0, 10**6), loose=st.booleans())
 def test_a_goal_can_be_reached_and_is_free_floor(name: str, seed: int, loose: bool) -> None:
     situation = world(seed, loose)
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(seed)
     for decision in (policy.decide(situation), policy.confirm(situation)):
         assert decision.reason
@@ -107,7 +108,7 @@ def test_a_goal_can_be_reached_and_is_free_floor(name: str, seed: int, loose: bo
 @given(seed=st.integers(0, 10**6))
 def test_where_the_robot_cannot_move_no_goal_comes_twice_and_there_is_an_end(name: str, seed: int) -> None:
     situation = world(seed)
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(seed)
     goals: list[Pose2] = []
     for _ in range(400):
@@ -125,7 +126,7 @@ def test_where_the_robot_cannot_move_no_goal_comes_twice_and_there_is_an_end(nam
 @given(seed=st.integers(0, 10**6))
 def test_driving_to_every_goal_on_a_map_that_does_not_change_ends(name: str, seed: int) -> None:
     situation = world(seed)
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(seed)
     for _ in range(600):
         goal = policy.decide(situation).goal
@@ -138,7 +139,7 @@ def test_driving_to_every_goal_on_a_map_that_does_not_change_ends(name: str, see
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_a_closed_room_is_left_alone_when_it_is_known(name: str) -> None:
     grid = grid_of("########", "#......#", "#......#", "#......#", "########")
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(0)
     situation = Situation(Question("where is the kettle?"), Pose2(1.25, 1.25, 0.0), grid, find_frontiers(grid))
     for _ in range(60):
@@ -156,7 +157,7 @@ def test_a_closed_room_is_left_alone_when_it_is_known(name: str) -> None:
 def test_a_robot_that_is_walled_in_has_nowhere_to_go(name: str, inside: str) -> None:
     ring = "###", f"#{inside}#", "###"
     grid = grid_of("???????", *("??" + row + "??" for row in ring), "???????", scale=4)
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(0)
     situation = Situation(Question("where is the kettle?"), Pose2(1.4, 1.0, 0.0), grid, find_frontiers(grid),
                           [judged(np.random.default_rng(1), 1)], REGIONS)
@@ -172,7 +173,7 @@ def test_a_robot_that_is_walled_in_has_nowhere_to_go(name: str, inside: str) -> 
 
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_a_robot_off_the_map_says_so(name: str) -> None:
-    policy = make_policy(name, None, RADIUS)
+    policy = make_policy(name)
     policy.reset(0)
     situation = world(1)._replace(pose=Pose2(99.0, 99.0, 0.0))
     assert policy.decide(situation).goal is None and "not on the map" in policy.decide(situation).reason

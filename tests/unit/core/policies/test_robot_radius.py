@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.config.graph import merged, settings
-from eqa_nodes.config.run import robot_parameters
+from eqa_nodes.config.graph import merged, of_robot, settings
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -35,15 +34,9 @@ def two_rooms(gap_m: float) -> GridMap:
 @pytest.mark.parametrize(("radius_m", "gap_m", "through"), [
     (0.35, 0.40, False), (0.1, 0.25, True), (0.18, 0.25, False)])
 def test_a_goal_lies_behind_a_gap_only_where_the_robot_fits(radius_m: float, gap_m: float, through: bool) -> None:
-    own = settings("explorer", merged(None, robot_parameters(replace(RobotModel(), radius_m=radius_m))))
-    policy, grid = make_policy("frontier", own.params, own.radius_m), two_rooms(gap_m)
+    own = settings("explorer", merged(None, of_robot(replace(RobotModel(), radius_m=radius_m))))
+    policy, grid = make_policy("frontier", own.params, own.robot), two_rooms(gap_m)
     policy.reset(0)
     goal = policy.decide(Situation(Question("Where is the mug?"), Pose2(1.0, 1.5, 0.0), grid,
                                    find_frontiers(grid))).goal
     assert (goal is not None and goal.x > WALL_M) is through
-
-
-def test_the_explorer_takes_the_widest_radius_that_is_told() -> None:
-    told = merged(None, {"mapper": {"map.robot_radius_m": 0.2}})
-    assert settings("explorer", told).radius_m == 0.2
-    assert settings("explorer", merged(None, told, {"explorer": {"radius_m": 0.3}})).radius_m == 0.3

@@ -1,0 +1,109 @@
+"""Faults for drills and tests: messages lost, doubled or late on their way into a node, and slow callbacks.
+
+The environment variable EQA_FAULTS names a JSON file that holds Faults; it may change while nodes run. Without the
+variable no node imports this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rclpy.clock import Clock
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.ranges import Count, NotNegative, Share, check_ranges
+
+_TICK_S = 0.02  # how exactly late messages are late
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What goes wrong in every node. The same messages in the same order meet the same faults."""
+
+    seed: Count = 1
+    lose_share: Share = 0.0  # share of the messages of topics that are lost
+    duplicate_share: Share = 0.0  # share that arrives twice
+    late_share: Share = 0.0  # share that arrives late
+    late_s: NotNegative = 0.5  # how late, in seconds
+    tf_delay_s: NotNegative = 0.0  # delay of every transform in seconds
+    delay_s: Mapping[str, float] = field(default_factory=dict)  # node: seconds that it sleeps before every callback
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "faults")
+
+    def write(self, path: Path) -> None:
+        """Write the file that EQA_FAULTS names; a node never reads half of it."""
+        new = path.with_name(f"{path.name}.new")
+        new.write_text(json.dumps(asdict(self)))
+        os.replace(new, path)
+
+
+def read_faults(path: Path) -> Faults:
+    """Return the faults of a file. Raises ConfigError."""
+    try:
+        return replace(Faults(), **json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"EQA_FAULTS names {path}: {error}") from error
+
+
+class Injection:
+    """Stands between a node's subscriptions and services and its callbacks. Use one generator a node."""
+
+    def __init__(self, node: Any, path: Path) -> None:
+        """Raises ConfigError for a file that holds no faults."""
+        self._node, self._path = node, path
+        self._faults, self._read_ns = read_faults(path), path.stat().st_mtime_ns
+        self._dice = self._seeded()
+        self._held: list[tuple[float, Callable[..., Any], tuple[Any, ...]]] = []
+        node.create_timer(_TICK_S, self._deliver, callback_group=node.data_group, clock=Clock())
+
+    def wrap(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callback of a topic that loses, doubles and holds back messages before `callback` gets them."""
+        def faulty(*message: Any) -> None:
+            now = self._present()
+            late_s = now.tf_delay_s if key == "tf" else 0.0
+            if self._dice.random() < now.lose_share:
+                return
+            if self._dice.random() < now.late_share:
+                late_s = max(late_s, now.late_s)
+            for _ in range(2 if self._dice.random() < now.duplicate_share else 1):
+                if late_s:
+                    self._held.append((time.monotonic() + late_s, callback, message))
+                else:
+                    callback(*message)
+
+        return faulty
+
+    def slow(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callback that sleeps first, where this node is to be slow."""
+        def late(*args: Any) -> Any:
+            time.sleep(self._present().delay_s.get(self._node.get_name(), 0.0))
+            return callback(*args)
+
+        return late
+
+    def _present(self) -> Faults:
+        """Return the faults of the file as it is now."""
+        written_ns = self._path.stat().st_mtime_ns
+        if written_ns != self._read_ns:
+            before, self._faults, self._read_ns = self._faults, read_faults(self._path), written_ns
+            if self._faults.seed != before.seed:
+                self._dice = self._seeded()
+        return self._faults
+
+    def _deliver(self) -> None:
+        now = time.monotonic()
+        due = [held for held in self._held if held[0] <= now]
+        self._held = [held for held in self._held if held[0] > now]
+        for _, callback, message in due:
+            callback(*message)
+
+    def _seeded(self) -> random.Random:
+        return random.Random(f"{self._faults.seed}/{self._node.get_name()}")

@@ -1,0 +1,80 @@
+"""Parameter files of earlier versions open; what was renamed names its successor."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.config.files import read_file, write_file
+from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.renamed import RENAMED
+from eqa_nodes.config.shared import SHARED, shared_names
+from eqa_nodes.core.errors import ConfigError
+
+ROBOT = """# of a robot
+/**/mapper:
+  ros__parameters:
+    map.robot_radius_m: 0.2
+    map.robot_height_m: 1.4
+    map.blind_m: 1.5
+    map.range_m: 5.0
+"""
+# what the runner wrote into the folder of a run, shortened
+RUN = """/**/bridge:
+  ros__parameters:
+    robot.radius_m: 0.1
+    robot.height_m: 1.5
+    robot.move_m: 0.25
+    robot.turn_deg: 15.0
+    robot.camera.width: 512
+    base.forward_m_s: 0.4
+/**/mapper:
+  ros__parameters: {map.robot_radius_m: 0.1, map.robot_height_m: 1.6, map.blind_m: 2.12, node.tf.wait_s: 2.0}
+/**/navigator:
+  ros__parameters: {navigator.move_m: 0.25, navigator.turn_deg: 15.0, navigator.radius_m: 0.1}
+/**/explorer:
+  ros__parameters: {policy: best, radius_m: 0.1, node.camera.tolerance_s: 0.02, node.call_deadline_s: 20.0}
+"""
+
+
+def test_a_robots_file_opens_and_one_warning_names_the_successors(tmp_path: Path,
+                                                                  caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "robot.yaml").write_text(ROBOT)
+    with caplog.at_level(logging.WARNING):
+        result = merged(tmp_path / "robot.yaml")
+    assert result == {SHARED: {"robot.radius_m": 0.2, "robot.height_m": 1.3},
+                      "mapper": {"map.blind_m": 1.5, "map.range_m": 5.0}}
+    (warning,) = caplog.messages
+    assert "robot.yaml: " in warning and "map.robot_radius_m of mapper is now robot.radius_m of /**" in warning
+
+
+def test_the_file_of_a_run_opens_and_is_written_anew_without_a_warning(tmp_path: Path,
+                                                                       caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "old.yaml").write_text(RUN)
+    result = read_file(tmp_path / "old.yaml")
+    robot = settings("bridge", result).robot
+    assert (robot.radius_m, robot.height_m, robot.turn_deg, robot.camera.width) == (0.1, 1.5, 15.0, 512)
+    assert robot.base.forward_m_s == 0.4 and settings("mapper", result).map.blind_m == 2.12
+    assert settings("memory", result).node.camera.tolerance_s == 0.02
+    caplog.clear()
+    write_file(tmp_path / "new.yaml", result)
+    assert read_file(tmp_path / "new.yaml") == result and not caplog.messages
+
+
+def test_nodes_that_were_given_different_radii_get_the_largest() -> None:
+    result = merged(None, {"mapper": {"map.robot_radius_m": 0.2}, "explorer": {"radius_m": 0.3}})
+    assert result[SHARED]["robot.radius_m"] == 0.3
+    with pytest.raises(ConfigError, match="two values for robot.move_m, 0.2 and 0.3"):
+        merged(None, {"bridge": {"robot.move_m": 0.2}, "navigator": {"navigator.move_m": 0.3}})
+
+
+@pytest.mark.parametrize("name", ["node.test_delay_s", "node.test_seed", "node.test_lose_share"])
+def test_what_is_gone_names_what_to_use(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} any more: .*EQA_FAULTS"):
+        merged(None, {SHARED: {name: 1}})
+
+
+def test_every_successor_is_a_shared_parameter() -> None:
+    assert {renamed.name for renamed in RENAMED.values()} <= shared_names()
