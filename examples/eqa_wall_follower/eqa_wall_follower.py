@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from eqa_nodes.core.errors import BadPose, ConfigError
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Positive
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.robot import RobotModel
 
 SIDES = {"left": 1.0, "right": -1.0}
 
 
 @dataclass(frozen=True)
 class WallFollowerConfig:
-    """The comment of each field is the description of its ROS parameter, `params.wall_follower.*`."""
+    """Each field is a ROS parameter, `params.wall_follower.*`, with its default and its description."""
 
-    side: str = "right"  # where the wall is kept: left | right
-    leg_m: Positive = 2.0  # length of a leg, metres
+    side: str = setting("right", "Side on which the wall is kept: left | right.")
+    leg_m: Positive = setting(2.0, "Maximum length of one drive in metres.")
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -36,8 +38,8 @@ class WallFollower(AnswersAtOnce):
 
     traits = PolicyTraits(config=WallFollowerConfig)
 
-    def __init__(self, config: WallFollowerConfig | None = None, radius_m: float = 0.18) -> None:
-        self._config, self._radius_m = config or WallFollowerConfig(), radius_m
+    def __init__(self, config: WallFollowerConfig | None = None, robot: RobotModel = RobotModel()) -> None:
+        self._config, self._radius_m = config or WallFollowerConfig(), robot.radius_m
         self.reset(0)
 
     def reset(self, seed: int) -> None:

@@ -45,8 +45,8 @@ class MemoryConfig:
     objects: ObjectsConfig = setting(ObjectsConfig(), live=NOW)
     privacy: PrivacyConfig = PrivacyConfig()
     embedder: str = setting("auto",
-        "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an embedder "
-        "of another package.")
+        "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an "
+        "embedder of another package.")
     budget_mb: NotNegative = setting(0.0,
         "Maximum size of the memory file in megabytes. Beyond it, views that other views cover are forgotten; 0 sets "
         "no limit.", live=NOW)
