@@ -44,8 +44,9 @@ class ServerReply(NamedTuple):
 def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7),
                **choice: Any) -> ServerReply:
     """Return a well-formed chat completion."""
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
-               "reasoning_content": None, "reasoning": None, "function_call": None}
+    message: dict[str, Any] = {
+        "role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
+        "reasoning_content": None, "reasoning": None, "function_call": None}
     first = {"index": 0, "finish_reason": finish, "stop_reason": None, "logprobs": None, "message": message, **choice}
     return ServerReply(json.dumps({
         "id": "c-1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [first],

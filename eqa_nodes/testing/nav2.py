@@ -49,7 +49,8 @@ class StandIn:
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
         self._node = Node("nav2", context=self._context)
-        self._tf, self._now_ns, self._grid = TfBuffer(), 0, None
+        self._tf, self._now_ns = TfBuffer(), 0
+        self._grid: GridMap | None = None
         self._changed = threading.Condition()
         group = ReentrantCallbackGroup()
         serve_states(self._node, dict.fromkeys(MANAGED, "active"), group)
@@ -112,7 +113,8 @@ class StandIn:
 
     def _go(self, handle: Any) -> None:
         """Drive along a path that is planned again each second, then turn to the goal's heading."""
-        goal, path, planned_ns = messages.goal_of(handle.request.pose), [], 0
+        goal, planned_ns = messages.goal_of(handle.request.pose), 0
+        path: Any = []
         pose, began_ns = self._pose(), self._now_ns
         while not handle.is_cancel_requested:
             if self._now_ns - began_ns > PATIENCE_S * 1e9:
