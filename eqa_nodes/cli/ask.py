@@ -107,7 +107,7 @@ class Ask:
             raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                               "--evidence")
         remap = () if recorded else self.recording.bag.remap
-        check_attached(self.attach, self.namespace, remap, self.config)
+        check_attached(self.attach, self.namespace, remap)
 
     def _about_history(self, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
@@ -145,7 +145,7 @@ class Ask:
         from eqa_nodes.ros.client import GraphClient
         from eqa_nodes.runners.in_graph import progress_of
 
-        question = Question(self.question, may_explore=self.explore, limits=self.config.question_limits,
+        question = Question(self.question, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
         with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, namespace=self.namespace,
                          remap=remapping(self.recording.bag.remap)) as client:
@@ -154,15 +154,12 @@ class Ask:
             return client.ask(question, lambda feedback: show(progress_of(feedback)))
 
 
-def check_attached(attach: bool, namespace: str, remap: tuple[str, ...], config: RunConfig) -> None:
-    """Raise ConfigError for options that need --attach, without it, and for those that it excludes."""
+def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None:
+    """Raise ConfigError for options that need --attach, without it."""
     from eqa_nodes.core.errors import ConfigError
 
     if not attach and (namespace or remap):
         raise ConfigError("--namespace and --remap are of a graph that runs already: they need --attach")
-    if attach and (config.limits.tokens or config.limits.money):
-        raise ConfigError("--max-tokens and --max-money are settings of the agent of a graph that runs already: ros2 "
-                          "param set /agent agent.max_tokens N, or agent.max_money X")
 
 
 def _write_evidence(result: EpisodeResult, folder: Path) -> None:

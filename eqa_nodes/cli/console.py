@@ -92,7 +92,7 @@ class Console:
                               "nothing")
         if (self.map_frame or self.base_frame) and not self.attach:
             raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
-        check_attached(self.attach, self.namespace, self.remap, self.config)
+        check_attached(self.attach, self.namespace, self.remap)
         check_limit(self.page.dead_man)
         if self.config.through == PROCESS or is_function(self.config.agent):
             raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no "
@@ -117,7 +117,7 @@ class Console:
         terminal = Terminal()
         with ExitStack() as stack:
             kept = stack.enter_context(closing(KeptRun(run_folder(self.out))))
-            template = Question("", limits=self.config.question_limits, force_guess=self.config.force_guess)
+            template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
             questions = Questions(feed, Options(template, kept.keep))
             page = Page(feed, questions, Past(self.runs, kept.out), rules_for(self.page.host, self.page.token),

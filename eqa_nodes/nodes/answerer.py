@@ -8,7 +8,7 @@ from typing import Any
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion
-from eqa_nodes.core.types.questions import Question, Receipt
+from eqa_nodes.core.types.questions import Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.ros import convert, messages
@@ -36,26 +36,26 @@ class AnswererNode(EqaNode[AnswererSettings]):
     def _rank(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()
         try:
-            question = Question(request.question, request.question_id, seed=request.seed)
             with self.health.call(), spending(self._allowances.of_request(request)):
-                regions = self.answerer.regions(question)
+                regions = self.answerer.regions(messages.question_of(request.question))
             response.regions = [convert.ranked_region_msg(r) for r in regions]
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         return response
 
     def _assess(self, request: Any, response: Any) -> Any:
+        question = messages.question_of(request.question)
         if not request.views:  # only whether the question is understood was asked
-            if why := self.answerer.objection(_question(request)):
+            if why := self.answerer.objection(question):
                 raise BadQuestion(why)
             return response
         before = self.answerer.spent()
         try:
             with self.health.call(), spending(self._allowances.of_request(request)):
-                assessments = self.answerer.assess(_question(request), [messages.keyframe_of(v) for v in request.views])
+                assessments = self.answerer.assess(question, [messages.keyframe_of(v) for v in request.views])
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
-        response.assessments = [convert.assessment_msg(a, request.question_id) for a in assessments]
+        response.assessments = [convert.assessment_msg(a, question.id) for a in assessments]
         for message in response.assessments:
             self.send("view_assessments", message)
         return response
@@ -65,17 +65,11 @@ class AnswererNode(EqaNode[AnswererSettings]):
         views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
         try:
             with self.health.call(), spending(self._allowances.of_request(request)):
-                answer = self.answerer.answer(_question(request), views)
+                answer = self.answerer.answer(messages.question_of(request.question), views)
             convert.fill_answer(response, answer)
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         return response
-
-
-def _question(request: Any) -> Question:
-    return Question(request.question, request.question_id, tuple(request.choices),
-                    seed=request.seed,
-                    force_guess=getattr(request, "force_guess", False))
 
 
 def _since(before: Receipt, now: Receipt) -> Receipt:

@@ -9,8 +9,7 @@ from eqa_nodes.config.nodes import ExplorerSettings
 from eqa_nodes.core.mapping.storeys import choose
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Decision
-from eqa_nodes.core.types.geometry import pose2_of
-from eqa_nodes.core.types.questions import Limits, Question, Situation
+from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.latest import LatestMessages
@@ -38,12 +37,11 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
             self.policy = make_policy(self.config.policy, self.config.params, self.config.robot)
-            self.policy.reset(request.seed)
+            self.policy.reset(request.question.seed)
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(
-            Question(request.question, request.question_id, seed=request.seed,
-                     limits=Limits(area=messages.area_of(request.area))),
-            pose2_of(messages.pose_of(request.robot.pose)), grid, messages.frontiers_of(seen["frontiers"]),
+            messages.question_of(request.question), messages.goal_of(request.robot), grid,
+            messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions])
         decision = choose(self.policy, situation, messages.staircases_of(seen["stairs"]), request.confirm)

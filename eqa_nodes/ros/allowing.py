@@ -50,7 +50,7 @@ class Allowances:
 
     def of_request(self, request: Any) -> CallBudget:
         """Return what the answer to a request may cost; BOTTOMLESS where nothing was told of it."""
-        return BOTTOMLESS._replace(**self._told.pop(_key(request.question_id, request.question), {}))
+        return BOTTOMLESS._replace(**self._told.pop(_key(request.question.id, request.question.text), {}))
 
     def _tell(self, request: Any, response: Any) -> Any:
         values = {p.name: parameter_value_to_python(p.value) for p in request.parameters}

@@ -16,7 +16,7 @@ from rclpy.serialization import serialize_message
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.agent.queue import Queue, QueuedQuestion, internal
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.actions import ConcurrentActionServer
 from eqa_nodes.ros.graph import ACTIONS
@@ -34,7 +34,7 @@ class Goal:
     def __init__(self, handle: Any, begin: Callable[[Goal], None], end: Callable[[Goal, Answer], None],
                  show: Callable[[Any, Progress], None]) -> None:
         """show: completes and shows what is done for it, as feedback."""
-        self.handle, self.question = handle, Question(handle.request.question)
+        self.handle, self.question = handle, Question(handle.request.question.text)
         self._begin, self._end, self._show = begin, end, show
         self.asked: QueuedQuestion | None = None
         self.begun = self.canceled = False
@@ -137,7 +137,7 @@ class AskServer:
             goal.canceled = _key(handle) in self._early
             self._early.discard(_key(handle))
         try:
-            goal.question = question_of(handle.request)
+            goal.question = messages.question_of(handle.request.question)
             goal.asked = self._queue.put(goal.question, goal)
         except EqaError as error:  # such as two that came at once for the last place
             goal.ends(Answer(abstained=True, error=error.code, message=str(error)))
@@ -165,13 +165,6 @@ class AskServer:
         if goal is not None and goal.asked is not None:
             self._queue.cancel(goal.asked)
         return CancelResponse.ACCEPT
-
-
-def question_of(goal: Any) -> Question:
-    """Goal of the action ask -> question."""
-    limits = Limits(goal.max_steps, goal.max_metres, goal.max_seconds, goal.max_calls, messages.area_of(goal.area))
-    return Question(goal.question, goal.question_id, tuple(goal.choices), goal.may_explore, limits, goal.force_guess,
-                    goal.seed, goal.show)
 
 
 def _key(handle: Any) -> bytes:

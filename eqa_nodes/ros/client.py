@@ -19,7 +19,7 @@ from rclpy.node import Node
 from eqa_nodes.core.agent.limits import check_limits
 from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS, absolute
 from eqa_nodes.ros.interfaces import interface
@@ -97,7 +97,7 @@ class GraphClient:
                 again_at = time.monotonic() + CANCEL_AGAIN_S
 
         check_limits(question.limits)  # messages cannot even hold some of what is none
-        result = self._ask.run(goal_of(question), deadline_s, listener, poll)
+        result = self._ask.run(self._ask.Goal(question=convert.question_msg(question)), deadline_s, listener, poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
@@ -122,8 +122,7 @@ class GraphClient:
     def blind(self, question: Question) -> Answer:
         """Return the answerer's guess without any view."""
         return messages.answer_of(self.services["answer_question"].call(
-            ANSWER_S, question=question.text, question_id=question.id, choices=list(question.choices),
-            seed=question.seed, force_guess=True))
+            ANSWER_S, question=convert.question_msg(question._replace(force_guess=True))))
 
     def pose(self) -> Pose2:
         """Return the robot's pose."""
@@ -141,13 +140,3 @@ def rules_of(remap: Mapping[str, str]) -> list[str]:
     if strange := sorted(set(remap) - set(wires)):
         raise ConfigError(unknown("topic or service", strange[0], wires))
     return ["--ros-args", *(word for key, name in remap.items() for word in ("-r", f"{wires[key]}:={name}"))]
-
-
-def goal_of(question: Question) -> Any:
-    """Question -> goal of the action ask."""
-    limits: Limits = question.limits
-    return interface(ACTIONS["ask"].type).Goal(
-        question=question.text, question_id=question.id, choices=list(question.choices),
-        may_explore=question.may_explore, force_guess=question.force_guess, seed=question.seed, max_steps=limits.steps,
-        max_metres=float(limits.metres), max_seconds=float(limits.seconds), max_calls=limits.calls, show=question.show,
-        area=convert.polygon_msg(limits.area))

@@ -11,8 +11,6 @@ from builtin_interfaces.msg import Time
 from eqa_interfaces import msg as eqa
 from geometry_msgs.msg import (
     Point,
-    Point32,
-    Polygon,
     Pose,
     PoseArray,
     PoseStamped,
@@ -135,11 +133,6 @@ def _quaternion(t: Transform) -> Quaternion:
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
-def polygon_msg(area: floor.Area) -> Polygon:
-    """Corners of an area -> Polygon, whose numbers are single."""
-    return Polygon(points=[Point32(x=float(x), y=float(y)) for x, y in area])
-
-
 def goal_msg(goal: Pose2, stamp_ns: int, frame: str = MAP) -> PoseStamped:
     """Floor pose -> PoseStamped. frame: the map's."""
     return PoseStamped(header=header(stamp_ns, frame), pose=pose_msg(goal.transform()))
@@ -215,6 +208,19 @@ def keyframe_msg(k: views.Keyframe) -> eqa.Keyframe:
                         sightings=[sighting_msg(s) for s in k.sightings], caption=k.caption, region=k.region,
                         places=[eqa.Place(u=p.u, v=p.v, position=Point(x=p.x, y=p.y)) for p in k.places],
                         privileged=k.privileged)
+
+
+def question_msg(q: questions.Question) -> eqa.Question:
+    """Question -> message."""
+    return eqa.Question(text=q.text, id=q.id, choices=list(q.choices), may_explore=q.may_explore,
+                        limits=limits_msg(q.limits), force_guess=q.force_guess, seed=q.seed, show=q.show)
+
+
+def limits_msg(limits: questions.Limits) -> eqa.Limits:
+    """Limits of a question -> message."""
+    return eqa.Limits(steps=limits.steps, metres=float(limits.metres), seconds=float(limits.seconds),
+                      calls=limits.calls, tokens=limits.tokens, money=float(limits.money),
+                      area=[Point(x=float(x), y=float(y)) for x, y in limits.area])
 
 
 def assessment_msg(a: questions.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:

@@ -15,9 +15,9 @@ import numpy as np
 
 from eqa_nodes.core.agent.limits import limit_in
 from eqa_nodes.core.errors import BadFrame, ErrorCode
-from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Staircase
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.core.types.questions import Answer, Evidence, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
@@ -155,9 +155,16 @@ def frontiers_of(message: Any) -> tuple[Frontier, ...]:
     return tuple(map(frontier_of, message.frontiers))
 
 
-def area_of(polygon: Any) -> Area:
-    """Return the corners of a geometry_msgs/Polygon."""
-    return tuple((float(p.x), float(p.y)) for p in polygon.points)
+def question_of(m: Any) -> Question:
+    """Return the question of an eqa_interfaces/Question."""
+    return Question(str(m.text), str(m.id), tuple(map(str, m.choices)), bool(m.may_explore), limits_of(m.limits),
+                    bool(m.force_guess), int(m.seed), bool(m.show))
+
+
+def limits_of(m: Any) -> Limits:
+    """Return the limits of an eqa_interfaces/Limits."""
+    area = tuple((float(p.x), float(p.y)) for p in m.area)
+    return Limits(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), area, int(m.tokens), float(m.money))
 
 
 def candidate_of(m: Any) -> Candidate:

@@ -77,9 +77,8 @@ class RosExplorer:
     def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
              regions: Sequence[RankedRegion]) -> Decision:
         response = self._fresh(
-            confirm=confirm, robot=self._odometry.robot(), question=question.text, question_id=question.id,
-            seed=question.seed, new_question=question is not self._asked,
-            area=convert.polygon_msg(question.limits.area),
+            confirm=confirm, robot=self._odometry.robot(), question=convert.question_msg(question),
+            new_question=question is not self._asked,
             assessments=[convert.assessment_msg(a, question.id) for a in assessments],
             regions=[convert.ranked_region_msg(r) for r in regions])
         self._asked = question
@@ -114,34 +113,32 @@ class RosAnswerer:
 
     def objection(self, question: Question) -> str:
         """Ask for a judgement of no view: the node looks only at the question then."""
-        response = self._assess.exchange(self._node.config.node.call_deadline_s, question=question.text,
-                                         question_id=question.id, choices=list(question.choices), seed=question.seed)
+        response = self._assess.exchange(self._node.config.node.call_deadline_s,
+                                         question=convert.question_msg(question))
         if response.error_code == ErrorCode.BAD_QUESTION:
             return str(response.error_message)
         convert.raise_remote(response)
         return ""
 
     def regions(self, question: Question) -> list[RankedRegion]:
-        response = self._call(self._regions, question=question.text, question_id=question.id, seed=question.seed)
+        response = self._call(self._regions, question)
         return [messages.ranked_region_of(r) for r in response.regions]
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        response = self._call(
-            self._assess, question=question.text, question_id=question.id, choices=list(question.choices),
-            seed=question.seed, views=[convert.keyframe_msg(v) for v in views])
+        response = self._call(self._assess, question, views=[convert.keyframe_msg(v) for v in views])
         return [messages.assessment_of(a) for a in response.assessments]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         response = self._call(
-            self._answer, question=question.text, question_id=question.id, choices=list(question.choices),
-            seed=question.seed, force_guess=question.force_guess,
+            self._answer, question,
             views=[convert.keyframe_msg(i.keyframe) for i in items], scores=[float(i.score) for i in items])
         return messages.answer_of(response)
 
-    def _call(self, client: Any, **fields: Any) -> Any:
-        if told := told_of_spending(fields["question_id"], fields["question"]):
+    def _call(self, client: Any, question: Question, **fields: Any) -> Any:
+        if told := told_of_spending(question.id, question.text):
             self._allow.call(self._node.config.node.call_deadline_s, parameters=told)
-        response = client.exchange(self._node.config.model_deadline_s, **fields)
+        response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
+                                   **fields)
         r = response.receipt  # before the error is raised: failed calls cost too
         s = self._spent
         self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,

@@ -141,7 +141,7 @@ def test_one_that_may_not_be_called_off_hides_no_other(desk: Any) -> None:
     server, kept = node.asking._server, ("Where is 0?", "Where is 3?", "Where is 4?")
     call_off = server._cancel_callback
     server.register_cancel_callback(
-        lambda handle: CancelResponse.REJECT if handle.request.question in kept else call_off(handle))
+        lambda handle: CancelResponse.REJECT if handle.request.question.text in kept else call_off(handle))
     with ThreadPoolExecutor(MANY) as pool:
         crowd = Crowd(client, pool, MANY)
         assert all(heard.wait(WAIT_S) for heard in crowd.heard)

@@ -35,6 +35,13 @@ keyframes = st.builds(views.Keyframe, st.integers(0, 2**63), stamp, transforms, 
                       st.lists(sightings, max_size=2).map(tuple), texts, texts)
 
 
+areas = st.lists(st.tuples(number, number), max_size=5).map(tuple)
+counts, amounts = st.integers(0, 2**32 - 1), st.floats(0, 1e9)
+limits = st.builds(questions.Limits, counts, amounts, amounts, counts, areas, counts, amounts)
+asked = st.builds(questions.Question, texts, texts, st.lists(texts, max_size=4).map(tuple), st.booleans(), limits,
+                  st.booleans(), st.integers(0, 2**64 - 1), st.booleans())
+
+
 def over_the_wire(message: object) -> object:
     return deserialize_message(serialize_message(message), type(message))
 
@@ -139,6 +146,11 @@ def test_camera_info_round_trip_and_uncalibrated_camera() -> None:
     info.k[0] = 0.0
     with pytest.raises(BadFrame, match="not calibrated"):
         messages.intrinsics_of(info)
+
+
+@given(asked)
+def test_a_question_keeps_all_its_options(question: questions.Question) -> None:
+    assert messages.question_of(over_the_wire(convert.question_msg(question))) == question
 
 
 def test_answers_with_evidence_and_errors() -> None:

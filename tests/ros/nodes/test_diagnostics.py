@@ -15,6 +15,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.answerer import AnswererNode
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert, diagnostics
@@ -120,11 +121,12 @@ def test_the_health_of_the_answerer_is_that_of_its_last_call(ros: Any, listener:
     listener.wait("answerer: model", lambda s: s.message == "not called yet")
     ask = Remotes(listener.node).service("rank_regions")
     monkeypatch.setattr(node.answerer, "regions", _failing)
-    assert ask.exchange(WAIT_S, question="Where is the cup?").error_message == "timed out: no reply"
+    question = convert.question_msg(Question("Where is the cup?"))
+    assert ask.exchange(WAIT_S, question=question).error_message == "timed out: no reply"
     values = listener.wait("answerer: model", lambda s: s.level == DiagnosticStatus.ERROR)
     assert (values["calls"], values["failures"], values["last error"]) == ("1", "1", "timed out: no reply")
     monkeypatch.undo()
-    ask.call(WAIT_S, question="Where is the cup?")
+    ask.call(WAIT_S, question=question)
     values = listener.wait("answerer: model", lambda s: s.level == DiagnosticStatus.OK)
     assert (values["calls"], values["failures"], values["last error"]) == ("2", "1", "timed out: no reply")
 

@@ -148,8 +148,8 @@ def ask(explorer: Any, stamp_ns: int) -> Any:
     """Return the decision on the map of a stamp, once that has arrived."""
     end = time.monotonic() + WAIT_S
     while True:
-        response = explorer.exchange(WAIT_S, robot=convert.goal_msg(Pose2(0.5, -0.5, 0.0), stamp_ns), question="Where?",
-                                     seed=1, new_question=True)
+        response = explorer.exchange(WAIT_S, robot=convert.goal_msg(Pose2(0.5, -0.5, 0.0), stamp_ns),
+                                     question=convert.question_msg(Question("Where?", seed=1)), new_question=True)
         if not response.error_code or time.monotonic() > end:
             return response
         time.sleep(0.01)
