@@ -109,11 +109,6 @@ class Registry(MutableMapping[str, Any], Generic[T]):
         return (f"unknown {self.kind} {name!r}: known are {known}; a class of your own is named as package.module:Class"
                 " (docs/extending.md)")
 
-    def package_of(self, name: str) -> str:
-        """Return the package that registers a name, "" for one that is built in or unknown."""
-        points = _installed(self.group).get(name, ())
-        return _package(points[0]) if points else ""
-
     def _missing(self, name: str) -> str:
         """Return the pip command of a built-in component whose library is absent, in brackets."""
         traits = self.traits(name) if name in self.builtin and name not in self._added else Traits()

@@ -22,7 +22,6 @@ from tests.fixtures.documented import NEEDS, ROOT, RUNS, SHELLS, SMALL, Line, li
 
 EQA = [line for line in lines() if line.text.startswith("eqa ")]
 RUN = {line.text: line for line in EQA if line.text in RUNS}
-KNOWN = ("eqa", "make", "ros2", "pip", "python", "export", "source", "git", "rosdep", "cd", "rviz2", "pytest")
 
 
 def words(line: str) -> list[str]:

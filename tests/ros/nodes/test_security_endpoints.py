@@ -20,7 +20,6 @@ from eqa_nodes.testing.waiting import holds
 from tests.fixtures.policy_rules import Wires, allowed
 from tests.ros.system.test_lockstep import parameters
 
-DEADLINE_S = 60.0
 PLANT = Sample("rights", "Where is the plant?", "", scene="toy:flat", seed=3)
 OTHERS = ("labels", "label_table", "detected", "detected_table", "tf", "tf_static", "odom", "scan", "cmd_vel",
           "replay_status", "clock", "episode")  # their use is up to settings

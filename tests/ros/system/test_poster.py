@@ -36,7 +36,6 @@ UNREADABLE = {"breaking": "wrong form", "huge": "the reply goes on after"}  # mo
 LAST_LEG = 150, 6.0, 6  # by which the last leg may overrun them: they are checked before each
 BUDGET = 30  # requests that the model's own budget allows, whatever it says
 QUESTION = Sample("poster", "What color is the sofa?", "gray", scene=SCENE)
-DEADLINE_S = 60.0
 HEARD = ("camera/color/image_raw", "camera/depth/image_raw", "odom")
 CHOICES = ("red", "blue", "green", "white")
 

@@ -26,7 +26,6 @@ from tests.fixtures.frames import MOUNT
 
 pytestmark = needs_messages
 TF = "tf2_msgs/msg/TFMessage"
-MILLIMETRES = "16UC1"
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from eqa_nodes.bench.judges.prompts import from_file
 from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
-from eqa_nodes.core.model import Choice, Completion, Message, Usage
+from eqa_nodes.core.model import Choice, Message, Usage
 from eqa_nodes.core.storage import json_lines
 from eqa_nodes.core.storage.codec import decode, encode, loads, read_json, write_json
 from eqa_nodes.core.storage.json_lines import read_lines
@@ -58,7 +58,6 @@ def test_a_cassette_that_a_kill_or_a_power_cut_tore_goes_on(tmp_path: Path, torn
 
 
 GOOD = CassetteEntry("k", Call("m", 0.0, (), ("a", "b"), 0, 0), Usage(1, 5, 2), choice=Choice((0.1, 0.9), "logits"))
-TEXT = CassetteEntry("k", Call("m", 0.0, (), (), 9, 0), Usage(1, 5, 2), completion=Completion("red", 5, 2))
 
 
 @pytest.mark.parametrize("change", [
