@@ -47,15 +47,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="module")
-def cdr() -> StandardCdr:
+def standard_cdr() -> StandardCdr:
     """Return a serializer of standard messages."""
     return StandardCdr()
 
 
 @pytest.fixture
-def scene(cdr: StandardCdr) -> Scene:
+def scene(standard_cdr: StandardCdr) -> Scene:
     """Return what another robot recorded."""
-    return Scene(cdr)
+    return Scene(standard_cdr)
 
 
 @pytest.fixture
@@ -81,3 +81,12 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     yield make
     for backend in made:
         backend.close()
+
+
+@pytest.fixture
+def three_domains(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Offer the ROS domains 23 to 21 only, whatever other graphs are running; return the name of their reservations."""
+    own = f"\0eqa_nodes/test/{os.getpid()}/"
+    monkeypatch.setattr("eqa_nodes.ros.environment.DOMAINS", range(23, 20, -1))
+    monkeypatch.setattr("eqa_nodes.ros.environment.RESERVATION", own)
+    return own

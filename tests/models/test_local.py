@@ -17,7 +17,8 @@ from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, letter_menu
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.local_processor import letter_tokens, tensors
-from tests.fixtures.tiny_models import KINDS, jpeg, need_transformers, save_tiny
+from tests.fixtures.needs import need_transformers
+from tests.fixtures.tiny_models import KINDS, jpeg, save_tiny
 
 need_transformers()
 

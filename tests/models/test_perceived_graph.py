@@ -18,7 +18,8 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from tests.fixtures.tiny_detectors import need_transformers, save_tiny
+from tests.fixtures.needs import need_transformers
+from tests.fixtures.tiny_detectors import save_tiny
 
 LIMITS = Limits(steps=40)
 HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)

@@ -20,7 +20,8 @@ from eqa_nodes.perception.embedder import PictureEmbedder
 from eqa_nodes.perception.loading import load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence
 from tests.fixtures.frames import frame
-from tests.fixtures.tiny_detectors import need_transformers, save_tiny
+from tests.fixtures.needs import need_transformers
+from tests.fixtures.tiny_detectors import save_tiny
 
 need_transformers()
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
-import pytest
-
-from eqa_nodes.ros import environment
 from eqa_nodes.ros.environment import free_domain
 
 HOLD_A_DOMAIN = """
@@ -19,15 +15,6 @@ with environment.free_domain() as domain:
     print(domain, flush=True)
     time.sleep(60)
 """
-
-
-@pytest.fixture
-def three_domains(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Domains 23 to 21 with reservations of this test's own, whatever other graphs are running."""
-    own = f"\0eqa_nodes/test/{os.getpid()}/"
-    monkeypatch.setattr(environment, "DOMAINS", range(23, 20, -1))
-    monkeypatch.setattr(environment, "RESERVATION", own)
-    return own
 
 
 def test_a_killed_process_frees_its_domain(three_domains: str) -> None:

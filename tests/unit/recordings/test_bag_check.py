@@ -34,14 +34,9 @@ NAMES = ["closed", "color", "depth", "camera_info", "readable", "stamps of color
          "counts of camera_info", "depth scale", "intrinsics", "lens", "registered", "sync", "transforms", "base"]
 
 
-@pytest.fixture(scope="module")
-def cdr() -> StandardCdr:
-    return StandardCdr()
-
-
 @pytest.fixture
-def scene(cdr: StandardCdr) -> Scene:
-    return Scene(cdr, 20)
+def scene(standard_cdr: StandardCdr) -> Scene:
+    return Scene(standard_cdr, 20)
 
 
 def report_of(scene: Scene, folder: Path, rows: list[Row] | None = None, options: BagOptions | None = None,
@@ -232,15 +227,15 @@ def test_what_a_bag_can_still_be_used_for(scene: Scene, tmp_path: Path, rows: Ca
     assert {use for use, errors in report.uses.items() if errors} == useless
 
 
-def test_one_stamp_of_very_many_that_goes_back_is_a_warning(cdr: StandardCdr, tmp_path: Path) -> None:
-    scene = Scene(cdr, 130)
+def test_one_stamp_of_very_many_that_goes_back_is_a_warning(standard_cdr: StandardCdr, tmp_path: Path) -> None:
+    scene = Scene(standard_cdr, 130)
     late = scene.color_row(50)._replace(log_ns=scene.stamp(51) + 1)
     report = report_of(scene, tmp_path / "bag", [*scene.rows(), late])
     assert troubles(report) == {"stamps of color": "warning"}
 
 
-def test_a_few_images_are_too_few_for_a_rate(cdr: StandardCdr, tmp_path: Path) -> None:
-    assert troubles(report_of(Scene(cdr, 1), tmp_path / "bag")) == dict.fromkeys(
+def test_a_few_images_are_too_few_for_a_rate(standard_cdr: StandardCdr, tmp_path: Path) -> None:
+    assert troubles(report_of(Scene(standard_cdr, 1), tmp_path / "bag")) == dict.fromkeys(
         ("rate of color", "rate of depth"), "warning")
 
 
@@ -324,9 +319,9 @@ def test_a_role_that_there_is_not(scene: Scene, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3", "metadata"])
-def test_hostile_bags_are_checked_or_cannot_be_opened(cdr: StandardCdr, tmp_path: Path, storage: str) -> None:
-    scene = Scene(cdr, 2)
-    folder = cdr.write(tmp_path / "bag", scene.rows(), "mcap" if storage == "metadata" else storage)
+def test_hostile_bags_are_checked_or_cannot_be_opened(standard_cdr: StandardCdr, tmp_path: Path, storage: str) -> None:
+    scene = Scene(standard_cdr, 2)
+    folder = standard_cdr.write(tmp_path / "bag", scene.rows(), "mcap" if storage == "metadata" else storage)
     file = folder / "metadata.yaml" if storage == "metadata" else next(folder.glob("bag.*"))
     whole = np.frombuffer(file.read_bytes(), np.uint8)
     rng = np.random.default_rng(100 + len(storage))

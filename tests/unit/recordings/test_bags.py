@@ -28,11 +28,6 @@ from tests.fixtures.bags import SECOND, TYPES, Cdr, needs_messages, noise_of, to
 pytestmark = needs_messages
 
 
-@pytest.fixture(scope="module")
-def cdr() -> Cdr:
-    return Cdr()
-
-
 def test_definitions_are_whole_and_hashes_are_those_of_the_packages() -> None:
     for name in dict.fromkeys(TYPES.values()):
         text = definition(name)

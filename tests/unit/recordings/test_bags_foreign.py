@@ -152,16 +152,17 @@ def test_compressed_depth(scene: Scene, tmp_path: Path, text: str, pack: Callabl
      "no more than its header"), ("16UC1; compressedDepth png", b"\0" * 12 + b"\x89PNG\r\n", "cannot be read"),
     ("jpeg", jpeg(np.zeros((4, 4, 3), np.uint8)), "has lost it"),
     ("16UC1; png compressed", b"GIF89a", "cannot be read")])
-def test_compressed_depth_that_is_none_is_named(cdr: StandardCdr, text: str, data: bytes, complaint: str) -> None:
-    message = cdr.make(COMPRESSED, format=text, data=np.frombuffer(data, np.uint8))
+def test_compressed_depth_that_is_none_is_named(standard_cdr: StandardCdr, text: str, data: bytes,
+                                                complaint: str) -> None:
+    message = standard_cdr.make(COMPRESSED, format=text, data=np.frombuffer(data, np.uint8))
     with pytest.raises(BadFrame, match=complaint):
         images.depth_of(message)
 
 
-def test_a_small_file_that_claims_to_be_huge_is_refused(cdr: StandardCdr) -> None:
+def test_a_small_file_that_claims_to_be_huge_is_refused(standard_cdr: StandardCdr) -> None:
     head = bytearray(png(np.zeros((4, 4), np.uint8)))
     head[16:24] = (20000).to_bytes(4, "big") * 2
-    message = cdr.make(COMPRESSED, format="png", data=np.frombuffer(bytes(head), np.uint8))
+    message = standard_cdr.make(COMPRESSED, format="png", data=np.frombuffer(bytes(head), np.uint8))
     with pytest.raises(BadFrame, match="20000|cannot be read"):
         images.rgb_of(message)
 

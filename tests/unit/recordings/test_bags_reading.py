@@ -25,11 +25,6 @@ from tests.fixtures.frames import LABELS, frame
 pytestmark = needs_messages
 
 
-@pytest.fixture(scope="module")
-def cdr() -> Cdr:
-    return Cdr()
-
-
 def test_frames_come_back_as_they_were(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
     record_frames(cdr, writer, 5)

@@ -23,11 +23,6 @@ pytestmark = needs_messages
 LATCHED = Qos(durability="transient_local", depth=1)
 
 
-@pytest.fixture(scope="module")
-def cdr() -> Cdr:
-    return Cdr()
-
-
 def _topics() -> dict[str, BagTopic]:
     return {**topics_of(*FRAME_TOPICS), "/tf_static": BagTopic(TYPES["/tf_static"], LATCHED)}
 

@@ -105,11 +105,11 @@ def test_transforms_may_be_recorded_later_than_the_images(scene: Scene, tmp_path
     assert len(list(read_history(scene.cdr.write(tmp_path / "bag", rows)))) == scene.count
 
 
-def test_a_long_bag_needs_no_more_memory_than_a_short_one(cdr: StandardCdr, tmp_path: Path) -> None:
+def test_a_long_bag_needs_no_more_memory_than_a_short_one(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     peaks = []
     for count in (100, 400):
-        scene = Scene(cdr, count)
-        folder = cdr.write(tmp_path / str(count), scene.rows(), "sqlite3")
+        scene = Scene(standard_cdr, count)
+        folder = standard_cdr.write(tmp_path / str(count), scene.rows(), "sqlite3")
         history = read_history(folder)
         tracemalloc.start()
         assert sum(1 for _ in history) == count
@@ -126,19 +126,19 @@ def test_images_of_two_seconds_at_most_wait_for_a_pose(scene: Scene, tmp_path: P
     assert sum(history.dropped.values()) == 55 and "no transform" in next(iter(history.dropped))
 
 
-def test_time_may_jump_back(cdr: StandardCdr, tmp_path: Path) -> None:
+def test_time_may_jump_back(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     """A simulation that begins anew: the images after it have poses again, those before it keep theirs."""
-    later = Scene(cdr)
+    later = Scene(standard_cdr)
     later.stamp = lambda i: BEGIN + 100 * 10**9 + i * STEP  # type: ignore[method-assign]
-    again = [row._replace(log_ns=row.log_ns + 200 * 10**9) for row in Scene(cdr).rows()]
-    history = read_history(cdr.write(tmp_path / "bag", [*later.rows(), *again]))
-    assert [f.stamp_ns for f in history] == [s.stamp(i) for s in (later, Scene(cdr)) for i in range(6)]
+    again = [row._replace(log_ns=row.log_ns + 200 * 10**9) for row in Scene(standard_cdr).rows()]
+    history = read_history(standard_cdr.write(tmp_path / "bag", [*later.rows(), *again]))
+    assert [f.stamp_ns for f in history] == [s.stamp(i) for s in (later, Scene(standard_cdr)) for i in range(6)]
 
 
-def test_a_wild_stamp_among_the_transforms_spoils_little(cdr: StandardCdr, tmp_path: Path) -> None:
-    scene = Scene(cdr, 40)
+def test_a_wild_stamp_among_the_transforms_spoils_little(standard_cdr: StandardCdr, tmp_path: Path) -> None:
+    scene = Scene(standard_cdr, 40)
     wild = Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(10) + 1, scene.moving(scene.stamp(10**6)))
-    assert len(list(read_history(cdr.write(tmp_path / "bag", [*scene.rows(), wild])))) >= 38
+    assert len(list(read_history(standard_cdr.write(tmp_path / "bag", [*scene.rows(), wild])))) >= 38
 
 
 def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,15 +180,15 @@ def test_mutated_bags_give_frames_or_a_named_error(scene: Scene, tmp_path: Path,
     assert 0 < read < 2 * MUTATIONS + 1
 
 
-def test_mutated_images_give_pixels_or_a_named_error(cdr: StandardCdr) -> None:
+def test_mutated_images_give_pixels_or_a_named_error(standard_cdr: StandardCdr) -> None:
     rng = np.random.default_rng(7)
-    scene = Scene(cdr)
+    scene = Scene(standard_cdr)
     packed = {"jpeg": jpeg(scene.rgb(0)), "16UC1; compressedDepth png": depth_png(scene.depth_m(0)),
               "32FC1; compressedDepth png": inverse_depth_png(scene.depth_m(0))}
     for text, data in packed.items():
         for _ in range(MUTATIONS):
             changed = mutated(np.frombuffer(data, np.uint8), rng)
-            message = cdr.make(COMPRESSED, format=text, data=np.frombuffer(changed, np.uint8))
+            message = standard_cdr.make(COMPRESSED, format=text, data=np.frombuffer(changed, np.uint8))
             try:
                 pixels = images.rgb_of(message) if text == "jpeg" else images.depth_of(message)
             except BadFrame:

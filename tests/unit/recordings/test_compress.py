@@ -23,11 +23,6 @@ pytestmark = needs_messages
 H, W = 48, 64
 
 
-@pytest.fixture(scope="module")
-def cdr() -> Cdr:
-    return Cdr()
-
-
 def _encoded(cdr: Cdr, role: str, pixels: np.ndarray, encoding: str, **options: str) -> images.Any:
     data = ImageEncoder(RecordingConfig(**options)).encode(role, cdr.image(pixels, encoding, 7 * SECOND))  # type: ignore[arg-type]
     return get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(data, COMPRESSED)

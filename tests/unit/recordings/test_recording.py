@@ -28,11 +28,6 @@ IMAGE = np.zeros((1000, 1000, 3), np.uint8)  # 3 MB
 SMALL = np.zeros((8, 8, 3), np.uint8)
 
 
-@pytest.fixture(scope="module")
-def cdr() -> Cdr:
-    return Cdr()
-
-
 class Heard(Listener):
     def __init__(self) -> None:
         self.reasons: list[str] = []

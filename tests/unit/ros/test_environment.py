@@ -23,15 +23,6 @@ from eqa_nodes.ros.environment import (
 )
 
 
-@pytest.fixture
-def three_domains(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Domains 23 to 21 with reservations of this test's own, whatever other graphs are running."""
-    own = f"\0eqa_nodes/test/{os.getpid()}/"
-    monkeypatch.setattr(environment, "DOMAINS", range(23, 20, -1))
-    monkeypatch.setattr(environment, "RESERVATION", own)
-    return own
-
-
 def test_environment_is_text_and_keeps_the_users_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE", raising=False)
     values = ros_environment(7, tmp_path)
