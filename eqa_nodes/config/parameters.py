@@ -61,11 +61,6 @@ def _words(hint: Any) -> str:
     return f"list of {typing.get_args(hint)[0].__name__}" if typing.get_origin(hint) is tuple else str(hint.__name__)
 
 
-def defaults_of(config: type) -> dict[str, Any]:
-    """Return {dotted name: default} of a config dataclass, depth first."""
-    return dict(leaves(config()))
-
-
 def leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (dotted name, value) of a settings object, depth first."""
     for parameter in parameters_of(type(value)):

@@ -19,17 +19,18 @@ from sim_bridge.registry import has_simulator, simulator_of
 GROUP = "eqa_nodes.policies"
 MODULE = '''
 from dataclasses import dataclass
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.policies.random_policy import RandomPolicy
 from eqa_nodes.core.traits import PolicyTraits
 
 @dataclass(frozen=True)
 class Config:
-    pace: int = 3  # how fast
+    pace: int = setting(3, "how fast")
 
 class Walk(RandomPolicy):
     traits = PolicyTraits(config=Config)
-    def __init__(self, config=None, radius_m=0.18):
-        super().__init__(None, radius_m)
+    def __init__(self, config=None, robot=None):
+        super().__init__(None, robot)
         self.config = config
 
 class Strange(RandomPolicy):
@@ -61,7 +62,7 @@ def test_a_package_adds_a_policy_with_its_parameters(site: Path) -> None:
     described = {p.name: p for p in parameters_of(ExplorerSettings)}["params.walk_far.pace"]
     assert (described.default, described.description) == (3, "how fast")
     settings = build(ExplorerSettings, {"policy": "walk-far", "params.walk_far.pace": 5})
-    policy = make_policy(settings.policy, settings.params, settings.radius_m)
+    policy = make_policy(settings.policy, settings.params, settings.robot)
     assert policy.config.pace == 5  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match=r"params\.walk_far\.pice"):
         build(ExplorerSettings, {"params.walk_far.pice": 5})

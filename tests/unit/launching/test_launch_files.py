@@ -18,8 +18,7 @@ import pytest
 import yaml
 
 from eqa_nodes.config.files import read_file
-from eqa_nodes.config.nodes import SETTINGS, BridgeSettings
-from eqa_nodes.config.parameters import defaults_of
+from eqa_nodes.config.nodes import BridgeSettings
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
@@ -346,8 +345,6 @@ def test_every_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("stand_ins")
 def test_who_activates_nodes_by_hand_has_time(tmp_path: Path) -> None:
-    if "node.autostart" not in defaults_of(SETTINGS["mapper"]):
-        pytest.skip("nodes have no parameter node.autostart")
     ready = begun("sim", tmp_path, autostart="false")[-1]
     assert ready.arguments[2:4] == ["--deadline", "inf"]
 
