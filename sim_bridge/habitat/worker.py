@@ -72,9 +72,9 @@ class Worker:
     def answer(self, op: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one request."""
         if op not in self.answers:
-            raise wire.Refused("Protocol", f"no request is called {op!r}: known are {', '.join(self.answers)}")
+            raise wire.WorkerFailure("Protocol", f"no request is called {op!r}: known are {', '.join(self.answers)}")
         if self._finder is None and op not in ("hello", "open"):
-            raise wire.Refused("Protocol", "no scene is open")
+            raise wire.WorkerFailure("Protocol", "no scene is open")
         return self.answers[op](request)
 
     def hello(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Worker:
         try:
             import habitat_sim
         except Exception as error:  # a missing library of the system is an ImportError as well
-            raise wire.Refused("Import", f"{type(error).__name__}: {error}") from error
+            raise wire.WorkerFailure("Import", f"{type(error).__name__}: {error}") from error
         self._habitat = habitat_sim
         return dict(mine, habitat_sim=habitat_sim.__version__)
 
@@ -248,7 +248,7 @@ class Worker:
         shift = int(any(entry[0] == 0 for entry in named))
         most = max((entry[0] for entry in named), default=0)
         if most + shift > 65535:
-            raise wire.Refused("Labels", f"the scene has label ids up to {most}: 16 bits do not hold them")
+            raise wire.WorkerFailure("Labels", f"the scene has label ids up to {most}: 16 bits do not hold them")
         self._ids = np.zeros(most + 2, np.uint16)
         for entry in named:
             self._ids[entry[0]] = entry[0] + shift

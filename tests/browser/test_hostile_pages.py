@@ -124,7 +124,7 @@ def test_a_person_reads_hostile_questions_as_texts(browser: Any, tmp_path: Path)
                                  answer=f"{sample.answer}{PAYLOAD}") for sample in SAMPLES]
     with sitting(tmp_path, driven(), asked) as (page, _):
         for sample in asked:
-            seen = shown(browser, page.url, lambda open_page: open_page.wait_for_selector("text=window.ran=1"), "http:")
+            seen = shown(browser, page.link, lambda opened: opened.wait_for_selector("text=window.ran=1"), "http:")
             assert "&lt;script&gt;" in seen
             page.post("answer", id=sample.id, text=sample.choices[0] if sample.choices else "a", abstain=False,
                       confidence=1, marked=[])

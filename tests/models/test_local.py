@@ -144,7 +144,7 @@ def test_a_model_that_is_too_slow_or_busy_times_out(folder: Path) -> None:
 
 
 def test_what_does_not_fit_into_the_model(model: Any) -> None:
-    with pytest.raises(ModelError, match=r"^too long: \d+ tokens .* takes 2048: show fewer"):
+    with pytest.raises(ModelError, match=r"^too long: \d+ tokens .* takes 2048: use fewer or smaller images"):
         model.generate(SHOWN, 2048)
 
 
