@@ -34,7 +34,7 @@ def test_one_can_look_while_a_robot_writes(tmp_path: Path, capsys: pytest.Captur
     home = tmp_path / "home.sqlite"
     store = MemoryStore(home)
     store.reset("first", map_name="home")
-    store.take(frame(NOON, boxes={1: (20, 16, 32, 30), 5: (10, 10, 40, 30)}), LABELS)
+    store.take(frame(NOON, boxes={1: (20, 16, 32, 30), 2: (0, 30, 60, 46)}), LABELS)
     store.close()
     spawn = multiprocessing.get_context("spawn")
     says, end = spawn.Queue(), spawn.Event()

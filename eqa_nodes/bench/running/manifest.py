@@ -6,7 +6,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
 from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.mapping.config import blind_m
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 
 MANIFEST = "manifest.json"
@@ -95,9 +96,14 @@ def _meant(value: object) -> object:
 
 
 def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
-    """Return the settings of all nodes but the recorder, which decides no answer."""
+    """Return the settings of all nodes but the recorder, which decides no answer; what they compute is in its place.
+
+    Runs of earlier versions state map.blind_m as a number.
+    """
     whole = merged(None, parameters)
-    return {node: settings(node, whole) for node in SETTINGS if node != "recorder"}
+    meant = {node: settings(node, whole) for node in SETTINGS if node != "recorder"}
+    mapper = meant["mapper"]
+    return {**meant, "mapper": replace(mapper, map=replace(mapper.map, blind_m=blind_m(mapper.map, mapper.robot)))}
 
 
 def finish_manifest(out: Path, **changes: str) -> RunManifest:
