@@ -24,6 +24,16 @@ EQA = [line for line in lines() if line.text.startswith("eqa ")]
 RUN = {line.text: line for line in EQA if line.text in RUNS}
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return documented.install_components(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(autouse=True)
+def _installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(site))
+
+
 def words(line: str) -> list[str]:
     """Return the words of a command line, less where its output goes."""
     return shlex.split(line.partition(" > ")[0])
@@ -58,7 +68,7 @@ def test_the_table_holds_no_line_that_is_nowhere() -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the lines are about, made by lines of the same kind: two scored runs, a recording, a memory."""
+    """What the lines are about, made by lines of the same kind: two scored runs, a recording, a memory, a table."""
     folder = tmp_path_factory.mktemp("documented")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -71,6 +81,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(memory, folder / "FILE")
     shutil.copytree(folder / "BAG", folder / "PATH")
     shutil.copytree(folder / "runs" / "a", folder / "RUN")
+    (folder / "FOLDER").mkdir()
+    (folder / "FOLDER" / "questions.csv").write_text("question,answer,scene\nIs there a chair?,yes,corridor:2\n")
     return folder
 
 
