@@ -81,7 +81,7 @@ def test_topics_under_other_names_are_found_and_the_remapping_is_told(environmen
     _, lines = _doctor(environment, "--remap", "odom=/nowhere")
     assert lines["color"]["state"] == "warning"
     assert f"-r camera/color/image_raw:={COLOR}" in lines["color"]["remedy"]
-    assert lines["odom"]["state"] == "warning" and "nobody publishes /nowhere" in lines["odom"]["found"]
+    assert lines["odom"]["state"] == "warning" and "no publisher on /nowhere" in lines["odom"]["found"]
     assert f"there is {ODOM}" in lines["odom"]["found"]
 
 
@@ -94,8 +94,8 @@ def test_an_empty_domain_has_nothing_but_remedies(ros: Any, monkeypatch: pytest.
                                                   capsys: pytest.CaptureFixture[str]) -> None:
     lines = _listened(ros, monkeypatch, namespace="/r2", seconds=0.2, wait_s=0.2, remap={"depth": "/depth"})
     domain = ros.context.get_domain_id()
-    assert lines["color"].found == f"nobody publishes /r2/camera/color/image_raw in ROS domain {domain}"
-    assert lines["depth"].found.startswith("nobody publishes /depth in")
+    assert lines["color"].found == f"no publisher on /r2/camera/color/image_raw in ROS domain {domain}"
+    assert lines["depth"].found.startswith("no publisher on /depth in")
     assert {name for name, line in lines.items() if line.state == "error"} >= {
         "color", "depth", "camera_info", "navigate_to_pose", "spin"}
     with pytest.raises(ConfigError, match="lidar"):

@@ -41,7 +41,7 @@ class Ears:
         self._lock = threading.Lock()
         self.marks: dict[tuple[str, str], list[str]] = {}
         self.now = ""  # the mark of what has no room for one
-        monkeypatch.setattr(EqaNode, "tested", lambda node, key, _: self._of(node.get_name(), key))
+        monkeypatch.setattr(EqaNode, "_faulty", lambda node, key, _: self._of(node.get_name(), key))
 
     def _of(self, node: str, key: str) -> Callable[[Any], None]:
         if key in FOREIGN:

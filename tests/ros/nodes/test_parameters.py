@@ -26,6 +26,7 @@ from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import parameters_of
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.floor import FREE
+from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.ros.runner import node_class
 
@@ -192,7 +193,7 @@ def recorder(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 def agent_(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("agent."):
         return at(node.queue.agent.config, name.removeprefix("agent."))
-    ports, question = node.ports, Bag(text="", id="", seed=0, choices=(), force_guess=False)
+    ports, question = node.ports, Question("")
     for client in (ports.memory._client, ports.memory._past, ports.explorer._client, ports.answerer._regions,
                    node.odometry._client, node.episodes._remote["reset_simulator"]):
         for call in ("call", "exchange"):
