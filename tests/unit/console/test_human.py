@@ -157,7 +157,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
         assert "look again" in page.refused("act", id="b", action="left", step=7)[1]
         page.post("act", id="b", action="left", step=0)
         assert "all 1 steps" in page.refused("act", id="b", action="left", step=1)[1]
-        assert "none of the options" in page.refused("answer", id="b", **ANSWER)[1]
+        assert "not one of the options" in page.refused("answer", id="b", **ANSWER)[1]
         assert page.get("state")["steps"] == 1
         page.post("answer", id="b", **{**ANSWER, "text": "red"})
         page.get("state")

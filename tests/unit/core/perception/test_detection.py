@@ -169,7 +169,7 @@ def test_numbers_go_on_where_memory_holds_earlier_ones_and_end_where_images_do()
     assert tracker.update([detection("chair", 0.0)])[0].id == 2
     tracker.reset(65_535)
     assert tracker.update([detection("chair", 0.0)])[0].id == 65_535
-    with pytest.raises(ModelError, match="more than 65535 things"):
+    with pytest.raises(ModelError, match="more than 65535 objects"):
         tracker.update([detection("cup", 2.0)])
 
 
