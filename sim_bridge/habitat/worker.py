@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Callable
 from importlib import util
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,10 @@ def _beside(name: str) -> Any:
     return module
 
 
-wire = _beside("wire")
+if TYPE_CHECKING:
+    from sim_bridge.habitat import wire
+else:
+    wire = _beside("wire")
 
 
 def _composed(scene: dict[str, Any]) -> bool:
