@@ -16,6 +16,7 @@ import pytest
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.shared import SHARED, used_by
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Limits
@@ -160,7 +161,7 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
         context = Context()  # the bridge runs here, where the poster hangs
         rclpy.init(context=context, domain_id=int(os.environ["ROS_DOMAIN_ID"]))
         bridge = BridgeNode(context=context, parameter_overrides=[
-            Parameter(name, value=value) for name, value in own["bridge"].items()])
+            Parameter(name, value=value) for name, value in used_by("bridge", own[SHARED]).items()])
         bridge.bring_up()
         thread = Thread(target=spin, args=(executor_of(bridge),), daemon=True)
         thread.start()
