@@ -122,11 +122,6 @@ def test_console_script_is_importable(setup_cfg: configparser.ConfigParser) -> N
         assert callable(getattr(import_module(module), function))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda file: file.stem)
-def test_benchmarks_find_what_they_measure(file: Path) -> None:
-    assert callable(import_module(f"benchmarks.{file.stem}").rows)
-
-
 def test_what_is_not_python_is_shipped(setup_cfg: configparser.ConfigParser) -> None:
     patterns = {package: lines(text) for package, text in setup_cfg["options.package_data"].items()}
     shipped = {path for package, globs in patterns.items() for glob in globs
