@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from eqa_nodes.config.graph import merged, settings
 from eqa_nodes.config.renamed import RENAMED
 from eqa_nodes.config.shared import SHARED, shared_names
 from eqa_nodes.core.errors import ConfigError
+from tests.fixtures.logs import logged
 
 ROBOT = """# of a robot
 /**/mapper:
@@ -39,28 +39,27 @@ RUN = """/**/bridge:
 """
 
 
-def test_a_robots_file_opens_and_one_warning_names_the_successors(tmp_path: Path,
-                                                                  caplog: pytest.LogCaptureFixture) -> None:
+def test_a_robots_file_opens_and_one_warning_names_the_successors(tmp_path: Path) -> None:
     (tmp_path / "robot.yaml").write_text(ROBOT)
-    with caplog.at_level(logging.WARNING):
+    with logged("eqa_nodes.config.renamed") as heard:
         result = merged(tmp_path / "robot.yaml")
     assert result == {SHARED: {"robot.radius_m": 0.2, "robot.height_m": 1.3},
                       "mapper": {"map.blind_m": 1.5, "map.range_m": 5.0}}
-    (warning,) = caplog.messages
+    (warning,) = heard.text.splitlines()
     assert "robot.yaml: " in warning and "map.robot_radius_m of mapper is now robot.radius_m of /**" in warning
 
 
-def test_the_file_of_a_run_opens_and_is_written_anew_without_a_warning(tmp_path: Path,
-                                                                       caplog: pytest.LogCaptureFixture) -> None:
+def test_the_file_of_a_run_opens_and_is_written_anew_without_a_warning(tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(RUN)
     result = read_file(tmp_path / "old.yaml")
     robot = settings("bridge", result).robot
     assert (robot.radius_m, robot.height_m, robot.turn_deg, robot.camera.width) == (0.1, 1.5, 15.0, 512)
     assert robot.base.forward_m_s == 0.4 and settings("mapper", result).map.blind_m == 2.12
     assert settings("memory", result).node.camera.tolerance_s == 0.02
-    caplog.clear()
     write_file(tmp_path / "new.yaml", result)
-    assert read_file(tmp_path / "new.yaml") == result and not caplog.messages
+    with logged("eqa_nodes.config.renamed") as heard:
+        assert read_file(tmp_path / "new.yaml") == result
+    assert not heard.text
 
 
 def test_nodes_that_were_given_different_radii_get_the_largest() -> None:

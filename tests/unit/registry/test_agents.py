@@ -123,7 +123,7 @@ def test_without_a_name_everything_is_as_before() -> None:
     config = configured(["bench", "run", "--answerer", "vlm"])
     assert (config.named.policy, config.named.frames, config.named.k) == ("best", "uniform", 50)
     assert config.settings("agent").agent == AgentConfig()
-    assert config.parameters()["explorer"] == {"policy": "best", "radius_m": 0.18}
+    assert config.parameters()["explorer"] == {"policy": "best"}
 
 
 def test_many_pictures_may_take_long() -> None:

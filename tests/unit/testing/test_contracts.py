@@ -15,6 +15,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.policies.random_policy import RandomPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Question, Situation
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry import ANSWERERS, DETECTORS, JUDGES, POLICIES, READERS, SIMULATORS
 from eqa_nodes.registry.answerers import make_answerer
 from eqa_nodes.registry.policies import make_policy
@@ -103,7 +104,7 @@ def test_the_wall_follower(example: Callable[[str], None]) -> None:
     from eqa_wall_follower import WallFollower, WallFollowerConfig
 
     check_policy(WallFollower)
-    check_policy(lambda: WallFollower(replace(WallFollowerConfig(), side="left"), 0.2))
+    check_policy(lambda: WallFollower(replace(WallFollowerConfig(), side="left"), RobotModel(radius_m=0.2)))
 
 
 def test_the_counting_answerer(example: Callable[[str], None]) -> None:

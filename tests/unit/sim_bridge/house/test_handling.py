@@ -197,7 +197,7 @@ def test_what_cannot_be_done_says_why() -> None:
     assert simulator.handle("pick", far[0].id).message in ("it is not in view", "it is out of reach")
     with pytest.raises(SimulatorError, match="unknown way to handle a thing 'throw': known are close, open, pick"):
         simulator.handle("throw", lamp.id)
-    with pytest.raises(SimulatorError, match="no thing 99999"):
+    with pytest.raises(SimulatorError, match="no object 99999"):
         simulator.handle("pick", 99999)
     with pytest.raises(SimulatorError, match="call reset first"):
         HouseSimulator().handle("pick", 1)
