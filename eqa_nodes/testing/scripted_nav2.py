@@ -107,6 +107,7 @@ class ScriptedNav2:
         self.release()
         rclpy.try_shutdown(context=self._context)
         self._thread.join(WAIT_S)
+        self._executor.shutdown(WAIT_S)  # in the middle of a pass it holds its servers, and they are still discovered
         for server in self._servers:
             server.destroy()
         self._servers.clear()
