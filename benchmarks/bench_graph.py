@@ -14,7 +14,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.runner import RunningGraph
 from sim_bridge.house.simulator import HouseSimulator
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 
 SCENE, STEPS, WARM_UP = "house:3", 24, 12
 
@@ -22,7 +22,7 @@ SCENE, STEPS, WARM_UP = "house:3", 24, 12
 def rows() -> list[dict[str, object]]:
     """Return one row a figure: name, median_ms, baseline, ratio, note."""
     simulator = HouseSimulator()
-    simulator.reset(Episode(SCENE))
+    simulator.reset(EpisodeSetup(SCENE))
     alone = _median_ms(lambda: simulator.act(Action.TURN_LEFT))
     return [row for isolate in (False, True) for row in _graph(isolate, alone)]
 

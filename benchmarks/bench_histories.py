@@ -17,7 +17,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from sim_bridge.house.simulator import HouseSimulator
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 
 SCENE, VIEWS, FRAMES, RATE_HZ = "house:3", 24, 900, 30
 PERIOD_NS = 10**9 // RATE_HZ
@@ -41,7 +41,7 @@ def rows() -> list[dict[str, object]]:
 def recorded(count: int) -> Iterator[Frame]:
     """Yield what a camera at 30 Hz sees in a house: its views come again and again, each with a stamp of its own."""
     simulator = HouseSimulator()
-    views = [simulator.reset(Episode(SCENE)).frame]
+    views = [simulator.reset(EpisodeSetup(SCENE)).frame]
     actions = [Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD for i in range(VIEWS - 1)]
     views += [simulator.act(action).frame for action in actions]
     for i in range(count):

@@ -14,7 +14,7 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.simulator import CELL_M, GridWorld
 
 SIZES_M = (10, 20, 40)
@@ -54,7 +54,7 @@ def tour(size_m: float) -> list[Frame]:
     marks[n // 2][n // 2] = ">"
     world = GridWorld({"hall": ["".join(row) for row in marks]})
     actions = [Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD for i in range(FRAMES)]
-    return [world.reset(Episode("hall")).frame, *(world.act(action).frame for action in actions)]
+    return [world.reset(EpisodeSetup("hall")).frame, *(world.act(action).frame for action in actions)]
 
 
 def grown(size_m: float, frame: Frame) -> Mapper:

@@ -97,10 +97,10 @@ def _render(path: Path) -> None:
     """
     from eqa_nodes.core.types.floor import Action
     from sim_bridge.house.simulator import HouseSimulator
-    from sim_bridge.simulator import Episode
+    from sim_bridge.simulator import EpisodeSetup
 
     random, simulator = np.random.default_rng(0), HouseSimulator()
-    frames = [simulator.reset(Episode(SCENE)).frame,
+    frames = [simulator.reset(EpisodeSetup(SCENE)).frame,
               *(simulator.act(Action.TURN_LEFT).frame for _ in range(VIEWS - 1))]
     rgb = [(f.rgb + random.normal(0, 2, f.rgb.shape)).clip(0, 255).astype(np.uint8) for f in frames]
     depth_mm = [((1e3 * f.depth_m + random.normal(0, 1.2 + 1.9 * (f.depth_m - 0.4) ** 2)) * (f.depth_m > 0)).clip(

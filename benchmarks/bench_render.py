@@ -11,7 +11,7 @@ import numpy as np
 from eqa_nodes.core.types.floor import Action
 from sim_bridge.house.render import for_bands, optical_rays
 from sim_bridge.house.simulator import HouseSimulator, world
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 
 FRAMES, SEED = 15, 3
 
@@ -19,11 +19,11 @@ FRAMES, SEED = 15, 3
 def rows() -> list[dict[str, object]]:
     """Return one row a figure: name, median_ms, baseline, ratio, note."""
     sim = HouseSimulator()
-    loading = _median_ms(lambda: sim.reset(Episode(f"house:{SEED}")), 1)
-    frame = sim.reset(Episode(f"house:{SEED}")).frame
+    loading = _median_ms(lambda: sim.reset(EpisodeSetup(f"house:{SEED}")), 1)
+    frame = sim.reset(EpisodeSetup(f"house:{SEED}")).frame
     rays = world(SEED).rays
     optical = frame.map_from_camera().astype(np.float32)
-    directions = optical_rays(Episode("").robot.camera.intrinsics) @ optical[:3, :3].T
+    directions = optical_rays(EpisodeSetup("").robot.camera.intrinsics) @ optical[:3, :3].T
     origins = np.tile(optical[:3, 3], (len(directions), 1))
     cast = _median_ms(lambda: for_bands(lambda part: rays.hits(origins[part], directions[part]), len(origins), 25600))
     act = _median_ms(lambda: sim.act(Action.TURN_LEFT))

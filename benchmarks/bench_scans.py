@@ -24,7 +24,7 @@ from eqa_nodes.core.types.floor import Action
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.simulator import MeshSimulator
-from sim_bridge.simulator import Episode, Simulator
+from sim_bridge.simulator import EpisodeSetup, Simulator
 
 TRIANGLES, OTHER, SEED, FRAMES = 1_000_000, 300_000, 3, 24
 PEAK = ("import resource, sys; from sim_bridge.mesh.simulator import MeshSimulator; from sim_bridge.simulator import "
@@ -60,7 +60,7 @@ def rows() -> list[dict[str, object]]:
 
 def _times(simulator: Simulator, prefix: str, files: tuple[Path, Path, Path]) -> tuple[float, float, float]:
     """Return milliseconds: to open the large scan, of a frame in it, to change to the other scan."""
-    small, large, other = (Episode(f"{prefix}:{file}") for file in files)
+    small, large, other = (EpisodeSetup(f"{prefix}:{file}") for file in files)
     with closing(simulator):
         simulator.reset(small)  # starts and compiles what is started and compiled once
         opened = _once(lambda: simulator.reset(large))

@@ -17,11 +17,11 @@ import numpy as np
 def frame_seconds(frames: int = 50, width: int = 640, height: int = 480, labelled: bool = False) -> list[float]:
     """Return what each frame costs beyond rendering: the request, copies on both sides, the reply; seconds."""
     from eqa_nodes.core.types.robot import CameraModel
-    from sim_bridge.habitat.session import CALL_S, Process
+    from sim_bridge.habitat.session import CALL_S, WorkerProcess
     from sim_bridge.habitat.simulator import kept
 
     camera, seconds = CameraModel(width, height), []
-    worker = Process(command=(sys.executable, __file__))
+    worker = WorkerProcess(command=(sys.executable, __file__))
     try:
         worker.call("open", CALL_S, camera={"width": width, "height": height}, labelled=labelled)
         for _ in range(frames):

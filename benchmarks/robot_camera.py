@@ -24,10 +24,10 @@ def render(path: Path) -> None:
     """Keep views of a robot that drives and turns: rgb, depth_m, and poses (VIEWS, 3) of x, y and yaw."""
     from eqa_nodes.core.types.floor import Action
     from sim_bridge.house.simulator import HouseSimulator
-    from sim_bridge.simulator import Episode
+    from sim_bridge.simulator import EpisodeSetup
 
     simulator = HouseSimulator()
-    step = simulator.reset(Episode(SCENE))
+    step = simulator.reset(EpisodeSetup(SCENE))
     frames = []
     for _ in range(VIEWS):
         frames.append(step.frame)

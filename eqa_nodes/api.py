@@ -29,7 +29,7 @@ from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.runners.opening import selection_of
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode, Point, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Point, Simulator, Step
 
 __all__ = ["Action", "ActiveFunction", "Answer", "EmFunction", "Environment", "HistoryArrays", "LimitReached",
            "active_agent", "arrays_of", "em_agent", "load_function"]
@@ -100,7 +100,7 @@ class _Within:
     def __init__(self, state: Environment) -> None:
         self._state = state
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         """Begin where the robot stands."""
         return self._step(False)
 

@@ -20,7 +20,7 @@ from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.ros.process import run_node
 from sim_bridge.bridge_velocities import END_S, VelocityDrive, taking
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 
 class BridgeNode(EqaNode[BridgeSettings]):
@@ -59,8 +59,8 @@ class BridgeNode(EqaNode[BridgeSettings]):
             self._simulator = simulator
             base = messages.pose_of(asked.start) if asked.use_start else None
             start, height = (pose2_of(base), base.xyz[2]) if base is not None else (None, 0.0)
-            first = self._simulator.reset(Episode(asked.scene, asked.episode_id, start, asked.seed, self.config.robot,
-                                                  height))
+            first = self._simulator.reset(EpisodeSetup(asked.scene, asked.episode_id, start, asked.seed,
+                                                       self.config.robot, height))
             newest = max(messages.ns_of(asked.header.stamp), self._newest_ns())
             self._offset_ns = offset_after(newest, first.frame.stamp_ns)
             self._step = self._stamped(first)

@@ -26,7 +26,7 @@ def height_of(point: Point) -> float:
 
 
 @dataclass(frozen=True)
-class Episode:
+class EpisodeSetup:
     """Where an episode takes place. start None: the scene's own start pose for this seed.
 
     start_height_m: the start stands on the floor that is nearest to this height.
@@ -53,7 +53,7 @@ class Step:
 class Simulator(Protocol):
     """A world that advances only by atomic actions. ROS axes, metres. Stamps never go back, also over resets."""
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
 
     def act(self, action: Action) -> Step:

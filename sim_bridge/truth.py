@@ -9,7 +9,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.simulator import Episode, Point
+from sim_bridge.simulator import EpisodeSetup, Point
 
 _BLIND = CameraModel(width=16, height=12, color=False)  # measuring needs no images
 
@@ -29,7 +29,7 @@ class Truth:
         """Return the shortest drivable distance in metres, inf where there is no path."""
         simulator = self._pool.get(scene)
         if scene != self._scene:
-            simulator.reset(Episode(scene, robot=self._robot))
+            simulator.reset(EpisodeSetup(scene, robot=self._robot))
             self._scene = scene
         return simulator.geodesic(a, b)
 

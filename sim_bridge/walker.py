@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Step, arc
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
 
@@ -62,7 +62,7 @@ class Walker(ABC):
         self._height_m = 0.0
         self._look_deg = 0.0
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
         pose, self._height_m = self._enter(episode)
         self._robot, self._pose, self._look_deg = episode.robot, Pose2(*map(float, pose)), 0.0
@@ -160,7 +160,7 @@ class Walker(ABC):
         return Frame(self._stamp_ns, image.rgb, image.depth_m, camera.intrinsics, base, mount, image.labels)
 
     @abstractmethod
-    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+    def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         """Open the world of an episode; return the start and the height of its floor.
 
         Raises UnknownScene or BadPose, and has then changed nothing.

@@ -181,7 +181,7 @@ def parameters(kind: str, folder: Path, url: str) -> Parameters:
     own: Parameters = {
         "memory": {"labels": True, "folder": str(folder / "memory")},
         "recorder": {"folder": str(folder / "bags")},
-        "bridge": {"taken_deadline_s": 15.0}, "navigator": {"map_deadline_s": 10.0},
+        "bridge": {"acknowledged_deadline_s": 15.0}, "navigator": {"map_deadline_s": 10.0},
         "agent": {"map_deadline_s": 10.0, "model_deadline_s": 30.0, "observe_deadline_s": 30.0}}
     if kind == "model":
         own["answerer"] = {"answerer": "vlm", "model.base_url": url, "model.model": "scripted", "model.timeout_s": 2.0,

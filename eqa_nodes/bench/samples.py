@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.registry import SIMULATORS, has_simulator, is_scan, simulator_of
-from sim_bridge.simulator import Episode, Point
+from sim_bridge.simulator import EpisodeSetup, Point
 
 _NO_LIMITS = Limits()
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
@@ -59,9 +59,9 @@ class Sample:
         """Return the prefix of the scene's simulator, "" for a place that is only recorded."""
         return simulator_of(self.scene)
 
-    def episode(self, robot: RobotModel) -> Episode:
+    def episode(self, robot: RobotModel) -> EpisodeSetup:
         """Return where a simulated robot begins."""
-        return Episode(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
+        return EpisodeSetup(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return the question as the agent gets it, without the truth."""

@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
+class PrintCompletion:
     """Prints the script that completes eqa's verbs, options, names and files.
 
     In bash: source <(eqa completion bash). In zsh: source <(eqa completion zsh), after compinit. In fish: eqa

@@ -38,7 +38,7 @@ class PageOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Console:
+class ServeConsole:
     """Serves a page on which to ask the robot, to watch what it does and why, to read answers with their pictures, and
     to replay past episodes. Ctrl-C ends it.
     """
@@ -106,7 +106,7 @@ class Console:
         from rich.console import Console as Terminal
 
         from eqa_nodes.cli.paths import run_folder
-        from eqa_nodes.console.app import Console as Page
+        from eqa_nodes.console.app import Console
         from eqa_nodes.console.feed import Feed
         from eqa_nodes.console.kept import KeptRun
         from eqa_nodes.console.past import Past
@@ -120,7 +120,7 @@ class Console:
             template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
             questions = Questions(feed, Options(template, kept.keep))
-            page = Page(feed, questions, Past(self.runs, kept.out), rules_for(self.page.host, self.page.token),
+            page = Console(feed, questions, Past(self.runs, kept.out), rules_for(self.page.host, self.page.token),
                         self.page.dead_man)
             server = stack.enter_context(closing(ConsoleServer(page, self.page.host, self.page.port)))
             terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,

@@ -45,7 +45,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Info:
+class HistoryInfo:
     """Reads a whole history and prints what it holds."""
 
     path: Path = argument(PATH, metavar="PATH")

@@ -36,7 +36,7 @@ class MemoryFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Info:
+class MemoryInfo:
     """Prints how much is remembered, and the sessions."""
 
     file: MemoryFile = group(MemoryFile)
@@ -58,7 +58,7 @@ class Info:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objects:
+class MemoryObjects:
     """Prints the remembered objects."""
 
     file: MemoryFile = group(MemoryFile)

@@ -9,7 +9,7 @@ from eqa_nodes.cli.options import argument
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class WriteReport:
     """Writes report.html into the run directory."""
 
     out: Path = argument("run directory", metavar="RUN")

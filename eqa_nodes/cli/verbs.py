@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 VERBS = (
     Verb("demo", "answer questions in the built-in house and write a report", "demo:Demo"),
     Verb("ask", "ask one question", "ask:Ask"),
-    Verb("console", "serve a web page on which to ask, to watch, and to replay", "console:Console"),
+    Verb("console", "serve a web page on which to ask, to watch, and to replay", "console:ServeConsole"),
     Verb("bench", "run or score a benchmark, or compare two runs", verbs=(
         Verb("run", "ask every question of a data set once; resumes after a kill", "bench.run:Run"),
         Verb("score", "mark the answers of a run and print the table", "bench.score:Score"),
@@ -41,20 +41,20 @@ VERBS = (
         Verb("tasks", "carry out tasks in the form of EmbodiedEval", "bench.tasks:Tasks"),
         Verb("explore", "compare exploration policies on the same questions", "bench.explore:Explore"),
         Verb("calibrate", "fit how likely an answer is right, or check such a fit", "bench.calibrate:Calibrate"))),
-    Verb("report", "write the report of a run", "report:Report"),
+    Verb("report", "write the report of a run", "report:WriteReport"),
     Verb("generate", "make question-answer data as EXPRESS-Bench and ExploraQA made theirs", verbs=(
         Verb("express", "questions at the end of paths, as EXPRESS-Bench made them", "generate:Express"),
         Verb("exploraqa", "instructions with questions and several viewpoints, as ExploraQA made them",
              "generate:Exploraqa"),
         Verb("finish", "write the questions that people accepted", "generate:Finish"))),
     Verb("history", "look into an episode history, or export it", verbs=(
-        Verb("info", "print frames, size, rate, path length and extent", "history:Info"),
+        Verb("info", "print frames, size, rate, path length and extent", "history:HistoryInfo"),
         Verb("export", "write it in another form", "history:ExportHistory"),
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
         Verb("record", "make one in a simulator", "history:RecordTour"))),
     Verb("memory", "look into a memory file, ask it, or make it forget", verbs=(
-        Verb("info", "print how much is remembered, and the sessions", "memory:Info"),
-        Verb("objects", "print the remembered objects", "memory:Objects"),
+        Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
+        Verb("objects", "print the remembered objects", "memory:MemoryObjects"),
         Verb("recall", "print the views that fit a text, and why", "memory:Recall"),
         Verb("ask", 'ask memory itself: "When did you last see ...?", "What changed since ...?"', "memory:AskMemory"),
         Verb("forget", "delete for good; conditions combine", "memory:Forget"),
@@ -68,7 +68,7 @@ VERBS = (
              epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened"),)),
     Verb("serve", "serve a model of transformers on this machine", "serve:Serve"),
     Verb("graph", "show nodes, topics, services and actions", "graph:Graph"),
-    Verb("completion", "print the script that completes eqa's words in a shell", "completion:Completion"),
+    Verb("completion", "print the script that completes eqa's words in a shell", "completion:PrintCompletion"),
 )
 
 EXAMPLES = """examples:

@@ -257,7 +257,7 @@ class LockstepSettings(Settings):
 
     observers: tuple[str, ...] = setting(OBSERVERS,
         "Nodes that must acknowledge an observation before the next one is published; an empty list runs freely.")
-    taken_deadline_s: Positive = setting(30.0,
+    acknowledged_deadline_s: Positive = setting(30.0,
         "Time in seconds to wait for all observers to acknowledge an observation.", live=NOW)
     repeat_s: Positive = setting(1.0,
         "Interval in seconds at which an unacknowledged observation is published again, because messages can be lost "

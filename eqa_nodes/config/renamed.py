@@ -34,6 +34,8 @@ RENAMED: dict[tuple[str, str], Renamed] = {
     ("navigator", "navigator.turn_deg"): Renamed("robot.turn_deg"),
     ("explorer", "radius_m"): Renamed("robot.radius_m"),
 } | {("bridge", f"base.{name}"): Renamed(f"robot.base.{name}") for name in _BASE}
+# Of one node, whichever it is.
+RENAMED_OWN = {"taken_deadline_s": "acknowledged_deadline_s"}
 # What is gone, by the beginning of its name: what to use instead.
 GONE = {"node.test_": "faults are injected by the environment variable EQA_FAULTS (docs/faults.md)"}
 ONE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.")  # the same for all nodes, so said once
@@ -55,6 +57,9 @@ def renewed(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> Pa
             if new is not None:
                 said.append(f"{name} of {node} is now {new.name} of {SHARED}")
                 _put(result[SHARED], new.name, new.value(value), source)
+            elif (successor := RENAMED_OWN.get(name)) is not None:
+                said.append(f"{name} of {node} is now {successor}")
+                own[successor] = value
             elif name.startswith(ONE) and node != SHARED:
                 _put(result[SHARED], name, value, source)
             else:

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import ROBOTS
-from sim_bridge.simulator import Episode, HandlingSimulator, Point, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, HandlingSimulator, Point, Simulator, Step
 
 ROBOT = ROBOTS["embodied-eval"]
 CAMERA = ROBOT.camera
@@ -60,7 +60,7 @@ class SimulatedWorld:
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
         """Begin anew in a scene. Raises UnknownScene, BadPose."""
         self._simulator, self._scene = self._pool.get(scene), scene
-        self._step = self._simulator.reset(Episode(scene, start=pose, robot=self._robot, start_height_m=height_m))
+        self._step = self._simulator.reset(EpisodeSetup(scene, start=pose, robot=self._robot, start_height_m=height_m))
         return self._step.frame
 
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
@@ -69,7 +69,7 @@ class SimulatedWorld:
         if isinstance(simulator, HandlingSimulator):
             self._step = simulator.place_robot(pose, look_deg)
             return self.see()
-        self._step = simulator.reset(Episode(self._scene, start=pose, robot=self._robot, start_height_m=height_m))
+        self._step = simulator.reset(EpisodeSetup(self._scene, start=pose, robot=self._robot, start_height_m=height_m))
         for _ in range(round(abs(look_deg) / ROBOT.look_deg)):
             self._step = simulator.act(Action.LOOK_UP if look_deg > 0 else Action.LOOK_DOWN)
         return self.see()

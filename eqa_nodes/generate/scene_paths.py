@@ -21,7 +21,7 @@ from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
 from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
 from eqa_nodes.recordings.tours import plan_tour, spread_points
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode, Point, Simulator
+from sim_bridge.simulator import EpisodeSetup, Point, Simulator
 
 PASSED = 4  # views kept along a way
 _NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond
@@ -120,7 +120,7 @@ class _Scout:
         return True
 
     def _look(self, pose: Pose2, robot: RobotModel) -> Frame:
-        return self._simulator.reset(Episode(self._scene, start=pose, robot=robot)).frame
+        return self._simulator.reset(EpisodeSetup(self._scene, start=pose, robot=robot)).frame
 
     def _point(self, pose: Pose2) -> Point:
         return (pose.x, pose.y, self.z)
@@ -130,5 +130,5 @@ class _Scout:
 def _places(scene: str, robot: RobotModel) -> tuple[tuple[float, float], ...]:
     """Return places all over the floor that the scene begins on."""
     with closing(open_simulator(scene)) as simulator:
-        first = simulator.reset(Episode(scene, robot=robot)).frame
+        first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
         return tuple((x, y) for x, y, _ in spread_points(simulator, first, np.random.default_rng(0)))

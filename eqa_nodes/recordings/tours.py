@@ -29,7 +29,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.simulator import Episode, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 _BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
 _POINTS = 40  # places that a tour may begin or end at
@@ -104,15 +104,16 @@ class TourHistory(FramesAlone):
             for index, action in enumerate(self.tour.actions, start=1):
                 yield RecordedFrame(index, -1, simulator.act(action).frame)
 
-    def _episode(self, camera: CameraModel) -> Episode:
-        return Episode(self.tour.scene, self.name, self.tour.poses[0], robot=replace(self.tour.robot, camera=camera))
+    def _episode(self, camera: CameraModel) -> EpisodeSetup:
+        robot = replace(self.tour.robot, camera=camera)
+        return EpisodeSetup(self.tour.scene, self.name, self.tour.poses[0], robot=robot)
 
 
 def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
     """Plan a tour of a scene. Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found."""
     robot, rng = replace(recipe.robot, camera=_BLIND), np.random.default_rng(seed)
     with closing(open_simulator(scene)) as simulator:
-        first = simulator.reset(Episode(scene, robot=robot)).frame
+        first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
         points = spread_points(simulator, first, rng)
         longest = steps = 0.0
         for a, b in _pairs(len(points), rng):
@@ -185,7 +186,7 @@ def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tupl
     (x, y, _), goal = ends[0], ends[1]
     corner = next(p for p in simulator.shortest_path(*ends)[1:] if math.dist(p, (x, y)) > 0)
     try:
-        step = simulator.reset(Episode(scene, start=Pose2(x, y, math.atan2(corner[1] - y, corner[0] - x)),
+        step = simulator.reset(EpisodeSetup(scene, start=Pose2(x, y, math.atan2(corner[1] - y, corner[0] - x)),
                                        robot=robot))
     except BadPose:
         return None

@@ -25,7 +25,7 @@ OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom",
 class Observations:
     """Publishes frames for a node whose row has OBSERVATION and `taken`.
 
-    Its settings have observers, taken_deadline_s and repeat_s.
+    Its settings have observers, acknowledged_deadline_s and repeat_s.
     """
 
     def __init__(self, node: EqaNode) -> None:
@@ -76,12 +76,12 @@ class Observations:
         repeat: publishes it again for those that missed a part of it; by itself all of it is.
         """
         stamp, config = frame.stamp_ns, self._node.config
-        end = time.monotonic() + config.taken_deadline_s
+        end = time.monotonic() + config.acknowledged_deadline_s
         with self._heard:
             while not self._heard.wait_for(lambda: not self._behind(stamp), config.repeat_s):
                 if time.monotonic() > end:
                     raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
-                                   f"{stamp / 1e9:.3f} s within {config.taken_deadline_s:g} s")
+                                   f"{stamp / 1e9:.3f} s within {config.acknowledged_deadline_s:g} s")
                 self._node.count("observation published again")
                 if repeat is None:
                     self.publish(frame, labels, again=True)

@@ -33,7 +33,7 @@ from eqa_nodes.perception import open_perceiver
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.registry.policies import make_policy
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 
 def through_message(pose: Pose2) -> Pose2:
@@ -51,7 +51,7 @@ class Body:
         self._observing = Observing(floors, memory)
         self.trace = EpisodeTrace()
 
-    def begin(self, episode: Episode) -> None:
+    def begin(self, episode: EpisodeSetup) -> None:
         """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
         step = self._simulator.reset(episode)
         self._observing.begin(episode.id)

@@ -28,7 +28,7 @@ from eqa_nodes.core.types.questions import Answer, Question, Situation, ViewAsse
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Keyframe
-from sim_bridge.simulator import Episode, Simulator
+from sim_bridge.simulator import EpisodeSetup, Simulator
 
 _CELL_M = 0.1
 _SMALL = RobotModel(camera=CameraModel(width=64, height=48))
@@ -115,7 +115,7 @@ def check_judge(make: Callable[[], Judge], right: Sample, wrong_text: str) -> No
 def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
     """Check how a simulator counts, turns, measures, stamps and closes, in a scene of its own."""
     with closing(make()) as simulator:
-        first = simulator.reset(Episode(scene, robot=_SMALL))
+        first = simulator.reset(EpisodeSetup(scene, robot=_SMALL))
         assert (first.steps, first.metres, first.collided) == (0, 0.0, False), "an episode begins at zero"
         assert first.frame.rgb.shape == (48, 64, 3) and first.frame.depth_m.shape == (48, 64), "images as configured"
         again = simulator.act(Action.OBSERVE)
@@ -128,7 +128,7 @@ def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
         assert math.dist(steps[-1].frame.map_from_base.xyz, first.frame.map_from_base.xyz) < 1e-6, "turning stays"
         here = first.frame.map_from_base.xyz[:2]
         assert simulator.geodesic(here, here) == 0.0, "no distance to where one is"
-        later = simulator.reset(Episode(scene, robot=_SMALL))
+        later = simulator.reset(EpisodeSetup(scene, robot=_SMALL))
         assert later.frame.stamp_ns > stamps[-1], "stamps never go back, also over a reset"
         _refuses(simulator, scene.partition(":")[0] + ":no such place")
         simulator.close()  # and once more at the end: a second call does nothing
@@ -136,7 +136,7 @@ def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
 
 def _refuses(simulator: Simulator, scene: str) -> None:
     try:
-        simulator.reset(Episode(scene, robot=_SMALL))
+        simulator.reset(EpisodeSetup(scene, robot=_SMALL))
     except UnknownScene:
         return
     raise AssertionError(f"the scene {scene!r} is refused with UnknownScene")

@@ -47,7 +47,7 @@ class Answering(Protocol):
         """End it; a second call does nothing."""
 
 
-class Process:
+class WorkerProcess:
     """One worker process. It ends with this object, and with the process that has this object, however that ends."""
 
     def __init__(self, gpu: int = CPU, flat: bool = True, command: Sequence[str] = ()) -> None:

@@ -21,10 +21,10 @@ from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, check_python, device_for
 from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
-from sim_bridge.habitat.session import Answering, Process, Reply, WorkerSession
+from sim_bridge.habitat.session import Answering, Reply, WorkerProcess, WorkerSession
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Point, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Point, Step, arc, height_of
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -38,7 +38,7 @@ class HabitatSimulator:
 
     traits = SimulatorTraits(scans=True)
 
-    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = Process) -> None:
+    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = WorkerProcess) -> None:
         """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""
         self._folder = folder
         self._session = WorkerSession(start)
@@ -59,7 +59,7 @@ class HabitatSimulator:
         """Return how many workers were lost so far; each time the episode was repeated in a new one, or it failed."""
         return self._session.restarts
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         """Open the scene and place the robot.
 
         Raises UnknownScene, SimulatorError for a scene that cannot be opened or has no floor, and BadPose, naming the
@@ -139,7 +139,7 @@ class HabitatSimulator:
             raise SimulatorError("the simulator has no episode: call reset first")
         return self._step
 
-    def _open(self, scan: SceneFiles, episode: Episode) -> Reply:
+    def _open(self, scan: SceneFiles, episode: EpisodeSetup) -> Reply:
         """Open a scene in the worker, on the CPU where a GPU was only found and does not work."""
         self._device = self._device or device_for()
         try:
@@ -158,7 +158,8 @@ class HabitatSimulator:
             raise self._no_floor(scan, episode)
         return opened
 
-    def _opened(self, scan: SceneFiles, episode: Episode, gpu: int, body: Mapping[str, float] | None = None) -> Reply:
+    def _opened(self, scan: SceneFiles, episode: EpisodeSetup, gpu: int,
+                body: Mapping[str, float] | None = None) -> Reply:
         request = {"scene": {**files_of(scan), "gpu": gpu}, "camera": camera_of(episode.robot.camera),
                    "body": body or body_of(episode.robot)}
         try:
@@ -167,7 +168,7 @@ class HabitatSimulator:
             raise SimulatorError(f"the scene {episode.scene!r} ({request['scene']['file']}) cannot be opened: {error}"
                                  ) from error
 
-    def _no_floor(self, scan: SceneFiles, episode: Episode) -> SimulatorError | BadPose:
+    def _no_floor(self, scan: SceneFiles, episode: EpisodeSetup) -> SimulatorError | BadPose:
         """Return whether the scene has no floor at all, or none for this robot."""
         robot, tiny = episode.robot, {"radius_m": 0.05, "height_m": 0.2, "climb_m": 0.2, "slope_deg": 45.0}
         assert self._device is not None
@@ -177,7 +178,7 @@ class HabitatSimulator:
         return SimulatorError(f"the scene {episode.scene!r} ({files_of(scan)['file']}) has no floor: nothing in it is "
                               "level, large enough and open above. Does its up axis point up?")
 
-    def _start(self, ground: HabitatNavMesh, episode: Episode) -> tuple[Position, float]:
+    def _start(self, ground: HabitatNavMesh, episode: EpisodeSetup) -> tuple[Position, float]:
         """Return where the robot starts: a point of the mesh with the x, z that were asked for, and a heading."""
         if episode.start is None:
             heading = np.random.default_rng(episode.seed).uniform(-math.pi, math.pi)

@@ -18,7 +18,7 @@ from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.rays import Image, RayScene
-from sim_bridge.simulator import VERBS, Episode, HandlingResult, height_of
+from sim_bridge.simulator import VERBS, EpisodeSetup, HandlingResult, height_of
 from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
@@ -198,7 +198,7 @@ class HouseSimulator(Walker):
         super().close()
         self._world, self._held = None, None
 
-    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+    def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         place = self._worlds.get(episode.scene) or world(seed_of(episode.scene))
         pose = episode.start or place.house.start
         _check_start(place, pose, episode.robot)

@@ -20,7 +20,7 @@ from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.rays import Image
 from sim_bridge.scans import SceneFiles, find_scan
-from sim_bridge.simulator import Episode, Point
+from sim_bridge.simulator import EpisodeSetup, Point
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"
@@ -111,7 +111,7 @@ class MeshSimulator(Walker):
     def _paths(self) -> MeshPaths:
         return self._now_in().paths(self._robot)
 
-    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+    def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         if not episode.scene.startswith(PREFIX):
             raise UnknownScene(f"unknown scene {episode.scene!r}: known are {PREFIX}<data set>/<scene> and {PREFIX}"
                                "<path of a GLB, OBJ or PLY file>")
@@ -131,7 +131,7 @@ class MeshSimulator(Walker):
         return self._now_in().renderer.image(camera, map_from_camera)
 
 
-def _start(floor: MeshFloor, episode: Episode) -> tuple[Pose2, float]:
+def _start(floor: MeshFloor, episode: EpisodeSetup) -> tuple[Pose2, float]:
     """Return where an episode begins and how high its floor is. Raises BadPose."""
     if episode.start is not None:
         return episode.start, _checked(floor, episode.start, episode.start_height_m)

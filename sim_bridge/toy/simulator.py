@@ -18,7 +18,7 @@ from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, Episode, Point, Step, arc, height_of
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Point, Step, arc, height_of
 from sim_bridge.toy.plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -35,7 +35,7 @@ class GridWorld:
         self._closed = False
         self._robot: RobotModel | None = None
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot, always on the lowest storey.
 
         Raises UnknownScene, or BadPose for a start inside something or off the floor.

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
-from sim_bridge.simulator import Driving, Episode
+from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures import habitat_tape
 from tests.fixtures.habitat_scans import STOREYS_M, labelled_scans, scans
 from tests.fixtures.houses import two_rooms
@@ -35,9 +35,9 @@ def in_house(pose: Pose2) -> Pose2:
 @pytest.mark.parametrize(("robot", "pose"), [(SMALL, START), (WIDE, Pose2(1.4, -1.2, -2.0))])
 def test_it_shows_what_the_house_itself_shows(source: str, robot: RobotModel, pose: Pose2) -> None:
     house = HouseSimulator({"test": HouseWorld(two_rooms())})
-    wanted = house.reset(Episode("test", start=in_house(pose), robot=robot)).frame
+    wanted = house.reset(EpisodeSetup("test", start=in_house(pose), robot=robot)).frame
     sim = habitat_tape.open_habitat(labelled_scans())
-    frame = sim.reset(Episode(habitat_tape.SCENE, start=pose, robot=robot)).frame
+    frame = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=pose, robot=robot)).frame
     both = (frame.depth_m > 0) & (wanted.depth_m > 0)
     assert both.mean() > 0.9
     assert np.median(np.abs(frame.depth_m - wanted.depth_m)[both]) < 0.01
@@ -51,7 +51,7 @@ def test_it_shows_what_the_house_itself_shows(source: str, robot: RobotModel, po
 def test_labels_that_are_promised_and_missing_are_none(source: str) -> None:
     sim = habitat_tape.open_habitat(labelled_scans())
     with logged("sim_bridge.habitat.simulator") as heard:
-        frame = sim.reset(Episode("habitat:hm3d/00002-Bare", start=START, robot=SMALL)).frame
+        frame = sim.reset(EpisodeSetup("habitat:hm3d/00002-Bare", start=START, robot=SMALL)).frame
     assert frame.labels is None and sim.labels() == {}
     assert "00002-Bare" in heard.text and "semantic files" in heard.text
     sim.close()
@@ -59,7 +59,7 @@ def test_labels_that_are_promised_and_missing_are_none(source: str) -> None:
 
 def test_the_base_stands_on_the_floor_that_is_seen(source: str) -> None:
     sim = habitat_tape.open_habitat()
-    step = sim.reset(Episode(habitat_tape.SCENE, start=START, robot=SMALL))
+    step = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=START, robot=SMALL))
     heights = [step.frame.map_from_base.xyz[2]]
     heights += [sim.act(Action.MOVE_FORWARD).frame.map_from_base.xyz[2] for _ in range(3)]
     assert max(map(abs, heights)) < 0.02  # there is a rug of 1 cm
@@ -71,7 +71,7 @@ def test_the_base_stands_on_the_floor_that_is_seen(source: str) -> None:
 def test_a_mesh_for_another_robot_is_not_used(source: str, body: tuple[float, float], source_of_mesh: str) -> None:
     sim = habitat_tape.open_habitat()
     robot = replace(SMALL, radius_m=body[0], height_m=body[1])
-    step = sim.reset(Episode("habitat:hm3d/00003-Baked", start=START, robot=robot))
+    step = sim.reset(EpisodeSetup("habitat:hm3d/00003-Baked", start=START, robot=robot))
     assert sim._session._opened["navmesh"] == source_of_mesh
     assert step.frame.map_from_base.xyz[2] == pytest.approx(0.0, abs=0.01)  # also where the mesh lies 0.2 m above
     sim.close()
@@ -82,7 +82,7 @@ def test_without_sliding_the_robot_stands_still(source: str) -> None:
     for slide in (True, False):
         sim = habitat_tape.open_habitat()
         start = Pose2(3.3, -2.6, 1.1)  # towards a wall, at an angle
-        sim.reset(Episode(habitat_tape.SCENE, start=start, robot=replace(SMALL, slide=slide)))
+        sim.reset(EpisodeSetup(habitat_tape.SCENE, start=start, robot=replace(SMALL, slide=slide)))
         steps = [sim.act(Action.MOVE_FORWARD) for _ in range(9)]
         assert any(step.collided for step in steps)
         metres[slide] = steps[-1].metres
@@ -92,7 +92,7 @@ def test_without_sliding_the_robot_stands_still(source: str) -> None:
 
 def test_a_seed_is_a_start(source: str) -> None:
     sim = habitat_tape.open_habitat()
-    starts = [sim.reset(Episode(habitat_tape.SCENE, seed=seed, robot=SMALL)).frame.pose for seed in (1, 2, 1)]
+    starts = [sim.reset(EpisodeSetup(habitat_tape.SCENE, seed=seed, robot=SMALL)).frame.pose for seed in (1, 2, 1)]
     assert starts[0] == starts[2] != starts[1]
     sim.close()
 
@@ -100,8 +100,8 @@ def test_a_seed_is_a_start(source: str) -> None:
 def test_a_camera_without_colour_is_grey_and_sees_as_far(source: str) -> None:
     near = replace(SMALL, camera=replace(SMALL.camera, color=False, max_range_m=2.0))
     sim = habitat_tape.open_habitat()
-    full = sim.reset(Episode(habitat_tape.SCENE, start=START, robot=SMALL)).frame
-    bare = sim.reset(Episode(habitat_tape.SCENE, start=START, robot=near)).frame
+    full = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=START, robot=SMALL)).frame
+    bare = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=START, robot=near)).frame
     assert (bare.rgb == 128).all()
     assert np.array_equal(bare.depth_m, np.where(full.depth_m <= 2.0, full.depth_m, 0))
     sim.close()
@@ -112,7 +112,7 @@ def test_it_is_driven_by_velocities(source: str) -> None:
     assert isinstance(sim, Driving)
     with pytest.raises(SimulatorError, match="reset"):
         sim.drive(0.1, 0.0, 1.0)
-    first = sim.reset(Episode(habitat_tape.SCENE, start=START, robot=SMALL))
+    first = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=START, robot=SMALL))
     driven = sim.drive(0.5, 0.0, 1.0)
     assert driven.map_from_base.xyz[:2] == pytest.approx((1.5, -2.6), abs=1e-5)
     assert (driven.stamp_ns - first.frame.stamp_ns, driven.collided) == (1_000_000_000, False)
@@ -132,7 +132,7 @@ def test_it_is_driven_by_velocities(source: str) -> None:
 
 def stairs(sim: HabitatSimulator, start: Pose2, height_m: float = 0.0) -> float:
     scene = f"habitat:{scans() / 'stairs.glb'}"
-    return sim.reset(Episode(scene, start=start, robot=SMALL, start_height_m=height_m)).frame.map_from_base.xyz[2]
+    return sim.reset(EpisodeSetup(scene, start=start, robot=SMALL, start_height_m=height_m)).frame.map_from_base.xyz[2]
 
 
 def test_floors_are_told_apart_by_their_height(source: str) -> None:
@@ -161,7 +161,7 @@ def test_stairs_are_climbed(source: str) -> None:
 
 def test_the_house_lies_where_it_should(source: str, tmp_path: Path) -> None:
     sim = habitat_tape.open_habitat()
-    sim.reset(Episode(habitat_tape.SCENE, start=START, robot=SMALL))
+    sim.reset(EpisodeSetup(habitat_tape.SCENE, start=START, robot=SMALL))
     world = HouseWorld(two_rooms())
     for x, y in ((1.0, -2.6), (2.0, -6.0), (3.3, -1.0), (0.8, -7.2)):
         a, b = in_house(START)[:2], in_house(Pose2(x, y, 0.0))[:2]

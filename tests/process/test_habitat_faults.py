@@ -24,9 +24,9 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.testing.waiting import gone, until
 from sim_bridge.habitat import session as habitat_session
 from sim_bridge.habitat.devices import GPU, PYTHON, Device, device_for
-from sim_bridge.habitat.session import Process
+from sim_bridge.habitat.session import WorkerProcess
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.simulator import Driving, Episode
+from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures import habitat_scans, habitat_tape
 from tests.fixtures.logs import logged
 
@@ -51,7 +51,7 @@ def scripted(tmp_path: Path) -> Iterator[Callable[..., HabitatSimulator]]:
 
     def open_(**script: object) -> HabitatSimulator:
         text = json.dumps({"file": str(tmp_path / f"starts{len(opened)}"), **script})
-        sim = HabitatSimulator(start=partial(Process, command=(sys.executable, str(SCRIPTED), text)))
+        sim = HabitatSimulator(start=partial(WorkerProcess, command=(sys.executable, str(SCRIPTED), text)))
         opened.append(sim)
         return sim
 
@@ -61,7 +61,7 @@ def scripted(tmp_path: Path) -> Iterator[Callable[..., HabitatSimulator]]:
 
 
 def run(sim: HabitatSimulator, scene: str, before: Callable[[int], None] = lambda step: None) -> list[Frame]:
-    frames = [sim.reset(Episode(scene, start=Pose2(1.0, 0.5, 0.0), robot=SMALL)).frame]
+    frames = [sim.reset(EpisodeSetup(scene, start=Pose2(1.0, 0.5, 0.0), robot=SMALL)).frame]
     for step, action in enumerate(ACTIONS):
         before(step)
         frames.append(sim.act(action).frame)
@@ -76,7 +76,7 @@ def same(a: list[Frame], b: list[Frame]) -> bool:
 
 def worker_of(sim: HabitatSimulator) -> int:
     worker = sim._session._worker
-    assert isinstance(worker, Process)
+    assert isinstance(worker, WorkerProcess)
     return worker.pid
 
 
@@ -170,27 +170,27 @@ def test_missing_libraries_name_the_packages(scripted: Callable[..., HabitatSimu
 def test_a_python_without_habitat_is_named(scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PYTHON, "/no/such/python")
     with pytest.raises(SimulatorError, match="/no/such/python"):
-        HabitatSimulator().reset(Episode(scene))
+        HabitatSimulator().reset(EpisodeSetup(scene))
     if importlib.util.find_spec("habitat_sim") is not None:
         pytest.skip("this Python has habitat_sim")
     monkeypatch.setenv(PYTHON, sys.executable)
     with pytest.raises(SimulatorError, match=r"habitat_sim.*--habitat-python"):
-        HabitatSimulator().reset(Episode(scene))
+        HabitatSimulator().reset(EpisodeSetup(scene))
     monkeypatch.delenv(PYTHON)
     with pytest.raises(SimulatorError, match=PYTHON):
-        HabitatSimulator().reset(Episode(scene))
+        HabitatSimulator().reset(EpisodeSetup(scene))
     monkeypatch.setenv(PYTHON, "false")  # a program that is no Python
     with pytest.raises(SimulatorError, match="code 1"):
-        HabitatSimulator().reset(Episode(scene))
+        HabitatSimulator().reset(EpisodeSetup(scene))
 
 
 def test_a_scene_that_is_not_there_or_cut_off_is_named(tmp_path: Path) -> None:
     sim = HabitatSimulator(tmp_path)
     with pytest.raises(UnknownScene, match="hm3d/00001"):
-        sim.reset(Episode("habitat:hm3d/00001-Nowhere"))
+        sim.reset(EpisodeSetup("habitat:hm3d/00001-Nowhere"))
     (tmp_path / "cut.glb").write_bytes(b"glTF" + (2).to_bytes(4, "little") + (1000).to_bytes(4, "little"))
     with pytest.raises(SimulatorError, match=r"cut.glb.*12 of 1000 bytes"):
-        sim.reset(Episode(f"habitat:{tmp_path / 'cut.glb'}"))
+        sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'cut.glb'}"))
 
 
 def test_nothing_is_left_behind(scripted: Callable[..., HabitatSimulator], scene: str) -> None:
@@ -264,8 +264,8 @@ def test_the_real_worker_killed_changes_nothing() -> None:
             if step in kills:
                 os.kill(worker_of(sim), signal.SIGKILL)
 
-        sim.reset(Episode(habitat_tape.SCENE, robot=SMALL, seed=3))
-        first = sim.reset(Episode(habitat_tape.SCENE, start=Pose2(1.0, -2.6, 0.0), robot=SMALL)).frame
+        sim.reset(EpisodeSetup(habitat_tape.SCENE, robot=SMALL, seed=3))
+        first = sim.reset(EpisodeSetup(habitat_tape.SCENE, start=Pose2(1.0, -2.6, 0.0), robot=SMALL)).frame
         seen = [first]
         for step, action in enumerate(ACTIONS):
             kill(step)
@@ -287,10 +287,10 @@ def test_real_files_that_are_odd_are_named(tmp_path: Path) -> None:
     (tmp_path / "house.navmesh").write_bytes(b"no mesh" * 20)
     sim = HabitatSimulator()
     with pytest.raises(SimulatorError, match="has no floor"):
-        sim.reset(Episode(f"habitat:{tmp_path / 'wall.glb'}"))
+        sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'wall.glb'}"))
     with pytest.raises(SimulatorError, match="garbled.glb"):
-        sim.reset(Episode(f"habitat:{tmp_path / 'garbled.glb'}"))
+        sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'garbled.glb'}"))
     with pytest.raises(BadPose, match="fits nowhere"):
-        sim.reset(Episode(f"habitat:{tmp_path / 'house.glb'}", robot=RobotModel(radius_m=4.0)))
-    assert sim.reset(Episode(f"habitat:{tmp_path / 'house.glb'}")).frame.depth_m.max() > 0  # without that mesh
+        sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'house.glb'}", robot=RobotModel(radius_m=4.0)))
+    assert sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'house.glb'}")).frame.depth_m.max() > 0  # without that mesh
     sim.close()

@@ -25,7 +25,7 @@ from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Driving, Episode, Simulator
+from sim_bridge.simulator import Driving, EpisodeSetup, Simulator
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures import habitat_tape
 from tests.fixtures.houses import two_rooms
@@ -74,8 +74,8 @@ def sim(bench: Bench) -> Iterator[Simulator]:
     sim.close()
 
 
-def episode(bench: Bench, start: Pose2 | None = None) -> Episode:
-    return Episode(bench.scene, start=start or bench.start, robot=SMALL)
+def episode(bench: Bench, start: Pose2 | None = None) -> EpisodeSetup:
+    return EpisodeSetup(bench.scene, start=start or bench.start, robot=SMALL)
 
 
 def test_a_frame_is_complete(bench: Bench, sim: Simulator) -> None:
@@ -209,16 +209,16 @@ def test_acting_before_reset_and_after_close_fails_clearly(bench: Bench, sim: Si
 @pytest.mark.parametrize("scene", ["house:2000", "house:-1", "house:", "house:x", "house:1.5", "house:²", "attic:3"])
 def test_an_unknown_scene_names_the_known(scene: str) -> None:
     with pytest.raises(UnknownScene, match="house:") as refusal:
-        open_simulator(scene).reset(Episode(scene))
+        open_simulator(scene).reset(EpisodeSetup(scene))
     assert repr(scene) in str(refusal.value)
 
 
 def test_a_generated_house_opens_by_name() -> None:
     sim = open_simulator("house:202")
-    step = sim.reset(Episode("house:202", robot=SMALL))
+    step = sim.reset(EpisodeSetup("house:202", robot=SMALL))
     assert step.frame.labels is not None
     assert len(set(step.frame.labels.ravel().tolist())) > 2
-    assert sim.reset(Episode("house:202", robot=SMALL)).frame.rgb.tobytes() == step.frame.rgb.tobytes()
+    assert sim.reset(EpisodeSetup("house:202", robot=SMALL)).frame.rgb.tobytes() == step.frame.rgb.tobytes()
     sim.close()
 
 

@@ -33,7 +33,7 @@ from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, l
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.testing.talkative import talkative
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures import own_agents
 from tests.fixtures.histories import walk
 
@@ -157,7 +157,7 @@ def test_limits_hold_for_functions() -> None:
 
 def test_an_environment_gives_no_privileged_facts() -> None:
     with closing(open_simulator("house:3")) as simulator:
-        first = simulator.reset(Episode("house:3", robot=ROBOT))
+        first = simulator.reset(EpisodeSetup("house:3", robot=ROBOT))
         assert first.frame.labels is not None
         state = Environment(first, simulator.act, ROBOT)
         seen = [state.observation, state.act(Action.TURN_LEFT), state.act(Action.OBSERVE), state.observation]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
-from eqa_nodes.core.agent.progress import Report
+from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer, support_of
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.protocols import Answerer
@@ -19,7 +19,7 @@ class Answers:
     """Asks the answerer. last: what it said last, None before."""
 
     def __init__(self, question: Question, answerer: Answerer, views: ViewAssessments, stop: Stop, bounds: Bounds,
-                 report: Report) -> None:
+                 report: ProgressReport) -> None:
         self._question, self._answerer, self._views = question, answerer, views
         self._stop, self._bounds, self._report = stop, bounds, report
         self.last: Answer | None = None

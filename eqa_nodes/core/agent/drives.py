@@ -11,7 +11,7 @@ from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.legs import Legs
-from eqa_nodes.core.agent.progress import Report
+from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
@@ -21,7 +21,7 @@ class Drives:
     """Drives and looks round. Raises NavigationError when the navigator fails, Canceled when the question is."""
 
     def __init__(self, ports: Ports, config: AgentConfig, legs: Legs, views: ViewAssessments, bounds: Bounds,
-                 report: Report) -> None:
+                 report: ProgressReport) -> None:
         self._ports, self._config, self._legs = ports, config, legs
         self._views, self._bounds, self._report = views, bounds, report
         self._failed = 0  # drives in a row that did not move the robot

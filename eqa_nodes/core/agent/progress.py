@@ -24,7 +24,7 @@ class Progress(NamedTuple):
     place: int = 0
 
 
-class Report(Protocol):
+class ProgressReport(Protocol):
     """Tells whoever asked what the agent is doing."""
 
     def __call__(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.legs import Legs
-from eqa_nodes.core.agent.progress import Report
+from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.protocols import Odometry
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -16,7 +16,8 @@ from eqa_nodes.core.types.questions import Answer, Question
 _SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # so near to a view's pose the robot stands where it was seen from
 
 
-def show(answer: Answer, question: Question, legs: Legs, odometry: Odometry, bounds: Bounds, report: Report) -> Answer:
+def show(answer: Answer, question: Question, legs: Legs, odometry: Odometry, bounds: Bounds,
+         report: ProgressReport) -> Answer:
     """Return the answer, which says whether the robot stands at its evidence, and if not why. Raises Canceled."""
     trouble = _not_to_be_shown(answer, question, bounds)
     if not trouble:

@@ -32,7 +32,7 @@ class Driver:
     """A client of the bridge, and an observer that acknowledges depth images when told to."""
 
     def __init__(self, ros: Any, **parameters: Any) -> None:
-        mine = {"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 30.0, **SMALL, **parameters}
+        mine = {"observers": ["watcher"], "repeat_s": 0.2, "acknowledged_deadline_s": 30.0, **SMALL, **parameters}
         ros.add(BridgeNode, **mine)
         self.node = ros.plain("watcher")
         self.acknowledge, self.seen = True, []
@@ -96,7 +96,7 @@ def test_an_observer_that_missed_a_message_is_shown_again(driver: Driver) -> Non
 
 
 def test_an_observer_that_is_gone_is_named(ros: Any) -> None:
-    driver = Driver(ros, taken_deadline_s=1.5)
+    driver = Driver(ros, acknowledged_deadline_s=1.5)
     driver.reset()
     driver.acknowledge = False
     response = driver.act(Act.Request.OBSERVE)

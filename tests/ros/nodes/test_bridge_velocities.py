@@ -248,7 +248,7 @@ def test_a_command_that_is_none_is_counted(driver: Driver) -> None:
 
 def test_time_waits_for_who_takes_it_in(ros: Any) -> None:
     """An observer that says nothing: time stands still until the deadline, is not silently lost, and goes on."""
-    driver = Driver(ros, observers=["watcher"], taken_deadline_s=0.5, repeat_s=0.2)
+    driver = Driver(ros, observers=["watcher"], acknowledged_deadline_s=0.5, repeat_s=0.2)
     driver.reset()
     driver.until(lambda: driver.bridge.counts["observation that was not taken in by all observers"] > 1)
     assert driver.bridge.counts["time waited for those who take in what was shown"] > 0
@@ -272,7 +272,7 @@ def test_wrong_parameters_are_named_errors(ros: Any, wrong: dict[str, Any]) -> N
 
 
 def test_a_reset_does_not_wait_for_who_is_gone(ros: Any) -> None:
-    driver = Driver(ros, observers=["watcher"], taken_deadline_s=10 * WAIT_S, repeat_s=0.2)
+    driver = Driver(ros, observers=["watcher"], acknowledged_deadline_s=10 * WAIT_S, repeat_s=0.2)
     driver.reset()
     driver.until(lambda: driver.bridge.counts["time waited for those who take in what was shown"] > 0)
     there = Pose2(2.75, 1.75, 1.0)

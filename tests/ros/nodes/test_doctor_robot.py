@@ -142,7 +142,7 @@ class Simulated:
     """A bridge in the toy house, with an observer that acknowledges, and a thread that turns the robot."""
 
     def __init__(self, ros: Any, driven: bool) -> None:
-        ros.add(BridgeNode, observers=["watcher"], taken_deadline_s=60.0, robot__camera__width=96,
+        ros.add(BridgeNode, observers=["watcher"], acknowledged_deadline_s=60.0, robot__camera__width=96,
                 robot__camera__height=72, robot__camera__tilt_down_deg=20.0)
         node = ros.plain("watcher")
         taken = node.create_publisher(Header, TOPICS["acknowledged"].name, qos("event"))

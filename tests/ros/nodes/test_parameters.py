@@ -224,7 +224,7 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     drive = node._velocities
     if name.startswith("robot.base."):
         return at(drive._base.config, name.removeprefix("robot.base."))
-    if name in ("taken_deadline_s", "repeat_s"):
+    if name in ("acknowledged_deadline_s", "repeat_s"):
         return shows(node, name, patch)
     config = node.config
     if name == "scan.frame_m":
@@ -263,7 +263,7 @@ def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr(observations, "_heard", _Condition(wait_for))
     with pytest.raises(NodeLost) as lost:
         observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
-    return {"repeat_s": waited[0], "taken_deadline_s": float(str(lost.value).split()[-2])}[name]
+    return {"repeat_s": waited[0], "acknowledged_deadline_s": float(str(lost.value).split()[-2])}[name]
 
 
 class _Condition:

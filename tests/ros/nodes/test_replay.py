@@ -42,7 +42,8 @@ class Audience:
 
     def __init__(self, ros: Any, bag: Path, **parameters: Any) -> None:
         self.bag = bag
-        ros.add(ReplayNode, **{"observers": ["watcher"], "repeat_s": 0.2, "taken_deadline_s": 30.0, **parameters})
+        usual = {"observers": ["watcher"], "repeat_s": 0.2, "acknowledged_deadline_s": 30.0}
+        ros.add(ReplayNode, **{**usual, **parameters})
         self.node = ros.plain("watcher")
         self.acknowledge, self.delay_s = True, 0.0
         self.depths: list[tuple[int, bytes, float]] = []  # stamp, pixels, when it came
@@ -135,7 +136,7 @@ def test_the_next_frame_waits_for_the_observer(ros: Any, bag: Path) -> None:
 
 
 def test_an_observer_that_is_gone_ends_the_replay_with_its_name(ros: Any, bag: Path) -> None:
-    audience = Audience(ros, bag, taken_deadline_s=1.5)
+    audience = Audience(ros, bag, acknowledged_deadline_s=1.5)
     audience.reset()
     audience.act(Act.Request.OBSERVE)
     audience.acknowledge = False

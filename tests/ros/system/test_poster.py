@@ -26,7 +26,7 @@ from eqa_nodes.runners.in_process import InProcessRunner, through_message
 from eqa_nodes.testing.model_server import VlmServer
 from eqa_nodes.testing.waiting import until
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.needs import need_ros
 from tests.fixtures.poster import LINES, MODELS, SCENE, hung
 
@@ -80,7 +80,7 @@ def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server:
 def test_the_poster_can_be_read_from_where_the_robot_begins() -> None:
     with hung() as (world, poster, pose):
         with closing(HouseSimulator({SCENE: world})) as simulator:
-            frame = simulator.reset(Episode(SCENE, "e", pose, 0, RobotModel())).frame
+            frame = simulator.reset(EpisodeSetup(SCENE, "e", pose, 0, RobotModel())).frame
         assert frame.labels is not None
         seen = frame.labels == poster.id
         rows, columns = np.nonzero(seen)

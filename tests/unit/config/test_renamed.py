@@ -77,3 +77,11 @@ def test_what_is_gone_names_what_to_use(name: str) -> None:
 
 def test_every_successor_is_a_shared_parameter() -> None:
     assert {renamed.name for renamed in RENAMED.values()} <= shared_names()
+
+
+def test_a_parameter_renamed_within_a_node_is_read_by_its_new_name(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("/**/bridge:\n  ros__parameters: {taken_deadline_s: 7.0}\n")
+    with logged("eqa_nodes.config.renamed") as heard:
+        result = read_file(tmp_path / "old.yaml")
+    assert settings("bridge", result).acknowledged_deadline_s == 7.0
+    assert "taken_deadline_s of bridge is now acknowledged_deadline_s" in heard.text

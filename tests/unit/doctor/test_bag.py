@@ -19,7 +19,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.writer import BagWriter
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.bags import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of
 from tests.fixtures.foreign_bags import BEGIN, OPTICAL, STEP, Row, Scene, StandardCdr
 from tests.fixtures.frames import MOUNT
@@ -33,7 +33,7 @@ def house() -> list[Frame]:
     """A few steps through a house."""
     pytest.importorskip("embreex", reason="the house is not installed: pip install 'eqa-nodes[house]'")
     simulator = SimulatorPool().get("house:3")
-    steps = [simulator.reset(Episode("house:3", robot=RobotModel(camera=CameraModel(160, 120))))]
+    steps = [simulator.reset(EpisodeSetup("house:3", robot=RobotModel(camera=CameraModel(160, 120))))]
     steps += [simulator.act(Action.TURN_LEFT if i % 3 else Action.MOVE_FORWARD) for i in range(11)]
     return [replace(step.frame, labels=None) for step in steps]
 

@@ -11,7 +11,7 @@ from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.runners.in_process import Body
-from sim_bridge.simulator import Episode, Step
+from sim_bridge.simulator import EpisodeSetup, Step
 from tests.fixtures.frames import frame
 
 SECOND = 10**9
@@ -23,7 +23,7 @@ class Stuttering:
     def __init__(self) -> None:
         self._stamps = iter((2, 1, 1, 3))
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         return self.act(Action.TURN_LEFT)
 
     def act(self, action: Action) -> Step:
@@ -37,7 +37,7 @@ def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> N
     memory = MemoryStore(tmp_path / "m.sqlite")
     simulator: Any = Stuttering()
     body = Body(simulator, Storeys(), Remembering(memory, labels=False))
-    body.begin(Episode("toy", "e", Pose2(0.0, 0.0, 0.0)))
+    body.begin(EpisodeSetup("toy", "e", Pose2(0.0, 0.0, 0.0)))
     assert body.refused() == {}
     for _ in range(3):
         body.act(Action.TURN_LEFT)

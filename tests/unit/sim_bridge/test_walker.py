@@ -14,7 +14,7 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.rays import Image
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.walker import At, Walker, advance
 
 WALL_X = 2.0
@@ -27,7 +27,7 @@ class Walled(Walker):
 
     pictures = 0
 
-    def _enter(self, episode: Episode) -> tuple[Pose2, float]:
+    def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         pose = episode.start or Pose2(0.0, 0.0, 0.0)
         return pose, self._stand(pose)
 
@@ -52,7 +52,7 @@ class Walled(Walker):
 
 def walled(start: Pose2 | None = None, robot: RobotModel = SMALL) -> Walled:
     sim = Walled()
-    sim.reset(Episode("walled", start=start, robot=robot))
+    sim.reset(EpisodeSetup("walled", start=start, robot=robot))
     return sim
 
 
@@ -149,7 +149,7 @@ def test_nothing_moves_before_a_reset_or_after_closing() -> None:
                  lambda: sim.place_robot(Pose2(0, 0, 0))):
         with pytest.raises(SimulatorError, match="reset"):
             call()
-    sim.reset(Episode("walled"))
+    sim.reset(EpisodeSetup("walled"))
     sim.close()
     with pytest.raises(SimulatorError, match="reset"):
         sim.drive(0.1, 0.0, 0.1)

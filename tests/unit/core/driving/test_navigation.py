@@ -14,7 +14,7 @@ from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from sim_bridge.simulator import Episode, Step
+from sim_bridge.simulator import EpisodeSetup, Step
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 _ROW = "#..............#"
@@ -37,7 +37,7 @@ class Rig:
         scale = round(CELL_M / 0.1)
         cells = np.where(solid.repeat(scale, 0).repeat(scale, 1), 100, 0).astype(np.int8)
         self.truth = GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0)
-        self.take(self.world.reset(Episode(scene, start=start, robot=self.robot)))
+        self.take(self.world.reset(EpisodeSetup(scene, start=start, robot=self.robot)))
         self.navigator = AtomicNavigator(
             self.act, lambda: self.mapper.grid() if self.mapper else self.truth,
             robot=self.robot, now=lambda: self.step.frame.stamp_ns / 1e9, pose=lambda: self.pose,

@@ -14,7 +14,7 @@ from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, PlanarScan
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 BAND = ScanConfig().of(1.3, 10.0)
@@ -23,7 +23,7 @@ K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 
 def frame_of(pose: Pose2, **camera: float) -> Frame:
     robot = RobotModel(camera=replace(CameraModel(width=320, height=240), **camera))
-    return GridWorld().reset(Episode("toy:room", start=pose, robot=robot)).frame
+    return GridWorld().reset(EpisodeSetup("toy:room", start=pose, robot=robot)).frame
 
 
 def ray(x: float, y: float, angle: float) -> float:

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 
 WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
@@ -36,7 +36,7 @@ def tour(scene: str = "room", robot: RobotModel = SMALL,
          actions: tuple[Action, ...] = (Action.TURN_LEFT,) * 11) -> list[Frame]:
     """Return what the robot sees at the start and after each action."""
     world = GridWorld(WORLDS)
-    return [world.reset(Episode(scene, robot=robot)).frame, *(world.act(action).frame for action in actions)]
+    return [world.reset(EpisodeSetup(scene, robot=robot)).frame, *(world.act(action).frame for action in actions)]
 
 
 def mapped(frames: list[Frame], config: MapperConfig | None = None) -> Mapper:
@@ -121,7 +121,7 @@ def test_no_return_is_unknown_never_free() -> None:
 def test_behind_furniture_nothing_is_known_however_much_air_is_seen() -> None:
     """Air above a low box says nothing about the floor behind it."""
     world = GridWorld({"sofa": ("##########", "#........#", "#>.SS....#", "#........#", "##########")})
-    frame = world.reset(Episode("sofa", start=Pose2(0.75, 1.25, 0.0), robot=SMALL)).frame
+    frame = world.reset(EpisodeSetup("sofa", start=Pose2(0.75, 1.25, 0.0), robot=SMALL)).frame
     grid = mapped([frame]).grid()
     assert at(grid, 2.55, 1.25) == -1
 

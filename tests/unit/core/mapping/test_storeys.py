@@ -33,7 +33,7 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.plan import RISE_M
 from sim_bridge.toy.simulator import GridWorld
 from sim_bridge.truth import Truth
@@ -66,7 +66,7 @@ def same_map(a: GridMap, b: GridMap) -> bool:
 
 def test_on_one_floor_the_map_is_the_mappers_bit_by_bit() -> None:
     world, one, many = GridWorld(), Mapper(), Storeys()
-    frames = [world.reset(Episode("toy:flat", robot=SMALL)).frame]
+    frames = [world.reset(EpisodeSetup("toy:flat", robot=SMALL)).frame]
     frames += [world.act(a).frame for a in (*ROUND, *(Action.MOVE_FORWARD,) * 6, *ROUND[:4], Action.MOVE_FORWARD)]
     for shown in frames:
         one.integrate(shown)
@@ -198,7 +198,7 @@ class Visit:
         self.memory = MemoryStore(folder / "m.sqlite")
         self.storeys = Storeys()
         self.body = Body(GridWorld(), self.storeys, Remembering(self.memory))
-        self.body.begin(Episode(scene, "e", start, robot=SMALL))
+        self.body.begin(EpisodeSetup(scene, "e", start, robot=SMALL))
 
     def act(self, *actions: Action) -> GridMap:
         for action in actions:
@@ -268,19 +268,19 @@ def test_a_robot_that_knows_of_stairs_says_where_they_are(tmp_path: Path) -> Non
 def test_distances_go_over_the_stairs_and_there_is_none_without() -> None:
     world = GridWorld()
     down, up = (1.25, 1.75), (2.75, 1.75, RISE_M)
-    world.reset(Episode("toy:storeys"))
+    world.reset(EpisodeSetup("toy:storeys"))
     far = world.geodesic(down, up)
     assert math.isfinite(far) and far > math.dist(down, (4.5, 2.25)) + 2.0 + math.dist((4.5, 4.75), up[:2])
     assert world.geodesic(up, down) == far
     assert world.geodesic((*down, 0.0), (2.75, 1.75)) == world.geodesic(down, (2.75, 1.75)) < 2.0
     assert world.geodesic(down, (*down, 9 * RISE_M)) == math.inf
-    world.reset(Episode("toy:upstairs"))
+    world.reset(EpisodeSetup("toy:upstairs"))
     assert world.geodesic(down, up) == math.inf
 
 
 def test_a_frame_carries_the_height_of_the_base() -> None:
     world = GridWorld()
-    heights = [world.reset(Episode("toy:storeys", start=FOOT, robot=SMALL)).frame.map_from_base]
+    heights = [world.reset(EpisodeSetup("toy:storeys", start=FOOT, robot=SMALL)).frame.map_from_base]
     heights += [world.act(Action.MOVE_FORWARD).frame.map_from_base for _ in UP]
     z = [t.xyz[2] for t in heights]
     assert z == sorted(z) and (z[0], z[-1]) == (0.0, pytest.approx(RISE_M))

@@ -23,7 +23,7 @@ from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.registry import POLICIES
 from eqa_nodes.registry.policies import make_policy
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 from tests.fixtures.grids import grid_of
 
@@ -52,7 +52,7 @@ class Trip:
 
     def __init__(self, rows: tuple[str, ...], policy: str, seed: int = 0, max_legs: int = 80) -> None:
         self.world, self.mapper, self.decisions = GridWorld({"toy": rows}), Mapper(), list[Decision]()
-        self.step = self.world.reset(Episode("toy", robot=RobotModel(camera=CameraModel(160, 120))))
+        self.step = self.world.reset(EpisodeSetup("toy", robot=RobotModel(camera=CameraModel(160, 120))))
         self.mapper.integrate(self.step.frame)
         navigator = AtomicNavigator(self.act, self.mapper.grid, now=lambda: self.step.frame.stamp_ns / 1e9,
                                     pose=lambda: self.step.frame.pose,

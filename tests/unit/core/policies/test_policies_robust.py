@@ -30,7 +30,7 @@ from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
 from sim_bridge.house.simulator import HouseSimulator
-from sim_bridge.simulator import Episode, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.grids import grid_of
 
@@ -185,7 +185,7 @@ class Spoilt:
     def __init__(self, inner: Simulator) -> None:
         self.inner = inner
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         return self.inner.reset(episode)
 
     def act(self, action: Action) -> Step:
@@ -201,7 +201,7 @@ class Spoilt:
 class Unsteady(Spoilt):
     """Depth has 2 % noise, and poses drift by 1 % of the way driven."""
 
-    def reset(self, episode: Episode) -> Step:
+    def reset(self, episode: EpisodeSetup) -> Step:
         self._random = np.random.default_rng(3)
         self._last: Pose2 | None = None
         self._drift = np.zeros(3)

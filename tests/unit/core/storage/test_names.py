@@ -28,7 +28,7 @@ from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.runners.sources import source_finder
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Episode
+from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.histories import walk
 from tests.fixtures.synthetic_run import make_run
 
@@ -144,5 +144,5 @@ def test_metadata_that_grows_when_it_is_read_is_a_named_error(tmp_path: Path) ->
                                    "os:system", "house:1\n", "house:99999999999"])
 def test_a_hostile_scene_is_unknown(scene: str) -> None:
     with pytest.raises(EqaError) as found, closing(open_simulator(scene)) as simulator:
-        simulator.reset(Episode(scene, "e", None, 0, RobotModel()))
+        simulator.reset(EpisodeSetup(scene, "e", None, 0, RobotModel()))
     assert isinstance(found.value, UnknownScene)

@@ -25,7 +25,7 @@ from sim_bridge.house.handling import (
 )
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
-from sim_bridge.simulator import Episode, HandlingResult, HandlingSimulator
+from sim_bridge.simulator import EpisodeSetup, HandlingResult, HandlingSimulator
 from sim_bridge.toy.simulator import GridWorld
 
 SEEDS = range(8)  # of the train houses
@@ -40,7 +40,7 @@ def stand_by(seed: int, thing: HouseObject, down: float = 20.0) -> HouseSimulato
     """Return a robot that stands within reach of a thing and sees it; None where there is no such place."""
     place, simulator = world(seed), HouseSimulator()
     camera = CameraModel(160, 120, tilt_down_deg=down, color=False)
-    simulator.reset(Episode(f"house:{seed}", robot=replace(ROBOT, camera=camera)))
+    simulator.reset(EpisodeSetup(f"house:{seed}", robot=replace(ROBOT, camera=camera)))
     for ring in (0.5, 0.7, 0.9, 1.1, 1.3):
         for k in range(16):
             angle = 2 * math.pi * k / 16
@@ -120,7 +120,7 @@ def test_a_lamp_is_switched_and_a_reset_forgets_it() -> None:
     off = simulator.handle("switch_off", lamp.id)
     assert off.done and simulator.labels()[lamp.id].attributes["state"] == "off"
     assert not any(p.glow for p in simulator._world.house.thing(lamp.id).parts)  # type: ignore[union-attr]
-    simulator.reset(Episode(f"house:{seed_of(simulator)}", robot=ROBOT))
+    simulator.reset(EpisodeSetup(f"house:{seed_of(simulator)}", robot=ROBOT))
     assert simulator.labels()[lamp.id].attributes["state"] == "on"
     assert world(seed_of(simulator)).house.thing(lamp.id).state == "on"
 
@@ -128,7 +128,7 @@ def test_a_lamp_is_switched_and_a_reset_forgets_it() -> None:
 def test_a_switched_lamp_changes_the_picture() -> None:
     simulator, lamp = reached("floor lamp", state="on")
     lit, pose = RobotModel(camera=CameraModel(80, 60, tilt_down_deg=20.0)), simulator.act(Action.OBSERVE).frame.pose
-    bright = simulator.reset(Episode(f"house:{seed_of(simulator)}", start=pose, robot=lit)).frame
+    bright = simulator.reset(EpisodeSetup(f"house:{seed_of(simulator)}", start=pose, robot=lit)).frame
     dark = simulator.handle("switch_off", lamp.id).step.frame
     assert np.array_equal(bright.labels, dark.labels)
     assert not np.array_equal(bright.rgb, dark.rgb)

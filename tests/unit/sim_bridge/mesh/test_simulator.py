@@ -20,7 +20,7 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.mesh.simulator import MeshSimulator, world
 from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan
-from sim_bridge.simulator import Driving, Episode
+from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures.floors import slab, two_storeys
 
 SMALL = RobotModel(camera=CameraModel(width=32, height=24))
@@ -53,8 +53,8 @@ def sim(scans: Path) -> MeshSimulator:
     return MeshSimulator(scans)
 
 
-def storeys(start: Pose2 | None, height_m: float = 0.0, seed: int = 0, robot: RobotModel = SMALL) -> Episode:
-    return Episode("mesh:storeys.glb", start=start, seed=seed, robot=robot, start_height_m=height_m)
+def storeys(start: Pose2 | None, height_m: float = 0.0, seed: int = 0, robot: RobotModel = SMALL) -> EpisodeSetup:
+    return EpisodeSetup("mesh:storeys.glb", start=start, seed=seed, robot=robot, start_height_m=height_m)
 
 
 @pytest.mark.parametrize(("height_m", "floor_m"), [(0.0, 0.0), (UP, UP), (2.5, UP), (-0.7, 0.0), (1.9, UP)])
@@ -113,7 +113,7 @@ def test_a_bad_start_names_a_free_pose_on_that_floor(sim: MeshSimulator, pose: P
 def test_what_cannot_be_entered_is_named(sim: MeshSimulator, scene: str, error: type[Exception], words: str) -> None:
     sim.reset(storeys(Pose2(6.0, 1.0, 0.0)))
     with pytest.raises(error, match=words):
-        sim.reset(Episode(scene, robot=SMALL))
+        sim.reset(EpisodeSetup(scene, robot=SMALL))
     assert sim.act(Action.OBSERVE).frame.pose.x == 6.0  # the episode before is not harmed
 
 
@@ -123,7 +123,7 @@ def test_a_start_height_that_is_no_number_is_refused(sim: MeshSimulator) -> None
 
 
 def test_one_triangle_is_a_scene(sim: MeshSimulator) -> None:
-    assert sim.reset(Episode("mesh:one.glb", start=Pose2(1.5, 1.5, 0.0), robot=SMALL)).frame.depth_m.max() > 0
+    assert sim.reset(EpisodeSetup("mesh:one.glb", start=Pose2(1.5, 1.5, 0.0), robot=SMALL)).frame.depth_m.max() > 0
     assert sim.labels() == {}
 
 
@@ -140,5 +140,5 @@ def test_scenes_are_kept_until_their_file_changes(scans: Path) -> None:
 def test_the_registry_opens_files_by_their_path(scans: Path) -> None:
     scene = f"mesh:{scans / 'one.glb'}"
     sim = open_simulator(scene)
-    assert sim.reset(Episode(scene, robot=SMALL)).steps == 0
+    assert sim.reset(EpisodeSetup(scene, robot=SMALL)).steps == 0
     sim.close()
