@@ -29,7 +29,7 @@ SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves
            for key in (*SERVICES, *ACTIONS) if key not in NAV2_SERVES}
 AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
 END_S = 45.0  # for a goal to end that was called off: an action of a simulator ends first
-ONCE = ("act",)  # may not be sent again: who knows whether the robot has moved
+ONCE = ("act",)  # may not be sent again, since the robot may have moved; a request for its STATUS may
 
 
 class NodeStarts:
@@ -143,7 +143,12 @@ class Service(_Remote):
         def ask() -> Any:
             return self._client.call_async(self.Request(**fields))
 
-        repeat = self._key not in ONCE and self._births.just_started_again(*self._servers)
+        if self._key in ONCE:
+            # Each drive first asks for the status. On a busy machine rmw_fastrtps drops an answer to a client that the
+            # server has not discovered within 100 ms, so this request is repeated, which moves nothing.
+            repeat = fields.get("action") == self.Request.STATUS
+        else:
+            repeat = self._births.just_started_again(*self._servers)
         return self._wait(ask(), deadline_s, born, again=ask if repeat else None)
 
 

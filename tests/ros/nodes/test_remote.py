@@ -16,7 +16,7 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.ros.graph import ACTIONS
+from eqa_nodes.ros.graph import ACTIONS, SERVICES
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 
@@ -67,3 +67,31 @@ def test_a_result_that_was_lost_is_asked_for_again(ros: Any, monkeypatch: pytest
     ActionServer(ros.plain("navigator"), kind, port.name, at_once)
     action = Remotes(ros.plain("caller")).action("drive_to_pose")
     assert action.run(action.Goal(), 60.0).status == GoalStatus.STATUS_SUCCEEDED and len(asked) == 2
+
+
+def test_a_lost_answer_about_the_status_is_asked_for_again_and_a_lost_move_is_not(
+        ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqa_nodes.ros.remote.AGAIN_S", 0.3)
+    port, asked = SERVICES["act"], []
+    kind = interface(port.type)
+
+    def act(request: Any, response: Any) -> Any:
+        asked.append(request.action)
+        response.steps = 7
+        return response
+
+    ros.plain("bridge").create_service(kind, port.name, act)
+    remote = Remotes(ros.plain("caller")).service("act")
+    send, sent = remote._client.call_async, []
+
+    def lossy(request: Any) -> Any:
+        sent.append(request.action)
+        return Future() if len(sent) == 1 else send(request)
+
+    monkeypatch.setattr(remote._client, "call_async", lossy)
+    assert remote.call(60.0, action=kind.Request.STATUS).steps == 7
+    assert sent == [kind.Request.STATUS] * 2 and asked == [kind.Request.STATUS]
+    sent.clear()
+    with pytest.raises(NodeLost, match="did not answer act within 1 s"):
+        remote.call(1.0, action=kind.Request.MOVE_FORWARD)
+    assert sent == [kind.Request.MOVE_FORWARD] and asked == [kind.Request.STATUS]
