@@ -28,7 +28,7 @@ from sim_bridge.simulator import EpisodeSetup, Simulator
 
 TRIANGLES, OTHER, SEED, FRAMES = 1_000_000, 300_000, 3, 24
 PEAK = ("import resource, sys; from sim_bridge.mesh.simulator import MeshSimulator; from sim_bridge.simulator import "
-        "Episode; MeshSimulator().reset(Episode(sys.argv[1])); "
+        "EpisodeSetup; MeshSimulator().reset(EpisodeSetup(sys.argv[1])); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)")
 
 

@@ -218,11 +218,11 @@ def test_the_worker_ends_with_a_parent_that_is_killed(tmp_path: Path, scene: str
     code = f"""
 from functools import partial
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.habitat.session import Process
-from sim_bridge.simulator import Episode
+from sim_bridge.habitat.session import WorkerProcess
+from sim_bridge.simulator import EpisodeSetup
 from eqa_nodes.core.types.floor import Action
-sim = HabitatSimulator(start=partial(Process, command=({sys.executable!r}, {str(SCRIPTED)!r}, {script!r})))
-sim.reset(Episode({scene!r}))
+sim = HabitatSimulator(start=partial(WorkerProcess, command=({sys.executable!r}, {str(SCRIPTED)!r}, {script!r})))
+sim.reset(EpisodeSetup({scene!r}))
 print(sim._session._worker.pid, flush=True)
 sim.act(Action.MOVE_FORWARD)
 """
