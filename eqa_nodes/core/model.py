@@ -1,4 +1,4 @@
-"""What the core asks of a vision-language model. Backends live in eqa_nodes/vlm; nothing here touches a network."""
+"""What the core asks of a vision-language model. Backends live in eqa_nodes/models; nothing here touches a network."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.storage.text import plain, printable
+from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
@@ -21,6 +22,30 @@ _OBJECT = re.compile(r'\{\s*["}]')  # what an object begins with
 _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
 _SHOWN_AGAIN = 2000  # characters of a wrong reply that the model is shown
+
+
+class Mark(NamedTuple):
+    """A number drawn on a picture, at a pixel (u, v) of the view's stored image."""
+
+    number: int
+    u: float
+    v: float
+
+
+class Picture(bytes):
+    """A JPEG image for a model, with the remembered view that it shows and the numbers drawn on it.
+
+    Only the bytes are sent. The rest is for traces, and for the simulated model, which sees labels instead of pixels.
+    """
+
+    view: Keyframe
+    marks: tuple[Mark, ...]
+
+    def __new__(cls, jpeg: bytes, view: Keyframe, marks: Sequence[Mark] = ()) -> Picture:
+        """Return the picture of a view."""
+        picture = super().__new__(cls, jpeg)
+        picture.view, picture.marks = view, tuple(marks)
+        return picture
 
 
 class Message(NamedTuple):

@@ -10,6 +10,7 @@ from string import ascii_uppercase
 from PIL import Image, ImageDraw, ImageFont
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.model import Picture
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
@@ -31,7 +32,7 @@ def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> s
     return f"Picture {number}: {where}{drawn}{caption}"
 
 
-def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int = 0) -> bytes:
+def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int = 0) -> Picture:
     """Return the view's JPEG with the letters on it; as it is stored where nothing is drawn and nothing too large.
 
     max_side_px: longer images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
@@ -39,11 +40,11 @@ def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int 
     if not view.jpeg:
         raise BadFrame(f"keyframe {view.id} has no image for the model")
     if not letters and not max_side_px:
-        return view.jpeg
+        return Picture(view.jpeg, view)
     try:
         stored = Image.open(io.BytesIO(view.jpeg))
         if not letters and max(stored.size) <= max_side_px:
-            return view.jpeg
+            return Picture(view.jpeg, view)
         image = stored.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
         raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
@@ -52,7 +53,7 @@ def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int 
     _draw(image, letters, image.width / stored.width)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
-    return out.getvalue()
+    return Picture(out.getvalue(), view)
 
 
 def _draw(image: Image.Image, letters: Mapping[str, FloorPixel], scale: float) -> None:

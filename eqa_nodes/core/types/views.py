@@ -90,9 +90,24 @@ class FloorPixel(NamedTuple):
     y: float
 
 
+class ViewGeometry(NamedTuple):
+    """The camera of a remembered view, and how far away what it shows is.
+
+    intrinsics: of the stored image; depth_png: a coarse depth image of the whole view as a 16-bit PNG, millimetres along
+    the optical axis, 0 = no return (the encoding 16UC1 of REP 118).
+    """
+
+    intrinsics: Intrinsics
+    base_from_camera: Transform
+    depth_png: bytes
+
+
 @dataclass(frozen=True)
 class Keyframe:
-    """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged."""
+    """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged.
+
+    geometry: None where it was not recorded (memories of earlier versions, folders of plain images).
+    """
 
     id: int
     stamp_ns: int
@@ -102,6 +117,7 @@ class Keyframe:
     caption: str = ""
     region: str = ""
     places: tuple[FloorPixel, ...] = ()
+    geometry: ViewGeometry | None = None
 
     @property
     def pose(self) -> Pose2:
