@@ -93,8 +93,8 @@ class FloorPixel(NamedTuple):
 class ViewGeometry(NamedTuple):
     """The camera of a remembered view, and how far away what it shows is.
 
-    intrinsics: of the stored image; depth_png: a coarse depth image of the whole view as a 16-bit PNG, millimetres along
-    the optical axis, 0 = no return (the encoding 16UC1 of REP 118).
+    intrinsics: of the stored image; depth_png: a coarse depth image of the whole view as a 16-bit PNG, millimetres
+    along the optical axis, 0 = no return (the encoding 16UC1 of REP 118).
     """
 
     intrinsics: Intrinsics
