@@ -1,0 +1,135 @@
+"""Between points of the map and pixels of a remembered view: its camera, and a coarse image of its depth."""
+
+from __future__ import annotations
+
+import io
+import math
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe, ViewGeometry
+
+_COLUMNS = 64  # cells beside each other
+_FARTHEST_MM = 65_000
+_AROUND = 2.5  # cells: how far from a pixel a depth still counts for it where its own cell has none
+_VIEWS = 512  # that stay decoded, 12 kB each
+
+
+def geometry_of(frame: Frame) -> ViewGeometry:
+    """Return the camera of a frame and its coarse depth: pixels at even distances, not averages of the edges too."""
+    k = frame.intrinsics
+    columns = min(_COLUMNS, k.width)
+    rows = min(k.height, max(1, round(k.height * columns / k.width)))
+    depth_m = frame.depth_m[np.ix_(_middles(k.height, rows), _middles(k.width, columns))].astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        millimetres = np.rint(depth_m * 1000)
+        good = (millimetres > 0) & (millimetres <= _FARTHEST_MM)  # false for NaN
+    out = io.BytesIO()
+    Image.fromarray(np.where(good, millimetres, 0).astype(np.uint16)).save(out, "PNG")
+    return ViewGeometry(k, frame.base_from_camera, out.getvalue())
+
+
+def pixel_of(view: Keyframe, x: float, y: float, z: float) -> tuple[float, float, float] | None:
+    """Return the pixel (u, v) of a map point in the view's stored image, and its depth in metres.
+
+    Pixel centres are at +0.5. None behind the camera, outside the image, and for a view without geometry.
+    """
+    if view.geometry is None:
+        return None
+    m, k = _map_from_camera(view.map_from_base, view.geometry.base_from_camera), view.geometry.intrinsics
+    dx, dy, dz = x - m[0][3], y - m[1][3], z - m[2][3]
+    right, down, depth_m = (m[0][i] * dx + m[1][i] * dy + m[2][i] * dz for i in range(3))
+    if not depth_m > 0.0:
+        return None
+    u, v = k.fx * right / depth_m + k.cx, k.fy * down / depth_m + k.cy
+    return (u, v, depth_m) if _inside(k, u, v) else None
+
+
+def visible_pixel(view: Keyframe, x: float, y: float, z: float,
+                  tolerance_m: float = 0.3) -> tuple[float, float, float] | None:
+    """Return what `pixel_of` returns; None too where the coarse depth says that something nearer hides the point.
+
+    Hidden is what lies more than `tolerance_m` behind all of the (up to four) depths next to it: between them a floor
+    that falls away from the camera is as far as the farthest. Without any return there, nothing is known to hide it.
+    Raises BadFrame for a broken depth image.
+    """
+    found = pixel_of(view, x, y, z)
+    if found is None or view.geometry is None:
+        return None
+    u, v, depth_m = found
+    cells, k = _depth(view.id, view.geometry), view.geometry.intrinsics
+    rows, columns = cells.shape
+    i, j = math.floor(v * rows / k.height - 0.5), math.floor(u * columns / k.width - 0.5)
+    farthest_m = float(cells[max(i, 0):i + 2, max(j, 0):j + 2].max())
+    return None if 0.0 < farthest_m < depth_m - tolerance_m else found
+
+
+def point_at(view: Keyframe, u: float, v: float) -> tuple[float, float, float] | None:
+    """Return the map point at a pixel of the view's stored image, by the nearest depth around it; metres.
+
+    None outside the image, for a view without geometry, and where there is no return. Raises BadFrame for a broken
+    depth image.
+    """
+    if view.geometry is None or not _inside(view.geometry.intrinsics, u, v):
+        return None
+    k = view.geometry.intrinsics
+    depth_m = _nearest(_depth(view.id, view.geometry), k, u, v)
+    if not depth_m:
+        return None
+    m = _map_from_camera(view.map_from_base, view.geometry.base_from_camera)
+    right, down = (u - k.cx) / k.fx * depth_m, (v - k.cy) / k.fy * depth_m
+    x, y, z = (row[0] * right + row[1] * down + row[2] * depth_m + row[3] for row in m)
+    return x, y, z
+
+
+def _nearest(cells: np.ndarray, k: Intrinsics, u: float, v: float) -> float:
+    """Return the depth in metres of the nearest cell with a return, 0 when there is none around."""
+    rows, columns = cells.shape
+    down, right = v * rows / k.height - 0.5, u * columns / k.width - 0.5  # in cells, from the middle of the first
+    top, left = max(0, math.ceil(down - _AROUND)), max(0, math.ceil(right - _AROUND))
+    window = cells[top:math.floor(down + _AROUND) + 1, left:math.floor(right + _AROUND) + 1]
+    i, j = np.indices(window.shape)
+    far = np.where(window > 0, np.hypot(i + (top - down), j + (left - right)), np.inf)
+    at = int(far.argmin())
+    return float(window.flat[at]) if far.flat[at] <= _AROUND else 0.0
+
+
+def _middles(pixels: int, cells: int) -> np.ndarray:
+    """Return the pixel in the middle of each of `cells` equal parts of a row or column."""
+    return (2 * np.arange(cells) + 1) * pixels // (2 * cells)
+
+
+def _inside(k: Intrinsics, u: float, v: float) -> bool:
+    return 0 <= u < k.width and 0 <= v < k.height
+
+
+def _depth(keyframe_id: int, geometry: ViewGeometry) -> np.ndarray:
+    """Return the coarse depth image, metres. Raises BadFrame for a broken one."""
+    k = geometry.intrinsics
+    try:
+        return _decoded(geometry.depth_png, k.width, k.height)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
+        raise BadFrame(f"the depth image of keyframe {keyframe_id} cannot be decoded: {error}") from error
+
+
+@lru_cache(_VIEWS)
+def _decoded(depth_png: bytes, width: int, height: int) -> np.ndarray:
+    """Return (rows, columns) float32 metres, 0 = no return, read-only. Raises what Pillow raises, ValueError."""
+    with Image.open(io.BytesIO(depth_png), formats=("PNG",)) as image:
+        if not image.mode.startswith("I") or image.width > width or image.height > height:
+            raise ValueError(f"it is {image.width}x{image.height} of mode {image.mode}, not 16-bit grey within the "
+                             f"image's {width}x{height}")
+        depth_m = np.asarray(image, np.float32) / np.float32(1000)
+    depth_m.flags.writeable = False
+    return depth_m
+
+
+@lru_cache(_VIEWS)
+def _map_from_camera(map_from_base: Transform, base_from_camera: Transform) -> tuple[tuple[float, ...], ...]:
+    """Return the upper three rows of the pose of the optical frame in the map."""
+    matrix = map_from_base.matrix() @ base_from_camera.matrix()
+    return tuple(tuple(row) for row in matrix[:3].tolist())
