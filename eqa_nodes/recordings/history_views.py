@@ -25,6 +25,7 @@ from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of, spread_in_time
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
+from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
@@ -272,7 +273,7 @@ def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selectio
     seen = sightings(frame, labels, config.perception) if selection.labels else ()
     return Keyframe(number, frame.stamp_ns, frame.map_from_base, jpeg_of(frame, config.keyframes.jpeg_quality), seen,
                     caption_of(seen, config.perception.caption_items), region_of(seen),
-                    places_of(frame, config.places))
+                    places_of(frame, config.places), geometry_of(frame))
 
 
 def _told(thing: MemoryObject) -> str:

@@ -18,6 +18,7 @@ from geometry_msgs.msg import (
     TransformStamped,
     Vector3,
 )
+from geometry_msgs.msg import Transform as TransformMessage
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
 from std_msgs.msg import Header
@@ -117,15 +118,16 @@ def scan_msg(scan: views.PlanarScan, stamp_ns: int) -> LaserScan:
 
 def transform_msg(parent: str, child: str, stamp_ns: int, t: Transform) -> TransformStamped:
     """Transform -> message."""
-    message = TransformStamped(header=header(stamp_ns, parent), child_frame_id=child)
-    message.transform.translation = Vector3(x=t.xyz[0], y=t.xyz[1], z=t.xyz[2])
-    message.transform.rotation = _quaternion(t)
-    return message
+    return TransformStamped(header=header(stamp_ns, parent), child_frame_id=child, transform=_transform(t))
 
 
 def pose_msg(t: Transform) -> Pose:
     """Transform -> Pose."""
     return Pose(position=Point(x=t.xyz[0], y=t.xyz[1], z=t.xyz[2]), orientation=_quaternion(t))
+
+
+def _transform(t: Transform) -> TransformMessage:
+    return TransformMessage(translation=Vector3(x=t.xyz[0], y=t.xyz[1], z=t.xyz[2]), rotation=_quaternion(t))
 
 
 def _quaternion(t: Transform) -> Quaternion:
@@ -204,10 +206,16 @@ def sighting_msg(s: views.Sighting) -> eqa.ObjectSighting:
 def keyframe_msg(k: views.Keyframe) -> eqa.Keyframe:
     """Keyframe -> message."""
     image = CompressedImage(header=header(k.stamp_ns, CAMERA), format="jpeg", data=array("B", k.jpeg))
-    return eqa.Keyframe(header=header(k.stamp_ns), keyframe_id=k.id, pose=pose_msg(k.map_from_base), image=image,
-                        sightings=[sighting_msg(s) for s in k.sightings], caption=k.caption, region=k.region,
-                        places=[eqa.Place(u=p.u, v=p.v, position=Point(x=p.x, y=p.y)) for p in k.places],
-                        privileged=k.privileged)
+    message = eqa.Keyframe(header=header(k.stamp_ns), keyframe_id=k.id, pose=pose_msg(k.map_from_base), image=image,
+                           sightings=[sighting_msg(s) for s in k.sightings], caption=k.caption, region=k.region,
+                           places=[eqa.Place(u=p.u, v=p.v, position=Point(x=p.x, y=p.y)) for p in k.places],
+                           privileged=k.privileged)
+    if k.geometry is not None:
+        for name, value in k.geometry.intrinsics._asdict().items():
+            setattr(message, name, value)
+        message.base_from_camera = _transform(k.geometry.base_from_camera)
+        message.depth_png = array("B", k.geometry.depth_png)
+    return message
 
 
 def question_msg(q: questions.Question) -> eqa.Question:

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
             "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
@@ -196,7 +196,16 @@ def keyframe_of(message: Any) -> Keyframe:
     return Keyframe(int(message.keyframe_id), stamp_of(message), pose_of(message.pose), bytes(message.image.data),
                     tuple(map(_sighting, message.sightings)), str(message.caption), str(message.region),
                     tuple(FloorPixel(int(p.u), int(p.v), float(p.position.x),
-                                     float(p.position.y)) for p in message.places))
+                                     float(p.position.y)) for p in message.places), _geometry(message))
+
+
+def _geometry(message: Any) -> ViewGeometry | None:
+    """Return the geometry of a keyframe; None where it was not recorded, or by a version that knew none."""
+    if not len(getattr(message, "depth_png", b"")):
+        return None
+    k, mount = message, message.base_from_camera
+    return ViewGeometry(Intrinsics(int(k.width), int(k.height), float(k.fx), float(k.fy), float(k.cx), float(k.cy)),
+                        _transform(mount.translation, mount.rotation), bytes(message.depth_png))
 
 
 def _sighting(s: Any) -> Sighting:

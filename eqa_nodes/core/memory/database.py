@@ -34,6 +34,9 @@ CREATE INDEX IF NOT EXISTS keyframes_by_cell ON keyframes (root, cell);
 CREATE INDEX IF NOT EXISTS keyframes_by_session ON keyframes (session, id);
 CREATE INDEX IF NOT EXISTS keyframes_by_region ON keyframes (root, region);
 CREATE TABLE IF NOT EXISTS images (id INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS geometries (id INTEGER PRIMARY KEY, camera BLOB NOT NULL, depth_png BLOB NOT NULL);
+CREATE TRIGGER IF NOT EXISTS geometries_of_forgotten AFTER DELETE ON images
+    BEGIN DELETE FROM geometries WHERE id = OLD.id; END;
 CREATE TABLE IF NOT EXISTS content (root INTEGER, item TEXT, PRIMARY KEY (root, item)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS briefs (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, things TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS signatures (chunk INTEGER PRIMARY KEY, rows BLOB NOT NULL);
@@ -56,12 +59,16 @@ CREATE INDEX IF NOT EXISTS seen_by_keyframe ON seen (keyframe);
 
 
 class Database:
-    """The file, opened. write False: read what another process may be writing."""
+    """The file, opened. write False: read what another process may be writing.
+
+    has_geometries: files of earlier versions have none until they are opened for writing.
+    """
 
     def __init__(self, path: Path, write: bool = True) -> None:
         """Open or create. Raises StorageError when it cannot be opened, is something else, or has a writer already."""
         self.path, self._write = Path(path), write
         self._lock: int | None = None
+        self.has_geometries = True
         with self.storage("opened"):
             self._file = true_path(self.path)
             if write:
@@ -142,6 +149,7 @@ class Database:
             self.execute("BEGIN")  # until it is closed: what is read at different times is of one moment
         if not self._write:
             self.value("SELECT count(*) FROM facts")  # the moment is that of the first table read
+            self.has_geometries = bool(self.value("SELECT count(*) FROM sqlite_master WHERE name = 'geometries'"))
             return
         self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
         if self.value("PRAGMA application_id") != APPLICATION_ID:  # in the file itself before there is a log

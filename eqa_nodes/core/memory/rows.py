@@ -17,10 +17,11 @@ from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
 from eqa_nodes.core.types.remembered import MemoryObject
-from eqa_nodes.core.types.views import FloorPixel, Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")
+_LENS = struct.Struct("<2I4d")  # intrinsics
 TIERS = 4  # how much of a view an object fills, in steps
 
 
@@ -38,6 +39,10 @@ def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vec
                 camera(view.position, view.axis), view.thumb, k.caption, k.region,
                 dump_sightings(k.sightings), json.dumps(k.places)))
     db.execute("INSERT INTO images VALUES (?, ?)", (k.id, k.jpeg))
+    if k.geometry is not None:
+        g = k.geometry
+        db.execute("INSERT INTO geometries VALUES (?, ?, ?)",
+                   (k.id, _LENS.pack(*g.intrinsics) + pack(g.base_from_camera), g.depth_png))
     db.many("INSERT OR IGNORE INTO content VALUES (?, ?)", ((where.root, item) for item in view.content))
     columns = _words(k)
     db.execute("INSERT INTO words (rowid, kinds, attributes, rooms, caption) VALUES (?, ?, ?, ?, ?)", (k.id, *columns))
@@ -67,7 +72,18 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
         "SELECT stamp_ns, map_from_base, caption, region, sightings, places, jpeg FROM keyframes "
         "JOIN images USING (id) WHERE id = ?", (keyframe_id,)).fetchone()
     return Keyframe(keyframe_id, stamp_ns, unpack(pose), jpeg, load_sightings(seen), caption, region,
-                    tuple(FloorPixel(*place) for place in json.loads(places)))
+                    tuple(FloorPixel(*place) for place in json.loads(places)), _geometry(db, keyframe_id))
+
+
+def _geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
+    """Return the geometry of a view, None where an earlier version stored the view without."""
+    row = None
+    if db.has_geometries:
+        row = db.execute("SELECT camera, depth_png FROM geometries WHERE id = ?", (keyframe_id,)).fetchone()
+    if row is None:
+        return None
+    lens, mount = row[0][:_LENS.size], row[0][_LENS.size:]
+    return ViewGeometry(Intrinsics(*_LENS.unpack(lens)), unpack(mount), bytes(row[1]))
 
 
 def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:

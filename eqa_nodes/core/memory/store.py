@@ -28,6 +28,7 @@ from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.trust import Trust
 from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, instances, region_of, sightings
+from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.ranges import NotNegative
 from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.geometry import Transform, compose
@@ -321,7 +322,7 @@ class MemoryStore:
         return Keyframe(self._last_id + 1, frame.stamp_ns, frame.map_from_base,
                         jpeg_of(frame, self._config.keyframes.jpeg_quality), seen,
                         caption_of(seen, self._config.perception.caption_items), region_of(seen),
-                        places_of(frame, self._config.places))
+                        places_of(frame, self._config.places), geometry_of(frame))
 
     def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
         """Return the visible objects; without labels there are none."""

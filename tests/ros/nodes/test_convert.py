@@ -31,8 +31,10 @@ points = st.tuples(number, number, number)
 pixel = st.integers(0, 4000)
 sightings = st.builds(views.Sighting, labels, st.integers(0, 10**6), st.tuples(pixel, pixel, pixel, pixel), points,
                       points)
+lenses = st.builds(views.Intrinsics, pixel, pixel, *[number] * 4)
+geometries = st.builds(views.ViewGeometry, lenses, transforms, st.binary(min_size=1, max_size=50))
 keyframes = st.builds(views.Keyframe, st.integers(0, 2**63), stamp, transforms, st.binary(max_size=50),
-                      st.lists(sightings, max_size=2).map(tuple), texts, texts)
+                      st.lists(sightings, max_size=2).map(tuple), texts, texts, geometry=st.none() | geometries)
 
 
 areas = st.lists(st.tuples(number, number), max_size=5).map(tuple)
