@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, settings
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.models import make_backend
 from tests.fixtures.foreign_bags import Scene, StandardCdr
+from tests.fixtures.repetition import EXAMPLES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-EXAMPLES = 50  # of hypothesis, where a test does not say how many it needs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

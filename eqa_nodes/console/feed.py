@@ -23,6 +23,11 @@ class Feed:
         self._lock = threading.Lock()
         self._readers: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
+    @property
+    def readers(self) -> int:
+        """How many listen."""
+        return len(self._readers)
+
     def ring(self) -> None:
         """Say that something is new."""
         with self._lock:
@@ -37,7 +42,7 @@ class Feed:
 
     def admit(self) -> None:
         """Raise RequestRefused where too many listen already; asked before a reply begins."""
-        if len(self._readers) >= READERS:
+        if self.readers >= READERS:
             raise RequestRefused(f"{READERS} pages watch already: close one", 503)
 
     @contextmanager

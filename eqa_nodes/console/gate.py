@@ -73,10 +73,20 @@ class Gate:
         self._held: dict[Address, Held] = {}  # the one that waits longest comes first
         self._working: Counter[str] = Counter()
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._held)
+
+    @property
+    def requests(self) -> int:
+        """How many requests are worked on."""
+        return self._working.total()
+
     def came(self, transport: asyncio.Transport, address: Address) -> Held:
         """Take a new connection; where there are too many, one that keeps the server waiting goes, else the new one."""
         held = self._held[address] = Held(transport, address)
-        if len(self._held) > CONNECTIONS:
+        if self.connections > CONNECTIONS:
             superfluous = self._superfluous(held)
             del self._held[superfluous.address]
             superfluous.transport.abort()
@@ -94,7 +104,7 @@ class Gate:
 
     def enter(self, host: str, urgent: bool) -> bool:
         """Count a request; False: too many are worked on."""
-        if not urgent and (self._working.total() >= REQUESTS or self._working[host] >= OF_ADDRESS):
+        if not urgent and (self.requests >= REQUESTS or self._working[host] >= OF_ADDRESS):
             return False
         self._working[host] += 1
         return True

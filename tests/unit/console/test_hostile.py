@@ -228,21 +228,22 @@ def test_requests_that_hang_do_not_keep_a_stop_out_and_others_are_told(hanging: 
     with ExitStack() as stack:
         for n in range(gate.REQUESTS):
             stack.enter_context(look(browser, f"127.0.0.{1 + n % 4}"))
-        until(lambda: page.gate._working.total() == gate.REQUESTS)
+        until(lambda: page.gate.requests == gate.REQUESTS)
         assert browser.ask("/").status == 503
         assert stops(browser, robot)
         on.set()
     until(lambda: browser.ask("/").status == 200)
 
 
-def test_readers_that_take_nothing_are_let_go(hanging: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_that_take_nothing_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "ARRIVE_S", 0.2)
-    browser, page, robot, _ = hanging
-    robot.pictures, page._camera._make = 2, lambda: b"\xff" * 30_000_000
-    with look(browser, "127.0.0.1") as connection:
-        assert connection.recv(1, socket.MSG_PEEK)
-        until(lambda: not page.gate._held)
-        assert stops(browser, robot)
+    with serving(tmp_path, begin=False) as (server, page, robot):
+        browser, robot.camera = Browser(server.url), lambda: b"\xff" * 30_000_000  # type: ignore[method-assign]
+        page.begin(robot)
+        with look(browser, "127.0.0.1") as connection:
+            assert connection.recv(1, socket.MSG_PEEK)
+            until(lambda: not page.gate.connections)
+            assert stops(browser, robot)
 
 
 def test_an_event_stream_that_nobody_reads_is_let_go(console: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +257,7 @@ def test_an_event_stream_that_nobody_reads_is_let_go(console: Any, monkeypatch: 
 
         def let_go() -> bool:
             robot.live.changed()
-            return not page.gate._held and not page.feed._readers
+            return not page.gate.connections and not page.feed.readers
 
         until(let_go)
 
@@ -266,7 +267,7 @@ def test_one_address_cannot_take_all_the_room_of_requests(hanging: Any) -> None:
     with ExitStack() as stack:
         for _ in range(gate.OF_ADDRESS):
             stack.enter_context(look(browser, "127.0.0.9"))
-        until(lambda: page.gate._working["127.0.0.9"] == gate.OF_ADDRESS)
+        until(lambda: page.gate.requests == gate.OF_ADDRESS)
         with look(browser, "127.0.0.9") as refused:
             assert refused.recv(65536).startswith(b"HTTP/1.1 503")
         with closing(http.client.HTTPConnection(browser.host, timeout=WAIT_S)) as other:
@@ -283,7 +284,7 @@ def test_a_client_that_leaves_in_the_middle_says_nothing_on_the_terminal(console
         with dialled(browser) as connection:
             connection.sendall(sent)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # reset
-    until(lambda: not page.gate._held and not page.feed._readers)
+    until(lambda: not page.gate.connections and not page.feed.readers)
     assert stops(browser, robot)
     assert capfd.readouterr().err == ""
 
@@ -302,7 +303,7 @@ def test_many_stops_at_once_are_few_and_each_is_followed_by_one(console: Any, mo
         first = pool.submit(browser.ask, "/stop", {})
         assert begun.acquire(timeout=WAIT_S)
         others = [pool.submit(browser.ask, "/stop", {}) for _ in range(19)]
-        until(lambda: sum(not held.waiting for held in console[1].gate._held.values()) == 20)
+        until(lambda: console[1].gate.requests == 20)
         on.set()
         assert {reply.result(WAIT_S).status for reply in (first, *others)} == {200}
     assert len(count) == 2

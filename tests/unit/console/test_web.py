@@ -76,9 +76,9 @@ def events(connection: http.client.HTTPConnection) -> Iterator[tuple[str, Any]]:
     reply = connection.getresponse()
     assert reply.headers["Content-Type"].startswith("text/event-stream")
     name = ""
-    while line := reply.readline().decode().strip("\n") or " ":
+    while line := reply.readline().decode():  # an empty one at the end alone
         if line.startswith("event: "):
-            name = line[7:]
+            name = line[7:].strip()
         elif line.startswith("data: "):
             yield name, json.loads(line[6:])
 
@@ -249,7 +249,7 @@ def test_too_many_readers_are_refused_and_those_who_leave_make_room(tmp_path: Pa
             connection.close()
         for _ in range(1000):
             page.feed.ring()
-            if Browser(server.url).ask("/runs").status == 200 and len(page.feed._readers) < READERS:
+            if Browser(server.url).ask("/runs").status == 200 and page.feed.readers < READERS:
                 return
     raise AssertionError("readers that left still count")
 
@@ -259,7 +259,9 @@ def test_the_server_ends_although_a_page_is_open(tmp_path: Path) -> None:
         connection = http.client.HTTPConnection(server.url.split("/")[2], timeout=WAIT_S)
         stream = events(connection)
         next(stream)
-    assert not server._thread.is_alive()
+    assert all(name != "live" for name, _ in stream)  # the stream has come to its end
+    with pytest.raises(ConnectionRefusedError):
+        Browser(server.url).ask("/runs")
     connection.close()
 
 
@@ -321,8 +323,7 @@ def test_one_foreign_entry_hides_no_run(tmp_path: Path) -> None:
     os.mkfifo(runs / "pipe" / PREDICTIONS)
     (runs / "locked").mkdir(mode=0)
     shutil.copytree(runs / "plain", runs / "own")  # the console's own run has this name too
-    with serving(tmp_path / "here") as (server, page, robot):
-        page.past._folder = runs
+    with serving(tmp_path / "here", runs=runs) as (server, page, robot):
         robot.go.set()
         page.questions.put("Where is the desk?")
         ended(page, 1)
@@ -339,12 +340,11 @@ def test_one_foreign_entry_hides_no_run(tmp_path: Path) -> None:
 def test_a_console_shows_its_own_run_where_the_folder_of_runs_cannot_be_read(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    with serving(tmp_path) as (server, page, robot):
-        robot.go.set()
-        page.questions.put("Where is the desk?")
-        ended(page, 1)
-        for folder in (tmp_path / "nowhere", loop, tmp_path / "own" / SAMPLES, Path("/root/x" * 900)):
-            page.past._folder = folder
+    for folder in (tmp_path / "nowhere", loop, tmp_path / "own" / SAMPLES, Path("/root/x" * 900)):
+        with serving(tmp_path, runs=folder) as (server, page, robot):
+            robot.go.set()
+            page.questions.put("Where is the desk?")
+            ended(page, 1)
             assert [run["name"] for run in Browser(server.url).ask("/runs").json] == ["own"], folder
 
 

@@ -96,21 +96,6 @@ def test_mcap_decodes_every_schema(cdr: Cdr, tmp_path: Path) -> None:
     assert decoded == list(TYPES)
 
 
-def test_rclpy_bytes_are_recorded_as_they_are(tmp_path: Path) -> None:
-    serialization = pytest.importorskip("rclpy.serialization", reason="rclpy is not installed")
-    from geometry_msgs.msg import PoseStamped
-
-    message = PoseStamped()
-    message.header.frame_id, message.pose.position.x = "map", 1.5
-    writer = BagWriter(tmp_path / "bag", {"goal_pose": BagTopic("geometry_msgs/msg/PoseStamped", "event")})
-    writer.write("goal_pose", 1, serialization.serialize_message(message))
-    writer.close()
-    with AnyReader([tmp_path / "bag"]) as reader:
-        (connection, _, data), = reader.messages()
-        read = reader.deserialize(data, connection.msgtype)
-    assert (connection.topic, read.header.frame_id, read.pose.position.x) == ("/goal_pose", "map", 1.5)
-
-
 @pytest.mark.parametrize("cut", [1, 100, 5000])
 def test_a_torn_file_is_recovered_up_to_the_tear(cdr: Cdr, tmp_path: Path, cut: int) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of("/question"))

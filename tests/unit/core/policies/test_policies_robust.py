@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.running.runner import EpisodeResult
@@ -29,17 +29,20 @@ from eqa_nodes.registry import POLICIES
 from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
-from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.grids import grid_of
+from tests.fixtures.houses import empty_room
+from tests.fixtures.repetition import examples
 
 RADIUS = RobotModel().radius_m
 SIDE = 70  # cells of 0.1 m
 ROOMS = ("kitchen", "bedroom", "dining room, kitchen", "")
 REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("dining room", 0.5), RankedRegion("dining room, kitchen", 0.3))
 SEARCHING = [name for name in list(POLICIES) if name != "random"]  # a random walk has no end by itself
-HOUSES = "house:35", "house:77"  # 4 rooms each
+HOUSES = "house:77", "house:35"  # 4 rooms each
+CELL = HouseWorld(empty_room())
 TURN = math.radians(5)
 
 
@@ -91,7 +94,7 @@ def check_goal(situation: Situation, goal: Pose2) -> None:
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10**6), loose=st.booleans())
 def test_a_goal_can_be_reached_and_is_free_floor(name: str, seed: int, loose: bool) -> None:
     situation = world(seed, loose)
@@ -104,7 +107,7 @@ def test_a_goal_can_be_reached_and_is_free_floor(name: str, seed: int, loose: bo
 
 
 @pytest.mark.parametrize("name", SEARCHING)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_where_the_robot_cannot_move_no_goal_comes_twice_and_there_is_an_end(name: str, seed: int) -> None:
     situation = world(seed)
@@ -122,7 +125,7 @@ def test_where_the_robot_cannot_move_no_goal_comes_twice_and_there_is_an_end(nam
 
 
 @pytest.mark.parametrize("name", SEARCHING)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_driving_to_every_goal_on_a_map_that_does_not_change_ends(name: str, seed: int) -> None:
     situation = world(seed)
@@ -242,19 +245,24 @@ def explored(name: str, scene: str, folder: Path, limits: Limits = Limits()) -> 
 
 
 @pytest.mark.parametrize(("name", "scene"), [
-    ("goal", HOUSES[0]),  # wanders over all floor: 2000 steps
-    *[(name, scene) for name in SEARCHING if name != "goal" for scene in HOUSES]])
-def test_exploring_a_house_ends_by_itself(name: str, scene: str, tmp_path: Path) -> None:
+    ("goal", "house:0"),  # wanders over all floor, however much there is
+    *[(name, HOUSES[0]) for name in SEARCHING if name != "goal"],
+    *[pytest.param(name, HOUSES[1], marks=pytest.mark.thorough) for name in SEARCHING]])
+def test_exploring_a_house_ends_by_itself(name: str, scene: str, tmp_path: Path,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    """house:0 is one empty room here."""
+    monkeypatch.setitem(registry.SIMULATORS, "house", lambda: HouseSimulator({"house:0": CELL}))
     result = explored(name, scene, tmp_path)
     assert result.answer.error is ErrorCode.NONE and result.answer.receipt.steps < 3000
     assert "; " in result.answer.message  # the policy said why it ended
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
+@pytest.mark.parametrize("steps", [120, pytest.param(250, marks=pytest.mark.thorough)])
 def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
-        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        name: str, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Unsteady(HouseSimulator()))
-    result = explored(name, HOUSES[0], tmp_path, Limits(steps=250))
+    result = explored(name, HOUSES[1], tmp_path, Limits(steps=steps))
     assert result.answer.receipt.metres > 3.0
     assert result.answer.message if result.answer.error is not ErrorCode.NONE else True
     assert result.answer.error in (ErrorCode.NONE, ErrorCode.NAVIGATION)
@@ -266,7 +274,7 @@ def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
 def test_a_robot_that_cannot_move_is_sent_to_few_places_none_of_them_twice(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Stuck(HouseSimulator()))
-    result = explored(name, HOUSES[0], tmp_path)
+    result = explored(name, HOUSES[1], tmp_path)
     assert result.trace is not None
     goals = [d.goal for d in result.trace.decisions if d.goal is not None]
     assert 1 <= len(goals) <= 5
