@@ -57,7 +57,7 @@ def _echo() -> None:
         return {}
 
     wire.end_with(life)
-    wire.serve(wire.line_of(end), answer)
+    wire.serve(wire.inherited(end), answer)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
 
     def _act(self, request: Any, response: Any) -> Any:
         if self._velocities is not None:
-            return self._tell(self._velocities, request, response)
+            return self._velocity_status(self._velocities, request, response)
         if request.action == request.STATUS:
             return self._fill(response, self._current())
         with self._one_at_a_time:
@@ -105,7 +105,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
             raise SimulatorError("no episode has begun: call reset_episode first")
         return self._step
 
-    def _tell(self, velocities: VelocityDrive, request: Any, response: Any) -> Any:
+    def _velocity_status(self, velocities: VelocityDrive, request: Any, response: Any) -> Any:
         if request.action != request.STATUS:
             raise SimulatorError("this robot takes velocities, not atomic actions (bridge.drive is velocities): "
                                  "publish cmd_vel, or let Nav2 drive (docs/nav2.md)")

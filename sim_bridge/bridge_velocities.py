@@ -44,7 +44,7 @@ class VelocityDrive:
         self._world: threading.Thread | None = None
         self._showing: threading.Thread | None = None
         self._failure = IDLE
-        self._begun_wall_ns = self._begun_ns = self._told_ns = 0
+        self._begun_wall_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
         node.hear("episode", self._on_episode)
@@ -94,8 +94,8 @@ class VelocityDrive:
         return self.newest
 
     def _on_episode(self, episode: Any) -> None:
-        self._told_ns = messages.stamp_of(episode)
-        if self.newest is not None and self._told_ns >= self._begun_ns:
+        self._episode_ns = messages.stamp_of(episode)
+        if self.newest is not None and self._episode_ns >= self._begun_ns:
             self._announced.set()
 
     def _on_command(self, message: Any, info: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ class VelocityDrive:
         self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
 
         def repeat() -> None:  # without the clock, which is later by now
-            if self._over(world) or frame.stamp_ns < self._told_ns:  # another may begin where the robot is
+            if self._over(world) or frame.stamp_ns < self._episode_ns:  # another may begin where the robot is
                 raise Canceled("the episode is over")
             self._observations.tell_place(frame.stamp_ns, frame.map_from_base, world.mounts)
             self._observations.show(frame, labels, again=True)

@@ -17,7 +17,7 @@ _BLIND = CameraModel(width=16, height=12, color=False)  # measuring needs no ima
 class Truth:
     """Knows the scenes in simulators of its own. Raises UnknownScene.
 
-    robot: whose ways are measured, the run's. The last scene stays open: questions of one scene are best measured one
+    robot: whose paths are measured, the run's. The last scene stays open: questions of one scene are best measured one
     after the other.
     """
 

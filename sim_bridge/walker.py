@@ -18,7 +18,7 @@ from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
 from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc
 
-SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a way is driven in straight pieces no longer, an arc in turns no larger
+SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a path is driven in straight pieces no longer, an arc in turns no larger
 
 At = tuple[float, float, float]  # x, y, height of the floor; metres, map frame
 Hop = Callable[[At, float, float], At]  # (from, dx, dy) -> where it ends: as asked, beside what is in the way, or here

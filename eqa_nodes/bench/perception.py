@@ -66,23 +66,24 @@ def _count(tallies: dict[str, DetectionCounts], truth: Iterable[Sighting], seen:
     for side, group in enumerate((truth, seen)):
         for s in group:
             here[canonical(s.label.kind)][side].append(s)
-    for kind, (things, detections) in here.items():
+    for kind, (objects, detections) in here.items():
         tally = tallies.setdefault(kind, DetectionCounts())
-        tally.labelled += len(things)
+        tally.labelled += len(objects)
         tally.detected += len(detections)
-        for thing, detection, off in _pairs(things, detections):
+        for obj, detection, off in _pairs(objects, detections):
             tally.off_m.append(off)
-            tally.numbers[thing.label.instance][detection.label.instance] += 1
+            tally.numbers[obj.label.instance][detection.label.instance] += 1
 
 
-def _pairs(things: list[Sighting], detections: list[Sighting]) -> list[tuple[Sighting, Sighting, float]]:
-    near = sorted((math.dist(t.centre, d.centre), i, j) for i, t in enumerate(things) for j, d in enumerate(detections))
-    left, right, pairs = set(range(len(things))), set(range(len(detections))), []
+def _pairs(objects: list[Sighting], detections: list[Sighting]) -> list[tuple[Sighting, Sighting, float]]:
+    near = sorted((math.dist(t.centre, d.centre), i, j)
+                  for i, t in enumerate(objects) for j, d in enumerate(detections))
+    left, right, pairs = set(range(len(objects))), set(range(len(detections))), []
     for off, i, j in near:
         if off <= MATCH_M and i in left and j in right:
             left.remove(i)
             right.remove(j)
-            pairs.append((things[i], detections[j], off))
+            pairs.append((objects[i], detections[j], off))
     return pairs
 
 

@@ -74,7 +74,7 @@ class MemoryObjects:
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.memory.changes import name_of, place_of
         from eqa_nodes.core.memory.crops import crop_of, file_name
-        from eqa_nodes.core.memory.times import told
+        from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:
             table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
@@ -83,7 +83,7 @@ class MemoryObjects:
                 state = "gone" if o.gone_ns else o.attributes.get("state", "")
                 at = f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map"
                 table.add_row(shown(name_of(o)), shown(place_of(o)), at,
-                              "once" if o.times == 1 else f"{o.times} times", told(o.last_ns, store.newest_ns),
+                              "once" if o.times == 1 else f"{o.times} times", time_phrase(o.last_ns, store.newest_ns),
                               shown(state))
                 if self.save and (view := store.keyframe(o.keyframe_id)) is not None:
                     _save(self.save / file_name(o), crop_of(view.jpeg, o.bbox))
@@ -107,7 +107,7 @@ class Recall:
         from rich.table import Table
 
         from eqa_nodes.cli.printing import shown
-        from eqa_nodes.core.memory.times import told
+        from eqa_nodes.core.memory.times import time_phrase
         from eqa_nodes.core.storage.text import stored
         from eqa_nodes.core.types.remembered import RecallQuery
 
@@ -115,7 +115,7 @@ class Recall:
             table = Table("view", "score", "why", "when", "where", "shows")
             query = RecallQuery(stored(self.text), self.limit, near=_circle(self.near))
             for view, score, why in store.recall(query):
-                table.add_row(str(view.id), f"{score:.2f}", shown(why), told(view.stamp_ns, store.newest_ns),
+                table.add_row(str(view.id), f"{score:.2f}", shown(why), time_phrase(view.stamp_ns, store.newest_ns),
                               f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
                               shown(view.caption[:60]))
                 if self.save:
@@ -137,7 +137,7 @@ class AskMemory:
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.errors import BadQuestion
         from eqa_nodes.core.memory.recollect import about_past
-        from eqa_nodes.core.memory.times import told
+        from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:
             said = store.recollect(check_question(self.question))
@@ -150,7 +150,7 @@ class AskMemory:
                                   "robot")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
-                _print(f"  view {proof.keyframe_id}, {told(proof.stamp_ns, store.newest_ns)}, at "
+                _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.newest_ns)}, at "
                        f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
         return 0
 

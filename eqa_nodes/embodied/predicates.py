@@ -17,16 +17,16 @@ LOOKED_AT = 400 / (640 * 480)  # looking_at: share of the image that the object 
 class WorldFacts(Protocol):
     """Facts of a world about its objects (privileged: for predicates only)."""
 
-    def position(self, thing: int) -> tuple[float, float, float]:
+    def position(self, obj: int) -> tuple[float, float, float]:
         """Return the middle of an object, metres."""
 
-    def attributes(self, thing: int) -> Mapping[str, str]:
+    def attributes(self, obj: int) -> Mapping[str, str]:
         """Return the known attributes of an object: state, relation."""
 
-    def support(self, thing: int) -> int:
+    def support(self, obj: int) -> int:
         """Return the object that supports or contains this one, 0 = none."""
 
-    def share(self, thing: int) -> float:
+    def share(self, obj: int) -> float:
         """Return the share of the image that shows the object, 0..1."""
 
     def held(self) -> int:

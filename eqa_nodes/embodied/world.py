@@ -40,7 +40,7 @@ class World(Protocol):
     def way(self, a: Point, b: Point) -> float:
         """Return the drivable distance between two places, metres, inf = not reachable."""
 
-    def handle(self, action: str, thing: int) -> Done:
+    def handle(self, action: str, obj: int) -> Done:
         """Do something with an object."""
 
     def see(self) -> Frame:
@@ -78,12 +78,12 @@ class SimulatedWorld:
         """Return the shortest drivable distance in metres."""
         return self._open().geodesic(a, b)
 
-    def handle(self, action: str, thing: int) -> Done:
+    def handle(self, action: str, obj: int) -> Done:
         """Do something with an object, where the simulator can."""
         simulator = self._handling()
         if simulator is None:
             return Done(False, "nothing can be handled in this simulator")
-        handled = simulator.handle(action, thing)
+        handled = simulator.handle(action, obj)
         self._step = handled.step
         return Done(handled.done, handled.message)
 
@@ -93,29 +93,29 @@ class SimulatedWorld:
             raise SimulatorError("the world has no task: call begin first")
         return self._step.frame
 
-    def position(self, thing: int) -> tuple[float, float, float]:
+    def position(self, obj: int) -> tuple[float, float, float]:
         """Return the middle of an object. Raises SimulatorError where the simulator does not know it."""
         simulator = self._handling()
         if simulator is None:
             raise SimulatorError(f"the simulator of {self._scene!r} does not know the positions of objects")
-        return simulator.position_of(thing)
+        return simulator.position_of(obj)
 
-    def attributes(self, thing: int) -> Mapping[str, str]:
+    def attributes(self, obj: int) -> Mapping[str, str]:
         """Return what is known of an object. Raises SimulatorError for an unknown one."""
         labels = self._open().labels()
-        if thing not in labels:
-            raise SimulatorError(f"there is no object {thing} in {self._scene!r}")
-        return labels[thing].attributes
+        if obj not in labels:
+            raise SimulatorError(f"there is no object {obj} in {self._scene!r}")
+        return labels[obj].attributes
 
-    def support(self, thing: int) -> int:
+    def support(self, obj: int) -> int:
         """Return what the object stands on or lies in."""
         simulator = self._handling()
-        return 0 if simulator is None else simulator.support_of(thing)
+        return 0 if simulator is None else simulator.support_of(obj)
 
-    def share(self, thing: int) -> float:
+    def share(self, obj: int) -> float:
         """Return the share of the image that shows the object."""
         labels = self.see().labels
-        return 0.0 if labels is None else float(np.count_nonzero(labels == thing)) / labels.size
+        return 0.0 if labels is None else float(np.count_nonzero(labels == obj)) / labels.size
 
     def held(self) -> int:
         """Return what the agent holds."""

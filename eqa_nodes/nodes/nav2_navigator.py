@@ -40,7 +40,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
-        self.hear("stop", lambda message: self.gates.heard_stop(message.data))
+        self.hear("stop", lambda message: self.gates.set_stop(message.data))
         self.hear("battery", self._on_battery)
         self.hear("localisation", self._on_localisation)
         deadline = self.config.leg_deadline_s
@@ -59,13 +59,13 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def _on_battery(self, message: Any) -> None:
         try:
-            self.gates.heard_battery(float(message.percentage), time.monotonic())
+            self.gates.set_battery(float(message.percentage), time.monotonic())
         except BadFrame:
             self.count("battery_state without a charge of 0..1")
 
     def _on_localisation(self, message: Any) -> None:
         try:
-            self.gates.heard_place(message.pose.covariance)
+            self.gates.set_covariance(message.pose.covariance)
         except BadFrame:
             self.count("amcl_pose without a covariance")
 

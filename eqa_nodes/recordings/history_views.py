@@ -186,8 +186,8 @@ class ObjectViews(_Remembered):
     def items(self, question: Question) -> list[Recalled]:
         """Return each best view once, that of the likest object first."""
         told: dict[int, list[str]] = {}
-        for thing in self.store.objects(question.text, self.k):
-            told.setdefault(thing.keyframe_id, []).append(_told(thing))
+        for obj in self.store.objects(question.text, self.k):
+            told.setdefault(obj.keyframe_id, []).append(_told(obj))
         views = [(self.store.keyframe(number), lines) for number, lines in told.items()]
         return [Recalled(replace(view, caption="; ".join(lines)), 0.0, f"the best view of {len(lines)} things")
                 for view, lines in views if view is not None]
@@ -276,10 +276,10 @@ def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selectio
                     places_of(frame, config.places), geometry_of(frame))
 
 
-def _told(thing: MemoryObject) -> str:
+def _told(obj: MemoryObject) -> str:
     """Return a line: "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
-    facts = ", ".join(f"{name} {value}" for name, value in sorted(thing.attributes.items()))
-    x, y, z = thing.centre
-    return (f"{thing.kind}{f' ({facts})' if facts else ''}{f' in the {thing.room}' if thing.room else ''} at "
-            f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {thing.times} times")
+    facts = ", ".join(f"{name} {value}" for name, value in sorted(obj.attributes.items()))
+    x, y, z = obj.centre
+    return (f"{obj.kind}{f' ({facts})' if facts else ''}{f' in the {obj.room}' if obj.room else ''} at "
+            f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {obj.times} times")
 

@@ -112,9 +112,9 @@ def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form
     """Return the answer about the object that a name means, None where nothing of the kind is remembered."""
 
     def answer(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
-        thing = _meant(store, name)
-        proof = [] if thing is None else _proof(store, thing)
-        return (tell(store, kept, thing), _SURE, proof) if thing is not None and proof else None  # views are forgotten
+        obj = _meant(store, name)
+        proof = [] if obj is None else _proof(store, obj)
+        return (tell(store, kept, obj), _SURE, proof) if obj is not None and proof else None  # views are forgotten
 
     return answer
 
@@ -125,17 +125,17 @@ def _meant(store: MemoryStore, name: str) -> MemoryObject | None:
     return next((o for o in store.objects(name) if set(canonical(o.kind).split()) <= wanted), None)
 
 
-def _proof(store: MemoryStore, thing: MemoryObject) -> list[Keyframe]:
-    ids = dict.fromkeys((store.last_view(thing.id), thing.keyframe_id))
+def _proof(store: MemoryStore, obj: MemoryObject) -> list[Keyframe]:
+    ids = dict.fromkeys((store.last_view(obj.id), obj.keyframe_id))
     return [view for i in ids if (view := store.keyframe(i)) is not None]
 
 
-def _place(store: MemoryStore, kept: HistoryIndex, thing: MemoryObject) -> str:
-    return f"({thing.centre[0]:.2f}, {thing.centre[1]:.2f})"
+def _place(store: MemoryStore, kept: HistoryIndex, obj: MemoryObject) -> str:
+    return f"({obj.centre[0]:.2f}, {obj.centre[1]:.2f})"
 
 
-def _viewpoint(store: MemoryStore, kept: HistoryIndex, thing: MemoryObject) -> str:
-    x, y, _ = _proof(store, thing)[0].pose
+def _viewpoint(store: MemoryStore, kept: HistoryIndex, obj: MemoryObject) -> str:
+    x, y, _ = _proof(store, obj)[0].pose
     return f"({x:.2f}, {y:.2f})"
 
 
@@ -164,8 +164,8 @@ def _longest_stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | N
 
 
 def _seen(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
-    thing = _meant(store, name)
-    return ("no", _UNSURE, []) if thing is None else ("yes", _SURE, _proof(store, thing))
+    obj = _meant(store, name)
+    return ("no", _UNSURE, []) if obj is None else ("yes", _SURE, _proof(store, obj))
 
 
 _THING = r"((?:the |an? |some )?.+)"

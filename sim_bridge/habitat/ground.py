@@ -13,7 +13,7 @@ from sim_bridge.habitat.session import WorkerSession
 
 Position = tuple[float, float, float]
 ON_M = 0.05  # metres off the mesh, on the floor plan, at which a start still stands on it: one of its cells
-NEAR_M = 0.25  # the same for the ends of a way: another robot's free space ends so much earlier or later
+NEAR_M = 0.25  # the same for the ends of a path: another robot's free space ends so much earlier or later
 STOREY_M = 1.0  # heights that differ by more lie on different floors
 _SEARCH_M = 0.5  # distance between the heights at which a place is looked for
 _SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # an island of the mesh that is smaller is the top of furniture
@@ -41,13 +41,13 @@ class HabitatNavMesh:
         """Return a point of the largest floor, the same for the same seed."""
         return _position(self._session.ask("draw", seed=seed, island=self._largest)["point"])
 
-    def way(self, a: Position, b: Position) -> tuple[float, list[Position]]:
+    def shortest(self, a: Position, b: Position) -> tuple[float, list[Position]]:
         """Return the length of the shortest path between two places, metres, and its corners; (inf, []) for none.
 
         An end that lies a little off the mesh counts with the straight line to it.
         """
-        if a > b:  # the same way back has the same length, to the bit
-            metres, corners = self.way(b, a)
+        if a > b:  # the same path back has the same length, to the bit
+            metres, corners = self.shortest(b, a)
             return metres, corners[::-1]
         ends = [self._stand(*p, NEAR_M, None) for p in (a, b)]
         if ends[0] is None or ends[1] is None or abs(ends[0][1] - a[1]) > STOREY_M or abs(ends[1][1] - b[1]) > STOREY_M:

@@ -59,7 +59,7 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         life, self._life = os.pipe()
         handed = (theirs.fileno(), life, self._images.descriptor)
-        self._line = wire.WorkerSocket(ours)
+        self._socket = wire.WorkerSocket(ours)
         try:
             self._process = subprocess.Popen(
                 [*command, *map(str, handed)], pass_fds=handed, env=environment(gpu), cwd=FLAT if flat else "/",
@@ -88,8 +88,8 @@ class WorkerProcess:
         self._id += 1
         self._mark = self._said_bytes()
         try:
-            self._line.send({"id": self._id, "op": op, **fields}, seconds)
-            reply = self._line.receive(seconds)
+            self._socket.send({"id": self._id, "op": op, **fields}, seconds)
+            reply = self._socket.receive(seconds)
         except wire.Closed:
             raise self._lost(f"ended with {self._end()} at {op!r}") from None
         except wire.WireTimeout:
@@ -99,8 +99,8 @@ class WorkerProcess:
         if reply.get("id") != self._id or not isinstance(reply.get("ok", {}), dict):
             raise self._lost(f"answered {op!r} with {reply!r:.200}")
         if "error" in reply:
-            raise SimulatorError(_told(f"the Habitat worker cannot {op}: {reply['error']}: {reply.get('message', '')}",
-                                       self._said(self._mark)))
+            failed = f"the Habitat worker cannot {op}: {reply['error']}: {reply.get('message', '')}"
+            raise SimulatorError(_with_log(failed, self._said(self._mark)))
         return reply.get("ok", {})
 
     def views(self, width: int, height: int) -> wire.SharedImages:
@@ -116,7 +116,7 @@ class WorkerProcess:
 
     def _release(self) -> None:
         if self._life >= 0:
-            self._line.close()
+            self._socket.close()
             os.close(self._life)
             self._images.close()
             self._log.close()
@@ -144,7 +144,7 @@ class WorkerProcess:
     def _lost(self, what: str) -> WorkerLost:
         said = self._said(self._mark)
         self.close()
-        return WorkerLost(_told(f"the Habitat worker {what}", said))
+        return WorkerLost(_with_log(f"the Habitat worker {what}", said))
 
     def _said_bytes(self) -> int:
         return os.fstat(self._log.fileno()).st_size if not self._log.closed else 0
@@ -154,7 +154,8 @@ class WorkerProcess:
         return os.pread(self._log.fileno(), _LOG_BYTES, start).decode(errors="replace") if self._said_bytes() else ""
 
 
-def _told(what: str, said: str) -> str:
+def _with_log(what: str, said: str) -> str:
+    """Return the message with a remedy, where one is known, and the last lines of the worker's log."""
     lines = [line for line in said.splitlines() if line and not _NOISE.match(line)]
     hint, tail = remedy("\n".join([what, *lines])), "\n".join(lines[-_TAIL:])
     return what + (f"; {hint}" if hint else "") + (f"; its log ends with:\n{tail}" if tail else "")

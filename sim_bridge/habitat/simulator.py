@@ -120,11 +120,11 @@ class HabitatSimulator:
 
         A point without a height lies on the floor of the start.
         """
-        return self._way(a, b)[0]
+        return self._path(a, b)[0]
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
         """Privileged, scorer and generator only: corners of the shortest path on one floor; none: empty."""
-        metres, corners = self._way(a, b)
+        metres, corners = self._path(a, b)
         if not math.isfinite(metres) or max(p[1] for p in corners) - min(p[1] for p in corners) > STOREY_M:
             return []
         return [position_from_habitat(p)[:2] for p in corners]
@@ -193,13 +193,13 @@ class HabitatSimulator:
                           f"off the floor: {_free(ground.nearest(x, y, z), pose.yaw)}")
         return (x, found[1], z), wrap(pose.yaw)
 
-    def _way(self, a: Point, b: Point) -> tuple[float, list[Position]]:
+    def _path(self, a: Point, b: Point) -> tuple[float, list[Position]]:
         self._now()
         assert self._ground is not None
         if not all(map(math.isfinite, (*a, *b))):
             return math.inf, []
         ends = [position_to_habitat((p[0], p[1], height_of(p) if len(p) > 2 else self._start_y)) for p in (a, b)]
-        return self._ground.way(ends[0], ends[1])
+        return self._ground.shortest(ends[0], ends[1])
 
     def _ahead(self, metres: float, yaw: float) -> tuple[float, float]:
         """Return a move in Habitat's x and z."""

@@ -147,11 +147,11 @@ class WorkerSocket:
         return b"".join(parts)
 
 
-def serve(line: WorkerSocket, answer: Callable[[str, Message], Message]) -> None:
+def serve(connection: WorkerSocket, answer: Callable[[str, Message], Message]) -> None:
     """Answer requests until the other side is gone. `answer` raises WorkerFailure for what it cannot do."""
     while True:
         try:
-            request = line.receive()
+            request = connection.receive()
             reply = {"id": request.get("id")}  # type: Message
             try:
                 reply["ok"] = answer(str(request.pop("op", "")), request)
@@ -159,7 +159,7 @@ def serve(line: WorkerSocket, answer: Callable[[str, Message], Message]) -> None
                 reply.update(error=error.kind, message=str(error))
             except Exception as error:  # a fault of the simulator or of the worker: the client names it
                 reply.update(error=type(error).__name__, message=str(error))
-            line.send(reply)
+            connection.send(reply)
         except Closed:
             return
 
@@ -177,6 +177,6 @@ def end_with(life: int) -> None:
         os._exit(1)
 
 
-def line_of(descriptor: int) -> WorkerSocket:
+def inherited(descriptor: int) -> WorkerSocket:
     """Return the worker's end of the socket, inherited under this number."""
     return WorkerSocket(socket.socket(fileno=descriptor))

@@ -146,11 +146,11 @@ class Worker:
 
     def path(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the shortest path between two points of the mesh: metres (null: none) and its corners."""
-        way = self._habitat.ShortestPath()
-        way.requested_start, way.requested_end = _vector(request["start"]), _vector(request["end"])
-        if not self._finder.find_path(way) or not math.isfinite(way.geodesic_distance):
+        path = self._habitat.ShortestPath()
+        path.requested_start, path.requested_end = _vector(request["start"]), _vector(request["end"])
+        if not self._finder.find_path(path) or not math.isfinite(path.geodesic_distance):
             return {"metres": None, "points": []}
-        return {"metres": float(way.geodesic_distance), "points": [_floats(p) for p in way.points]}
+        return {"metres": float(path.geodesic_distance), "points": [_floats(p) for p in path.points]}
 
     def floor(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the height of what is seen straight below a `position` of the mesh, null for nothing."""
@@ -293,7 +293,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     end, life, memory = (int(text) for text in sys.argv[1:4])
     wire.end_with(life)
-    wire.serve(wire.line_of(end), Worker(wire.Images(memory)).answer)
+    wire.serve(wire.inherited(end), Worker(wire.Images(memory)).answer)
     os._exit(0)  # without taking the renderer down, which can crash
 
 

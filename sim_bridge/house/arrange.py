@@ -13,7 +13,7 @@ from scipy import ndimage
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.scene import House, Opening
-from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, extents, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, extents, floor_of, is_obstacle
 
 QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # objects on the floor per attempt: a room too tight for much gets less
 ARM_M = 0.75  # an object counts as within reach when the robot gets this near to it
@@ -39,7 +39,7 @@ class Merit(NamedTuple):
     connected: bool  # all ways into the room meet inside it, and most of its free floor is reached from them
     essentials: int
     within_reach: int  # minus the objects that the robot does not get near
-    things: int
+    objects: int
 
 
 def furnish_room(
@@ -61,7 +61,7 @@ def furnish_room(
             break
     assert best is not None
     furnisher.__dict__.update(best[1])
-    furnisher.ids.last = max(furnisher.ids.last, max((t.id for t in furnisher.things), default=0))
+    furnisher.ids.last = max(furnisher.ids.last, max((t.id for t in furnisher.objects), default=0))
 
 
 def _state(furnisher: RoomFurnisher) -> dict[str, object]:
@@ -75,17 +75,17 @@ def _copied(state: dict[str, object]) -> dict[str, object]:
 
 def _merit(furnisher: RoomFurnisher, doors: Sequence[Opening], needed: Sequence[str]) -> Merit:
     room = furnisher.room
-    floor = floor_of(House(0, [room], list(doors), furnisher.things, Pose2(0.0, 0.0, 0.0)))
+    floor = floor_of(House(0, [room], list(doors), furnisher.objects, Pose2(0.0, 0.0, 0.0)))
     reached = floor.roam(RADIUS_M)
     standing = (floor.room == room.id) & (floor.clearance_m >= RADIUS_M)
     connected = int((reached & standing).sum()) >= 0.65 * int(standing.sum()) > 0
-    closed = {t.id for t in furnisher.things if t.kind in ("door", "front door") and t.state == "closed"}
+    closed = {t.id for t in furnisher.objects if t.kind in ("door", "front door") and t.state == "closed"}
     for door in doors:
-        if door.thing not in closed and -1 not in door.rooms:
+        if door.object_id not in closed and -1 not in door.rooms:
             connected = connected and _enters(floor, reached, door)
-    kinds = {t.kind for t in furnisher.things}
+    kinds = {t.kind for t in furnisher.objects}
     return Merit(
-        connected, sum(k in kinds for k in needed), -out_of_reach(furnisher, floor, reached), len(furnisher.things)
+        connected, sum(k in kinds for k in needed), -out_of_reach(furnisher, floor, reached), len(furnisher.objects)
     )
 
 
@@ -99,12 +99,12 @@ def _enters(floor: WalkableFloor, reached: np.ndarray, door: Opening) -> bool:
 def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.ndarray) -> int:
     """Return how many objects on the floor the robot does not get near."""
     if not reached.any():
-        return len(furnisher.things)
+        return len(furnisher.objects)
     distance = ndimage.distance_transform_edt(~reached) * CELL_M
     count = 0
-    for thing in furnisher.things:
-        if thing.relation == "floor" and stands_in_way(thing):
-            x0, y0, x1, y1 = extents(thing)
+    for obj in furnisher.objects:
+        if obj.relation == "floor" and is_obstacle(obj):
+            x0, y0, x1, y1 = extents(obj)
             (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
             count += float(distance[max(r0, 0) : r1 + 1, max(c0, 0) : c1 + 1].min(initial=math.inf)) > ARM_M
     return count

@@ -24,7 +24,7 @@ def export_glb(house: House, path: Path) -> None:
     """Write a house as GLB: the same house gives the same bytes. Nodes are named by kind and id ("sofa 12")."""
     mesh = mesh_of(house)
     texels, variant = atlas(mesh.variant)
-    kinds = {0: "building", **{t.id: t.kind for t in house.things}}
+    kinds = {0: "building", **{t.id: t.kind for t in house.objects}}
     scene = trimesh.Scene()
     materials: dict[tuple[int, bytes, float, int], PBRMaterial] = {}
     for instance in np.unique(mesh.instance):

@@ -52,18 +52,18 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
                 furnishers[room].hard.append(
                     zone(opening, furnishers[room], CLOSED_SPACE_M if closed else DOOR_SPACE_M, 0.0)
                 )
-    things: dict[int, HouseObject | None] = {}
+    objects: dict[int, HouseObject | None] = {}
     leaf_colour = dice.pick(("brown", "white", "white", "beige"))
     for index, opening in enumerate(holes.openings):
         if opening.kind == "window":
-            things[index] = _window(dice, opening, furnishers[opening.rooms[0]])
+            objects[index] = _window(dice, opening, furnishers[opening.rooms[0]])
     for index, swing in holes.swings.items():
-        things[index] = _leaf(dice, holes.openings[index], swing, furnishers, leaf_colour)
+        objects[index] = _leaf(dice, holes.openings[index], swing, furnishers, leaf_colour)
     out = []
     for index, opening in enumerate(holes.openings):
-        thing = things.get(index)
-        kind = "passage" if opening.kind == "door" and thing is None else opening.kind
-        out.append(opening._replace(kind=kind, thing=thing.id if thing else 0))
+        obj = objects.get(index)
+        kind = "passage" if opening.kind == "door" and obj is None else opening.kind
+        out.append(opening._replace(kind=kind, object_id=obj.id if obj else 0))
     for opening in out:
         if opening.kind == "window" and furnishers[opening.rooms[0]].room.kind in CURTAINED and dice.chance(0.8):
             _curtains(dice, opening, furnishers[opening.rooms[0]])
@@ -90,9 +90,9 @@ def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurni
     return _solid(f.put(blank, spot, "wall")) if f.free(footprint(blank, spot)) else None
 
 
-def _solid(thing: HouseObject) -> HouseObject:
-    thing.solid = True
-    return thing
+def _solid(obj: HouseObject) -> HouseObject:
+    obj.solid = True
+    return obj
 
 
 def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> HouseObject:
@@ -102,26 +102,26 @@ def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> HouseObject:
     state = "open" if dice.chance(0.35) and may_open else "closed"
     blank = f.blank("window", depth=0.1, width=high - low, height=opening.z1 - opening.z0, state=state)
     middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
-    thing = f.put(blank, Placement(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
+    obj = f.put(blank, Placement(*middle, opening.z0, YAW[side_in(opening, f)]), "wall")
     depth, pane = WINDOW_SPACE_M, f.blocks.pop()
     if state == "open":
-        f.fit_part(thing, thing.parts)
-        f.blocks.append(zone(opening, f, thing.size[0], 0.0)._replace(owner=pane.owner))
-        depth = thing.size[0]
-        thing.solid = opening.z0 < 1.3
+        f.fit_part(obj, obj.parts)
+        f.blocks.append(zone(opening, f, obj.size[0], 0.0)._replace(owner=pane.owner))
+        depth = obj.size[0]
+        obj.solid = opening.z0 < 1.3
     f.hard.append(zone(opening, f, depth, 0.0))
-    return thing
+    return obj
 
 
 def _curtains(dice: Dice, opening: Opening, f: RoomFurnisher) -> None:
     """Hang curtains before a window: to the floor or to the sill; closed ones only before a closed window."""
     low, high = span(opening)
-    window = next(t for t in f.things if t.id == opening.thing)
+    window = next(t for t in f.objects if t.id == opening.object_id)
     bottom = 0.03 if dice.chance(0.4) else round(opening.z0 - 0.06, 3)
     state = "closed" if window.state == "closed" and dice.chance(0.3) else "open"
     blank = f.blank("curtains", width=high - low + 0.5, height=round(opening.z1 + 0.14 - bottom, 3), state=state)
     spot = f.wall_spot(side_in(opening, f), (low + high) / 2, blank.look.depth + 0.02, bottom)
-    taken = footprint(UnplacedObject(blank.kind, blank.look), spot)
+    occupied = footprint(UnplacedObject(blank.kind, blank.look), spot)
     reserved = [h for h in f.hard if h != zone(opening, f, h.x1 - h.x0, 0.0) and h.z0 < 0.1]
-    if f.inside(taken) and not any(taken.meets(b) for b in [*f.blocks, *reserved]):
+    if f.inside(occupied) and not any(occupied.meets(b) for b in [*f.blocks, *reserved]):
         f.put(blank, spot, "wall", window.id)

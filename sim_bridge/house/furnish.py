@@ -66,14 +66,14 @@ class RoomFurnisher(RoomSpace):
         for side in sides or self.sides():
             for along in self._along(side, blank.look.width, where):
                 spot = self.wall_spot(side, along, blank.look.depth + 2 * gap)
-                thing = self.settle(blank, spot, front)
-                if thing is not None:
-                    return thing
+                obj = self.settle(blank, spot, front)
+                if obj is not None:
+                    return obj
         return None
 
-    def side_of(self, thing: HouseObject) -> str:
+    def side_of(self, obj: HouseObject) -> str:
         """Return the wall behind an object."""
-        return min(YAW, key=lambda s: abs(math.remainder(YAW[s] - thing.yaw, 2 * math.pi)))
+        return min(YAW, key=lambda s: abs(math.remainder(YAW[s] - obj.yaw, 2 * math.pi)))
 
     def hang(
         self,
@@ -100,21 +100,21 @@ class RoomFurnisher(RoomSpace):
 
     # other objects ----------------------------------------------------------------------------------------------------
 
-    def _spot(self, thing: HouseObject) -> Placement:
-        return Placement(*thing.position, thing.yaw)
+    def _spot(self, obj: HouseObject) -> Placement:
+        return Placement(*obj.position, obj.yaw)
 
-    def beside(self, name: str, thing: HouseObject, side: int, gap: float = 0.04,
+    def beside(self, name: str, obj: HouseObject, side: int, gap: float = 0.04,
                blank: UnplacedObject | None = None) -> HouseObject | None:
         """Stand an object left (+1) or right (-1) of another, their backs in line."""
         blank = blank or self.blank(name)
-        left = side * (thing.size[1] / 2 + blank.look.width / 2 + gap)
-        x, y = ahead(self._spot(thing), -(thing.size[0] - blank.look.depth) / 2, left)
-        return self.settle(blank, Placement(x, y, 0.0, thing.yaw))
+        left = side * (obj.size[1] / 2 + blank.look.width / 2 + gap)
+        x, y = ahead(self._spot(obj), -(obj.size[0] - blank.look.depth) / 2, left)
+        return self.settle(blank, Placement(x, y, 0.0, obj.yaw))
 
     def facing(
         self,
         name: str,
-        thing: HouseObject,
+        obj: HouseObject,
         gap: float = 0.05,
         left: float = 0.0,
         front: float = 0.0,
@@ -122,8 +122,8 @@ class RoomFurnisher(RoomSpace):
     ) -> HouseObject | None:
         """Stand an object in front of another, turned towards it."""
         blank = blank or self.blank(name)
-        x, y = ahead(self._spot(thing), thing.size[0] / 2 + gap + blank.look.depth / 2, left)
-        return self.settle(blank, Placement(x, y, 0.0, thing.yaw + math.pi), front, exempt=(thing.id,))
+        x, y = ahead(self._spot(obj), obj.size[0] / 2 + gap + blank.look.depth / 2, left)
+        return self.settle(blank, Placement(x, y, 0.0, obj.yaw + math.pi), front, exempt=(obj.id,))
 
     def around(self, name: str, table: HouseObject, count: int) -> list[HouseObject]:
         """Stand equal chairs around a table, turned towards it: long sides first, then the heads."""
@@ -224,8 +224,8 @@ class RoomFurnisher(RoomSpace):
                 spot = self._on_spot(blank, surface, share, turn)
                 if spot is None:
                     break
-                taken = footprint(blank, spot)
-                if any(taken.meets(u) for u in used):
+                occupied = footprint(blank, spot)
+                if any(occupied.meets(u) for u in used):
                     continue
                 x, y = ahead(self._spot(support), spot.x, spot.y)
                 world = Placement(x, y, round(support.position[2] + surface.z, 4), support.yaw + spot.yaw)
@@ -234,7 +234,7 @@ class RoomFurnisher(RoomSpace):
                     continue
                 if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # would hide a window
                     continue
-                used.append(taken)
+                used.append(occupied)
                 return self.put(blank, world, surface.relation, support.id)
         return None
 
@@ -276,12 +276,12 @@ class RoomFurnisher(RoomSpace):
             return None
         return self.put(blank, spot, "ceiling", over.id if over else 0)
 
-    def fit_part(self, thing: HouseObject, parts: list[Part]) -> None:
+    def fit_part(self, obj: HouseObject, parts: list[Part]) -> None:
         """Give an object other parts and centre it on them (an open window's sash stands to one side)."""
         low = min(p.centre[0] - p.size[0] / 2 for p in parts)
         high = max(p.centre[0] + p.size[0] / 2 for p in parts)
         shift = round((low + high) / 2, 4)
-        x, y = ahead(self._spot(thing), shift, 0.0)
-        thing.position = (round(x, 4), round(y, 4), thing.position[2])
-        thing.size = (round(high - low, 4), *thing.size[1:])
-        thing.parts = [p._replace(centre=(round(p.centre[0] - shift, 4), *p.centre[1:])) for p in parts]
+        x, y = ahead(self._spot(obj), shift, 0.0)
+        obj.position = (round(x, 4), round(y, 4), obj.position[2])
+        obj.size = (round(high - low, 4), *obj.size[1:])
+        obj.parts = [p._replace(centre=(round(p.centre[0] - shift, 4), *p.centre[1:])) for p in parts]

@@ -8,7 +8,7 @@ from sim_bridge.house.kinds_kitchen import FRONTS
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.space import YAW, Block
 
-COUNTER_THINGS = (
+COUNTER_OBJECTS = (
     "microwave",
     "toaster",
     "kettle",
@@ -57,11 +57,11 @@ def kitchen(f: RoomFurnisher) -> None:
             counters += _second_run(f, side2, low2, high2, front)
             break
     for name in ("refrigerator", "oven", "kitchen sink"):
-        if not any(t.kind == name for t in f.things):
+        if not any(t.kind == name for t in f.objects):
             state = "closed" if name == "refrigerator" else ""
             blank = f.blank(name, colour=front if name == "kitchen sink" else "", state=state)
             f.wall(name, "corner", front=0.6, blank=blank) or f.wall(name, front=0.45, blank=blank)
-    _counter_things(f, counters)
+    _counter_objects(f, counters)
     _eating_place(f)
     f.wall("trash can", front=0.2) if dice.chance(0.8) else None
     if dice.chance(0.5):
@@ -96,20 +96,20 @@ def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) 
         slots.reverse()
     counters, along = [], low + 0.005
     for name, width in slots:
-        thing = _module(f, name, side, along + width / 2, width, front)
-        if thing is None and name == "refrigerator":  # too tall for a window
-            thing = _module(f, "kitchen counter", side, along + width / 2, width, front)
+        obj = _module(f, name, side, along + width / 2, width, front)
+        if obj is None and name == "refrigerator":  # too tall for a window
+            obj = _module(f, "kitchen counter", side, along + width / 2, width, front)
         along += width
-        if thing is None:
+        if obj is None:
             continue
-        if thing.kind in ("kitchen counter", "dishwasher"):
-            counters.append(thing)
-            _cupboard(f, thing, front)
+        if obj.kind in ("kitchen counter", "dishwasher"):
+            counters.append(obj)
+            _cupboard(f, obj, front)
         elif name == "oven":
             hood = f.blank("range hood", height=0.95)
-            f.hang("range hood", f.ceiling_m - hood.look.height, above=thing, blank=hood)
+            f.hang("range hood", f.ceiling_m - hood.look.height, above=obj, blank=hood)
             if dice.chance(0.5):
-                f.on("cooking pot", thing)
+                f.on("cooking pot", obj)
     return counters
 
 
@@ -120,9 +120,9 @@ def _module(f: RoomFurnisher, name: str, side: str, along: float, width: float, 
         if state and name not in ("refrigerator", "dishwasher"):
             break
         blank = f.blank(name, width=width - 0.002, depth=0.64, state=state, colour=front if fronts else "")
-        thing = f.settle(blank, f.wall_spot(side, along, blank.look.depth + 0.004), front=0.55)
-        if thing is not None:
-            return thing
+        obj = f.settle(blank, f.wall_spot(side, along, blank.look.depth + 0.004), front=0.55)
+        if obj is not None:
+            return obj
     return None
 
 
@@ -133,15 +133,15 @@ def _cupboard(f: RoomFurnisher, below: HouseObject, front: str) -> None:
 
 def _second_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) -> list[HouseObject]:
     width = min(high - low - 0.02, 1.8)
-    thing = _module(f, "kitchen counter", side, (low + high) / 2, width, front)
-    if thing is None:
+    obj = _module(f, "kitchen counter", side, (low + high) / 2, width, front)
+    if obj is None:
         return []
-    _cupboard(f, thing, front)
-    return [thing]
+    _cupboard(f, obj, front)
+    return [obj]
 
 
-def _counter_things(f: RoomFurnisher, counters: list[HouseObject]) -> None:
-    names = f.dice.shuffled(list(COUNTER_THINGS))[: f.dice.count(5, 9)]
+def _counter_objects(f: RoomFurnisher, counters: list[HouseObject]) -> None:
+    names = f.dice.shuffled(list(COUNTER_OBJECTS))[: f.dice.count(5, 9)]
     for i, name in enumerate(names):
         for counter in [*counters[i % max(1, len(counters)) :], *counters]:
             turn = 0.0 if name in ("microwave", "coffee machine", "spice rack", "dish rack") else None

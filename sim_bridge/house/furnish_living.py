@@ -32,11 +32,11 @@ def light(f: RoomFurnisher) -> None:
         any(f.ceiling("ceiling lamp", share=share) for share in shares)
 
 
-def flank(f: RoomFurnisher, name: str, thing: HouseObject, side: int, gap: float) -> HouseObject | None:
+def flank(f: RoomFurnisher, name: str, obj: HouseObject, side: int, gap: float) -> HouseObject | None:
     """Stand an object at the left (+1) or right (-1) of another, turned towards it."""
     blank = f.blank(name)
-    x, y = ahead(Placement(*thing.position, thing.yaw), 0.0, side * (thing.size[1] / 2 + gap + blank.look.depth / 2))
-    return f.settle(blank, Placement(x, y, 0.0, thing.yaw - side * math.pi / 2))
+    x, y = ahead(Placement(*obj.position, obj.yaw), 0.0, side * (obj.size[1] / 2 + gap + blank.look.depth / 2))
+    return f.settle(blank, Placement(x, y, 0.0, obj.yaw - side * math.pi / 2))
 
 
 def living_room(f: RoomFurnisher) -> None:
@@ -125,16 +125,16 @@ def _television(f: RoomFurnisher, where: str) -> HouseObject | None:
     return stand
 
 
-def _drop(f: RoomFurnisher, thing: HouseObject) -> None:
+def _drop(f: RoomFurnisher, obj: HouseObject) -> None:
     """Take back an object that was just placed, and what stands on it."""
-    gone = {thing.id, *(t.id for t in f.things if t.support == thing.id)}
-    f.things = [t for t in f.things if t.id not in gone]
+    gone = {obj.id, *(t.id for t in f.objects if t.support == obj.id)}
+    f.objects = [t for t in f.objects if t.id not in gone]
     f.blocks = [b for b in f.blocks if b.owner not in gone]
     f.soft = [b for b in f.soft if b.owner not in gone]
 
 
-def _at_wall(f: RoomFurnisher, thing: HouseObject) -> bool:
-    x, y = ahead(Placement(*thing.position, thing.yaw), -thing.size[0] / 2 - 0.1, 0.0)
+def _at_wall(f: RoomFurnisher, obj: HouseObject) -> bool:
+    x, y = ahead(Placement(*obj.position, obj.yaw), -obj.size[0] / 2 - 0.1, 0.0)
     return not (f.room.x0 < x < f.room.x1 and f.room.y0 < y < f.room.y1)
 
 
@@ -208,7 +208,7 @@ def bedroom(f: RoomFurnisher) -> None:
     f.wall("wardrobe", "corner", front=0.7) or f.wall("wardrobe", front=0.6) or f.wall(
         "wardrobe", front=0.5, blank=slim
     )
-    _kids_things(f) if kids else _grown_up_things(f)
+    _children_objects(f) if kids else _adult_objects(f)
     if dice.chance(0.5):
         f.wall("potted plant", "corner", front=0.2)
     if dice.chance(0.3):
@@ -230,7 +230,7 @@ def _bed(f: RoomFurnisher, width: float) -> HouseObject | None:
     return None
 
 
-def _grown_up_things(f: RoomFurnisher) -> None:
+def _adult_objects(f: RoomFurnisher) -> None:
     dice = f.dice
     chest = f.wall("dresser", front=0.7)
     several(f, chest, ("picture frame", "vase", "candle", "table lamp", "book", "cactus"), 1, 3)
@@ -242,7 +242,7 @@ def _grown_up_things(f: RoomFurnisher) -> None:
         f.wall("armchair", "corner", front=0.5)
 
 
-def _kids_things(f: RoomFurnisher) -> None:
+def _children_objects(f: RoomFurnisher) -> None:
     dice = f.dice
     f.wall("toy box", front=0.5)
     if dice.chance(0.6):

@@ -36,9 +36,9 @@ def bathroom(f: RoomFurnisher) -> None:
         f.lay("bath mat", bath, shift=bath.size[0] / 2 + mat.look.depth / 2 + 0.03, blank=mat)
     for name, chance in (("laundry basket", 0.5), ("bathroom shelf", 0.4), ("bathroom scale", 0.4), ("trash can", 0.4)):
         if dice.chance(chance):
-            thing = f.wall(name, "any" if name == "bathroom scale" else "corner", front=0.25)
+            obj = f.wall(name, "any" if name == "bathroom scale" else "corner", front=0.25)
             if name == "bathroom shelf":
-                several(f, thing, ("house plant", "soap dispenser", "candle", "basket"), 1, 2)
+                several(f, obj, ("house plant", "soap dispenser", "candle", "basket"), 1, 2)
     light(f)
 
 

@@ -29,7 +29,7 @@ from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.space import Ids
-from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, is_obstacle
 
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
@@ -75,9 +75,9 @@ def generate_house(seed: int) -> House:
     openings = fit_openings(dice, holes, furnishers)
     for furnisher in furnishers:
         furnish_room(furnisher, openings, RECIPES[furnisher.room.kind])
-    things = [t for f in furnishers for t in f.things]
-    house = House(seed, rooms, openings, things, Pose2(0.0, 0.0, 0.0), WALL_HEIGHT_M, WALL_M)
-    floor = _clear_ways(house)
+    objects = [t for f in furnishers for t in f.objects]
+    house = House(seed, rooms, openings, objects, Pose2(0.0, 0.0, 0.0), WALL_HEIGHT_M, WALL_M)
+    floor = _clear_paths(house)
     house.start = _start(house, floor)
     return house
 
@@ -115,7 +115,7 @@ def shut_off(house: House, floor: WalkableFloor) -> list[int]:
     return out
 
 
-def _clear_ways(house: House) -> WalkableFloor:
+def _clear_paths(house: House) -> WalkableFloor:
     """Take out furniture until every room is reachable; return the floor that is left."""
     floor = floor_of(house)
     while blocked := shut_off(house, floor):
@@ -127,27 +127,27 @@ def _clear_ways(house: House) -> WalkableFloor:
 def _culprit(house: House, blocked: list[int]) -> HouseObject:
     """Return the object to take out: the last placed one that alone frees a room, else the last that may go at all."""
     movable = [
-        t for t in house.things if stands_in_way(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
+        t for t in house.objects if is_obstacle(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
     ]
     about = {r for o in house.openings for r in o.rooms if set(o.rooms) & set(blocked)}
     near = [t for t in movable if t.room in about] or movable
     ranked = sorted(near, key=lambda t: (t.kind == "door", t.kind in ESSENTIAL, -t.id))
-    for thing in [*ranked[:16], *(t for t in ranked[16:] if t.kind == "door")]:
-        rest = replace(house, things=[t for t in house.things if t is not thing])
+    for obj in [*ranked[:16], *(t for t in ranked[16:] if t.kind == "door")]:
+        rest = replace(house, objects=[t for t in house.objects if t is not obj])
         floor = floor_of(rest)
         if len(shut_off(rest, floor)) < len(blocked):
-            return thing
+            return obj
     return ranked[0]
 
 
-def remove(house: House, thing: HouseObject) -> None:
+def remove(house: House, obj: HouseObject) -> None:
     """Take an object out of the house, with all that stands on it or hangs over it."""
-    gone = {thing.id}
-    for other in house.things:
+    gone = {obj.id}
+    for other in house.objects:
         if other.support in gone:
             gone.add(other.id)
-    house.things[:] = [t for t in house.things if t.id not in gone]
-    house.openings[:] = [o._replace(kind="passage", thing=0) if o.thing in gone else o for o in house.openings]
+    house.objects[:] = [t for t in house.objects if t.id not in gone]
+    house.openings[:] = [o._replace(kind="passage", object_id=0) if o.object_id in gone else o for o in house.openings]
 
 
 def _start(house: House, floor: WalkableFloor) -> Pose2:

@@ -52,16 +52,16 @@ def switches(kind: str) -> tuple[str, str] | None:
     return next(((on, off) for on, off in _ON.items() if on in states and off in states), None)
 
 
-def liftable(thing: HouseObject) -> bool:
+def liftable(obj: HouseObject) -> bool:
     """Return whether a robot could pick the object up: small, fixed to nothing, and no furniture."""
-    small = max(thing.size) <= LIFT_M and thing.size[2] > FLAT_M
-    return small and not surfaces_of(thing) and thing.relation in ("on", "in", "under", "floor")
+    small = max(obj.size) <= LIFT_M and obj.size[2] > FLAT_M
+    return small and not surfaces_of(obj) and obj.relation in ("on", "in", "under", "floor")
 
 
-def surfaces_of(thing: HouseObject) -> list[Surface]:
+def surfaces_of(obj: HouseObject) -> list[Surface]:
     """Return where other objects can be put on or in the object; its local frame."""
-    kind = KINDS.get(thing.kind)
-    return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(thing, thing.state))
+    kind = KINDS.get(obj.kind)
+    return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(obj, obj.state))
 
 
 class Manipulator:
@@ -74,33 +74,33 @@ class Manipulator:
         """Do one of sim_bridge.simulator.VERBS with an object of the house."""
         if self._held is not None and self._held.id == instance:
             return HandlingRefused("it is in the robot's hand")
-        thing = self._house.thing(instance)
-        if self.distance(thing) > REACH_M or thing.position[2] > REACH_UP_M:
+        obj = self._house.object_by_id(instance)
+        if self.distance(obj) > REACH_M or obj.position[2] > REACH_UP_M:
             return HandlingRefused("it is out of reach")
         if verb == "pick":
-            return self._pick(thing)
+            return self._pick(obj)
         if verb == "place":
-            return self._place(thing)
-        return self._open(thing, verb) if verb in ("open", "close") else self._switch(thing, verb == "switch_on")
+            return self._place(obj)
+        return self._open(obj, verb) if verb in ("open", "close") else self._switch(obj, verb == "switch_on")
 
-    def distance(self, thing: HouseObject) -> float:
+    def distance(self, obj: HouseObject) -> float:
         """Return the distance in the plan from the robot to the object's nearest side, 0 above or below it; metres."""
-        dx, dy = self._pose.x - thing.position[0], self._pose.y - thing.position[1]
-        c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-        u, v = abs(c * dx + s * dy) - thing.size[0] / 2, abs(c * dy - s * dx) - thing.size[1] / 2
+        dx, dy = self._pose.x - obj.position[0], self._pose.y - obj.position[1]
+        c, s = math.cos(obj.yaw), math.sin(obj.yaw)
+        u, v = abs(c * dx + s * dy) - obj.size[0] / 2, abs(c * dy - s * dx) - obj.size[1] / 2
         return math.hypot(max(u, 0.0), max(v, 0.0))
 
-    def _pick(self, thing: HouseObject) -> Changed | HandlingRefused:
+    def _pick(self, obj: HouseObject) -> Changed | HandlingRefused:
         if self._held is not None:
-            return HandlingRefused(f"the robot holds the {self._held.kind}, and only one thing at a time")
-        if not liftable(thing):
+            return HandlingRefused(f"the robot holds the {self._held.kind}, and only one object at a time")
+        if not liftable(obj):
             return HandlingRefused("it cannot be picked up")
-        if any(other.support == thing.id for other in self._house.things):
+        if any(other.support == obj.id for other in self._house.objects):
             return HandlingRefused("something stands on it")
-        if thing.support and thing.relation == "in" and self._house.thing(thing.support).state == "closed":
-            return HandlingRefused(f"the {self._house.thing(thing.support).kind} that it is in is closed")
-        things = [t for t in self._house.things if t is not thing]
-        return Changed(replace(self._house, things=things), replace(thing, relation="held", support=0))
+        if obj.support and obj.relation == "in" and self._house.object_by_id(obj.support).state == "closed":
+            return HandlingRefused(f"the {self._house.object_by_id(obj.support).kind} that it is in is closed")
+        objects = [t for t in self._house.objects if t is not obj]
+        return Changed(replace(self._house, objects=objects), replace(obj, relation="held", support=0))
 
     def _place(self, support: HouseObject) -> Changed | HandlingRefused:
         if self._held is None:
@@ -112,7 +112,7 @@ class Manipulator:
         if not placed:
             return HandlingRefused("there is no free place on it within reach")
         best = min(placed, key=lambda t: (math.dist(t.position[:2], (self._pose.x, self._pose.y)), t.position))
-        return Changed(replace(self._house, things=[*self._house.things, best]), None)
+        return Changed(replace(self._house, objects=[*self._house.objects, best]), None)
 
     def _spots(self, support: HouseObject, surface: Surface, held: HouseObject) -> list[HouseObject]:
         """Return the held object at each free place of a surface within reach."""
@@ -120,50 +120,50 @@ class Manipulator:
         width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
         if width < 0 or depth < 0 or held.size[2] > surface.clear:
             return []
-        taken = [_block(t) for t in self._house.things if t.support == support.id]
+        occupied = [_block(t) for t in self._house.objects if t.support == support.id]
         found = []
         for i in range(int(width / STEP_M) + 1):
             for j in range(int(depth / STEP_M) + 1):
                 at = (surface.x0 + inset_x + i * STEP_M, surface.y0 + inset_y + j * STEP_M, surface.z)
                 x, y, z = (round(float(v), 4) for v in placed_at(support, at))
-                thing = replace(held, position=(x, y, z), yaw=support.yaw, room=support.room, support=support.id,
-                                relation=surface.relation)
-                if self.distance(thing) <= REACH_M and not any(_block(thing).meets(block) for block in taken):
-                    found.append(thing)
+                obj = replace(held, position=(x, y, z), yaw=support.yaw, room=support.room, support=support.id,
+                              relation=surface.relation)
+                if self.distance(obj) <= REACH_M and not any(_block(obj).meets(block) for block in occupied):
+                    found.append(obj)
         return found
 
-    def _open(self, thing: HouseObject, verb: str) -> Changed | HandlingRefused:
+    def _open(self, obj: HouseObject, verb: str) -> Changed | HandlingRefused:
         state = "open" if verb == "open" else "closed"
-        if thing.kind == "front door" or not opens(thing.kind):
-            return HandlingRefused("it is locked" if thing.kind == "front door" else f"it is nothing to {verb}")
-        if thing.state == state:
+        if obj.kind == "front door" or not opens(obj.kind):
+            return HandlingRefused("it is locked" if obj.kind == "front door" else f"it is nothing to {verb}")
+        if obj.state == state:
             return HandlingRefused(f"it is {state} already")
-        ways = self._leaves(thing, state) if thing.kind == "door" else [rebuilt(thing, state)]
-        fits = next((new for new in ways if not self._meets(thing, new)), None)
-        return HandlingRefused("something is in its way") if fits is None else self._with(thing, fits)
+        candidates = self._leaves(obj, state) if obj.kind == "door" else [rebuilt(obj, state)]
+        fits = next((new for new in candidates if not self._meets(obj, new)), None)
+        return HandlingRefused("something is in its way") if fits is None else self._with(obj, fits)
 
-    def _switch(self, thing: HouseObject, on: bool) -> Changed | HandlingRefused:
-        states = switches(thing.kind)
+    def _switch(self, obj: HouseObject, on: bool) -> Changed | HandlingRefused:
+        states = switches(obj.kind)
         if states is None:
             return HandlingRefused("it is nothing to switch")
         state = states[0] if on else states[1]
-        if thing.state == state:
+        if obj.state == state:
             return HandlingRefused(f"it is {state} already")
-        return self._with(thing, rebuilt(thing, state))
+        return self._with(obj, rebuilt(obj, state))
 
     def _with(self, old: HouseObject, new: HouseObject) -> Changed:
-        return Changed(replace(self._house, things=[new if t is old else t for t in self._house.things]), self._held)
+        return Changed(replace(self._house, objects=[new if t is old else t for t in self._house.objects]), self._held)
 
     def _meets(self, old: HouseObject, new: HouseObject) -> bool:
         """Return whether the new form would take space of something that the old one left alone."""
         before, after = _block(old), _block(new)
-        others = [_block(t) for t in self._house.things
+        others = [_block(t) for t in self._house.objects
                   if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]
         return any(after.meets(block) and not before.meets(block) for block in others)
 
     def _leaves(self, leaf: HouseObject, state: str) -> list[HouseObject]:
         """Return the forms that a door may take: in its opening, or standing into one of its rooms at either end."""
-        opening = next((o for o in self._house.openings if o.thing == leaf.id), None)
+        opening = next((o for o in self._house.openings if o.object_id == leaf.id), None)
         if opening is None:
             return []
         rooms = [r for r in self._house.rooms if r.id in opening.rooms]
@@ -173,25 +173,25 @@ class Manipulator:
         return [_open_leaf(leaf, opening, room, first, self._house) for room in rooms for first in (True, False)]
 
 
-def rebuilt(thing: HouseObject, state: str) -> HouseObject:
+def rebuilt(obj: HouseObject, state: str) -> HouseObject:
     """Return the object in another state: the same body, opened or closed, on or off."""
-    kind, look = KINDS[thing.kind], _look(thing, state)
-    shift = (look.swing - (kind.swing if thing.state == "open" else 0.0)) / 2
-    x, y, z = thing.position
+    kind, look = KINDS[obj.kind], _look(obj, state)
+    shift = (look.swing - (kind.swing if obj.state == "open" else 0.0)) / 2
+    x, y, z = obj.position
     parts = kind.build(look)
     height = round(max(p.centre[2] + p.size[2] / 2 for p in parts), 4)
-    return replace(thing, state=state, parts=parts, paint=look.colour, tall_m=look.height,
-                   position=(x + shift * math.cos(thing.yaw), y + shift * math.sin(thing.yaw), z),
+    return replace(obj, state=state, parts=parts, paint=look.colour, tall_m=look.height,
+                   position=(x + shift * math.cos(obj.yaw), y + shift * math.sin(obj.yaw), z),
                    size=(look.depth, look.width, look.height if abs(height - look.height) < 0.03 else height))
 
 
-def _look(thing: HouseObject, state: str) -> Look:
+def _look(obj: HouseObject, state: str) -> Look:
     """Return how the object was built, in this state. What chance decides of it is decided by its id."""
-    kind = KINDS[thing.kind]
+    kind = KINDS[obj.kind]
     swing = kind.swing if state == "open" else 0.0
-    depth = thing.size[0] - (kind.swing if thing.state == "open" else 0.0) + swing
-    return Look(round(depth, 3), thing.size[1], thing.tall_m or thing.size[2], thing.paint or thing.colour,
-                thing.material, state, Dice(thing.id), swing)
+    depth = obj.size[0] - (kind.swing if obj.state == "open" else 0.0) + swing
+    return Look(round(depth, 3), obj.size[1], obj.tall_m or obj.size[2], obj.paint or obj.colour,
+                obj.material, state, Dice(obj.id), swing)
 
 
 def _closed_leaf(leaf: HouseObject, opening: Opening, room: Room, house: House) -> HouseObject:
@@ -224,8 +224,8 @@ def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float
     return "west" if abs(opening.x0 - room.x0) < house.wall_thickness_m else "east", opening.y0, opening.y1
 
 
-def _block(thing: HouseObject) -> Block:
+def _block(obj: HouseObject) -> Block:
     """Return the box that the object takes in the house frame."""
-    x0, y0, x1, y1 = extents(thing)
-    z = thing.position[2]
-    return Block(x0, y0, z, x1, y1, z + thing.size[2], thing.id)
+    x0, y0, x1, y1 = extents(obj)
+    z = obj.position[2]
+    return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)

@@ -20,7 +20,7 @@ from sim_bridge.rays import RayScene, for_bands
 
 INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
 SHARE_M = 0.06  # samples of one part that are closer than this and face the same way share their light
-GATHER, GATHER_THINGS, BOUNCES = 32, 16, 3  # directions per sample of the building and of objects; reflections
+GATHER, GATHER_OBJECTS, BOUNCES = 32, 16, 3  # directions per sample of the building and of objects; reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
 LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
@@ -183,15 +183,15 @@ class Lamp(NamedTuple):
 def _lamps(house: House, room: Room) -> list[Lamp]:
     """Return the glowing parts of a room that are worth sampling."""
     lamps = []
-    windows = {o.thing for o in house.openings if o.kind == "window"}
-    for thing in (t for t in house.things if t.room == room.id and t.id not in windows):
-        for part in (p for p in thing.parts if p.glow > 0.2):
+    windows = {o.object_id for o in house.openings if o.kind == "window"}
+    for obj in (t for t in house.objects if t.room == room.id and t.id not in windows):
+        for part in (p for p in obj.parts if p.glow > 0.2):
             _, b, c = sorted(part.size)
             if b * c < 0.002:
                 continue
             colour = np.array(linear_rgb(part.colour))
             colour = 0.5 * colour / colour.max() + 0.5 * np.array([1.0, 0.86, 0.66])
-            lamps.append(Lamp(placed_at(thing, part.centre), colour * part.glow * LAMP, min(b * c, LARGEST_LAMP_M2),
+            lamps.append(Lamp(placed_at(obj, part.centre), colour * part.glow * LAMP, min(b * c, LARGEST_LAMP_M2),
                               max(part.size) / 2 + 0.03))
     return lamps
 
@@ -204,7 +204,7 @@ def _reflected(scene: _Scene, direct: np.ndarray, building: np.ndarray) -> tuple
     """Return (m, 3) light with reflections, and (m,) how open the surroundings are (1 = nothing within a metre)."""
     openness = np.zeros(len(direct))
     groups = []
-    for which, count in ((np.nonzero(building)[0], GATHER), (np.nonzero(~building)[0], GATHER_THINGS)):
+    for which, count in ((np.nonzero(building)[0], GATHER), (np.nonzero(~building)[0], GATHER_OBJECTS)):
         hit, openness[which] = _gather(scene, which, count)
         groups.append((which, hit))
     albedo = np.minimum(scene.mesh.colour, 0.85)[scene.samples.quad]

@@ -55,10 +55,10 @@ def mesh_of(house: House) -> QuadMesh:
     soup = _Soup()
     for patch, surface in shell_of(house):
         soup.add(patch, surface)
-    windows = {o.thing for o in house.openings if o.kind == "window"}
-    for thing in house.things:
-        for number, part in enumerate(thing.parts):
-            soup.add(_placed(thing, part, NUDGE_M * (number % 7 - 3)), _surface(thing, part, thing.id in windows))
+    windows = {o.object_id for o in house.openings if o.kind == "window"}
+    for obj in house.objects:
+        for number, part in enumerate(obj.parts):
+            soup.add(_placed(obj, part, NUDGE_M * (number % 7 - 3)), _surface(obj, part, obj.id in windows))
     return soup.mesh()
 
 
@@ -73,13 +73,13 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
     return (float(linear[0]), float(linear[1]), float(linear[2]))
 
 
-def _surface(thing: HouseObject, part: Part, in_window: bool) -> QuadStyle:
+def _surface(obj: HouseObject, part: Part, in_window: bool) -> QuadStyle:
     """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
     see = OPAQUE
     if part.texture == "glass":
         clear = part.glow == 0.0 and sum(linear_rgb(part.colour)) / 3 > CLEAR_ABOVE
-        see = OUTDOORS if in_window else MIRROR if thing.kind == "mirror" else CLEAR if clear else OPAQUE
-    return QuadStyle(part.colour, part.texture, thing.id, part.glow, see=see)
+        see = OUTDOORS if in_window else MIRROR if obj.kind == "mirror" else CLEAR if clear else OPAQUE
+    return QuadStyle(part.colour, part.texture, obj.id, part.glow, see=see)
 
 
 @lru_cache(maxsize=4096)
@@ -90,17 +90,17 @@ def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
     return SHAPES[shape](np.asarray(size, float))
 
 
-def _placed(thing: HouseObject, part: Part, nudge_m: float) -> Patch:
+def _placed(obj: HouseObject, part: Part, nudge_m: float) -> Patch:
     """Return a part in the map frame, moved by a hair along all axes. Raises ConfigError for an unknown shape."""
     patch = _solid(part.shape, part.size)
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
-    corners = placed_at(thing, _turned(patch.corners, part.yaw) + part.centre + nudge_m)
-    return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + thing.yaw))
+    corners = placed_at(obj, _turned(patch.corners, part.yaw) + part.centre + nudge_m)
+    return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + obj.yaw))
 
 
-def placed_at(thing: HouseObject, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
+def placed_at(obj: HouseObject, points: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """Return points (..., 3) of an object's local frame in the map frame."""
-    return _turned(np.asarray(points, float), thing.yaw) + thing.position
+    return _turned(np.asarray(points, float), obj.yaw) + obj.position
 
 
 def _turned(points: np.ndarray, yaw: float) -> np.ndarray:

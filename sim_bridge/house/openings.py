@@ -85,19 +85,19 @@ def cut_openings(dice: Dice, cells: list[Cell]) -> Holes | None:
     inner, outer = walls_of(cells)
     holes = Holes([], {})
     inner = [w for w in inner if w.length >= DOOR_M + 2 * CORNER_M + WALL_M]
-    joined = {0}
+    connected = {0}
     for wall in inner:
         if 0 in (wall.a, wall.b) and cells[wall.b if wall.a == 0 else wall.a].parent is None:
-            _join(dice, holes, cells, wall)
-            joined |= {wall.a, wall.b}
-    while len(joined) < len(cells):
-        ways = [w for w in inner if (w.a in joined) != (w.b in joined)]
-        if not ways:
+            _connect(dice, holes, cells, wall)
+            connected |= {wall.a, wall.b}
+    while len(connected) < len(cells):
+        candidates = [w for w in inner if (w.a in connected) != (w.b in connected)]
+        if not candidates:
             return None
-        wall = min(ways, key=lambda w: _reluctance(cells, w))
-        _join(dice, holes, cells, wall)
-        joined |= {wall.a, wall.b}
-    _second_ways(dice, holes, cells, inner)
+        wall = min(candidates, key=lambda w: _reluctance(cells, w))
+        _connect(dice, holes, cells, wall)
+        connected |= {wall.a, wall.b}
+    _extra_openings(dice, holes, cells, inner)
     _front_door(dice, holes, cells, outer)
     for wall in outer:
         _windows(dice, holes, cells, wall)
@@ -114,7 +114,7 @@ def _reluctance(cells: list[Cell], wall: Wall) -> int:
     return 1 if "living room" in (a.kind, b.kind) or "hallway" in (a.kind, b.kind) else 2
 
 
-def _second_ways(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall]) -> None:
+def _extra_openings(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall]) -> None:
     """Join kitchen, dining and living room where they touch; sometimes a closed door between two other rooms."""
     have = {frozenset(o.rooms) for o in holes.openings}
     closed = 0
@@ -124,13 +124,13 @@ def _second_ways(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall])
         if pair in have or cells[wall.a].parent is not None or cells[wall.b].parent is not None:
             continue
         if kinds in OPEN_PLAN and dice.chance(0.8):
-            _join(dice, holes, cells, wall)
+            _connect(dice, holes, cells, wall)
         elif closed == 0 and "bedroom" in kinds and kinds <= {"bedroom", "study"} and dice.chance(0.5):
             closed += 1
-            _join(dice, holes, cells, wall, "closed")
+            _connect(dice, holes, cells, wall, "closed")
 
 
-def _join(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = "open") -> None:
+def _connect(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = "open") -> None:
     """Cut a passage or a door with a leaf into the wall."""
     kinds = frozenset((cells[wall.a].kind, cells[wall.b].kind))
     if kinds in OPEN_PLAN and wall.length > 1.9 and dice.chance(0.75):

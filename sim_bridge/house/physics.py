@@ -55,9 +55,9 @@ class FreeSpace:
         for opening in house.openings:
             if -1 not in opening.rooms and opening.z0 <= STEP_OVER_M and opening.z1 >= robot_height_m:
                 self._fill(solid, *_through_wall(opening, house.wall_thickness_m), False)
-        for thing in (t for t in house.things if t.solid):
-            for part in thing.parts:
-                self._stamp(solid, thing, part, robot_height_m)
+        for obj in (t for t in house.objects if t.solid):
+            for part in obj.parts:
+                self._stamp(solid, obj, part, robot_height_m)
         self.clearance_m = ((ndimage.distance_transform_edt(~solid) - 0.5) * CELL_M).astype(np.float64)
         self._graphs: dict[float, _PathGraph] = {}
 
@@ -67,21 +67,21 @@ class FreeSpace:
                       ((x0, self._x0), (x1, self._x0), (y0, self._y0), (y1, self._y0)))
         solid[max(c, 0):max(d, 0), max(a, 0):max(b, 0)] = value
 
-    def _stamp(self, solid: np.ndarray, thing: HouseObject, part: Part, height: float) -> None:
+    def _stamp(self, solid: np.ndarray, obj: HouseObject, part: Part, height: float) -> None:
         """Mark the footprint of a part, grown by half a cell so that thin legs are not missed."""
-        low = thing.position[2] + part.centre[2] - part.size[2] / 2
+        low = obj.position[2] + part.centre[2] - part.size[2] / 2
         if low >= height or low + part.size[2] <= STEP_OVER_M:
             return
-        c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-        cx = thing.position[0] + c * part.centre[0] - s * part.centre[1]
-        cy = thing.position[1] + s * part.centre[0] + c * part.centre[1]
+        c, s = math.cos(obj.yaw), math.sin(obj.yaw)
+        cx = obj.position[0] + c * part.centre[0] - s * part.centre[1]
+        cy = obj.position[1] + s * part.centre[0] + c * part.centre[1]
         reach = math.hypot(part.size[0], part.size[1]) / 2 + CELL_M
         r0, r1, c0, c1 = (int(np.clip((v - o) / CELL_M, 0, n)) for v, o, n in (
             (cy - reach, self._y0, solid.shape[0]), (cy + reach + CELL_M, self._y0, solid.shape[0]),
             (cx - reach, self._x0, solid.shape[1]), (cx + reach + CELL_M, self._x0, solid.shape[1])))
         dx = self._x0 + (np.arange(c0, c1) + 0.5) * CELL_M - cx
         dy = (self._y0 + (np.arange(r0, r1) + 0.5) * CELL_M - cy)[:, None]
-        yaw = thing.yaw + part.yaw
+        yaw = obj.yaw + part.yaw
         u = np.abs(math.cos(yaw) * dx + math.sin(yaw) * dy) / (part.size[0] / 2 + CELL_M / 2)
         v = np.abs(-math.sin(yaw) * dx + math.cos(yaw) * dy) / (part.size[1] / 2 + CELL_M / 2)
         inside = np.maximum(u, v) <= 1 if part.shape == "box" else u * u + v * v <= 1

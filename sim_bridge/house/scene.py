@@ -93,7 +93,7 @@ class Opening(NamedTuple):
     z0: float
     z1: float
     rooms: tuple[int, int]
-    thing: int = 0  # id of the door leaf or window as a HouseObject
+    object_id: int = 0  # id of the door leaf or window as a HouseObject
 
 
 @dataclass
@@ -125,12 +125,12 @@ class House:
     seed: int
     rooms: list[Room]
     openings: list[Opening]
-    things: list[HouseObject]
+    objects: list[HouseObject]
     start: Pose2
     wall_height_m: float = 2.6
     wall_thickness_m: float = 0.12
 
-    def thing(self, instance: int) -> HouseObject:
+    def object_by_id(self, instance: int) -> HouseObject:
         """Return the object with this instance id (KeyError when there is none)."""
         return self._index()[instance]
 
@@ -140,5 +140,5 @@ class House:
 
     def _index(self) -> dict[int, HouseObject]:
         if not hasattr(self, "_by_id"):
-            self._by_id = {t.id: t for t in self.things}
+            self._by_id = {t.id: t for t in self.objects}
         return self._by_id

@@ -12,7 +12,7 @@ import numpy as np
 from sim_bridge.house.scene import House, Opening, Room
 from sim_bridge.house.solids import Patch
 
-FLOOR_CELL_M, WALL_CELL_M, THING_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
+FLOOR_CELL_M, WALL_CELL_M, OBJECT_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
 OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # seen at a surface: itself, the sky, what lies behind, a reflection
 
 
@@ -23,7 +23,7 @@ class QuadStyle(NamedTuple):
     texture: str
     instance: int = 0
     glow: float = 0.0
-    cell_m: float = THING_CELL_M
+    cell_m: float = OBJECT_CELL_M
     see: int = OPAQUE
 
 

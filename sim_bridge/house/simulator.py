@@ -85,16 +85,16 @@ class HouseWorld:
     @cached_property
     def labels(self) -> dict[int, Label]:
         """What each instance is."""
-        return {thing.id: _label(self.house, thing) for thing in self.house.things}
+        return {obj.id: _label(self.house, obj) for obj in self.house.objects}
 
 
-def _label(house: House, thing: HouseObject) -> Label:
+def _label(house: House, obj: HouseObject) -> Label:
     """Return an object as a Label; attributes that say nothing are left out."""
-    room = next((r for r in house.rooms if r.id == thing.room), None)
-    support = house.thing(thing.support).kind if thing.support else ""
-    facts = {"colour": thing.colour, "material": thing.material, "state": thing.state, "relation": thing.relation,
+    room = next((r for r in house.rooms if r.id == obj.room), None)
+    support = house.object_by_id(obj.support).kind if obj.support else ""
+    facts = {"colour": obj.colour, "material": obj.material, "state": obj.state, "relation": obj.relation,
              "support": support}
-    return Label(thing.id, thing.kind, (room.name or room.kind) if room else "", {k: v for k, v in facts.items() if v})
+    return Label(obj.id, obj.kind, (room.name or room.kind) if room else "", {k: v for k, v in facts.items() if v})
 
 
 @lru_cache(maxsize=4)
@@ -140,7 +140,7 @@ class HouseSimulator(Walker):
         step = self._now()
         assert self._world is not None
         if verb not in VERBS:
-            raise SimulatorError(unknown("way to handle a thing", verb, VERBS))
+            raise SimulatorError(unknown("action on an object", verb, VERBS))
         self._known(instance)
         seen = step.frame.labels is not None and bool((step.frame.labels == instance).any())
         hands = handling.Manipulator(self._world.house, self._pose, self._robot, self._held)
@@ -160,11 +160,11 @@ class HouseSimulator(Walker):
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
         """Privileged: return the middle of an object; of what is held, where the robot is. Raises SimulatorError."""
-        thing = self._known(instance)
-        x, y, z = thing.position
-        if self._held is thing:
+        obj = self._known(instance)
+        x, y, z = obj.position
+        if self._held is obj:
             x, y, z = self._pose.x, self._pose.y, self._robot.height_m / 2
-        return x, y, z + thing.size[2] / 2
+        return x, y, z + obj.size[2] / 2
 
     def support_of(self, instance: int) -> int:
         """Privileged: return what an object stands on or lies in, 0 = nothing. Raises SimulatorError."""
@@ -176,7 +176,7 @@ class HouseSimulator(Walker):
         if self._held is not None and self._held.id == instance:
             return self._held
         try:
-            return self._world.house.thing(instance)
+            return self._world.house.object_by_id(instance)
         except KeyError:
             raise SimulatorError(f"there is no object {instance} in this house") from None
 

@@ -89,7 +89,7 @@ class RoomSpace:
 
     def __init__(self, room: Room, dice: Dice, ids: Ids, ceiling_m: float) -> None:
         self.room, self.dice, self.ids, self.ceiling_m = room, dice, ids, ceiling_m
-        self.things: list[HouseObject] = []
+        self.objects: list[HouseObject] = []
         self.blocks: list[Block] = []
         self.hard: list[Block] = []
         self.soft: list[Block] = []
@@ -135,7 +135,7 @@ class RoomSpace:
         if abs(height - look.height) < 0.03:
             height = look.height
         colour = look.colour if look.colour in kind.colours else ""
-        thing = HouseObject(
+        obj = HouseObject(
             self.ids.next(),
             kind.name,
             self.room.id,
@@ -152,12 +152,12 @@ class RoomSpace:
             look.colour,
             look.height,
         )
-        self.things.append(thing)
+        self.objects.append(obj)
         if look.height > 0.03:
-            self.blocks.append(footprint(blank, spot, thing.id))
+            self.blocks.append(footprint(blank, spot, obj.id))
         if kind.surfaces is not None:
-            self._surfaces[thing.id] = [(s, []) for s in kind.surfaces(look)]
-        return thing
+            self._surfaces[obj.id] = [(s, []) for s in kind.surfaces(look)]
+        return obj
 
     # free space ------------------------------------------------------------------------------------------------------
 
@@ -194,8 +194,8 @@ class RoomSpace:
             zone = self._front(blank, spot, front)
             if not self.inside(zone) or any(zone.meets(b) for b in self.blocks if b.owner not in exempt):
                 return None
-        thing = self.put(blank, spot)
+        obj = self.put(blank, spot)
         self.quota -= 1
         if front:
-            self.soft.append(self._front(blank, spot, front, thing.id))
-        return thing
+            self.soft.append(self._front(blank, spot, front, obj.id))
+        return obj

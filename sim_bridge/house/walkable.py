@@ -38,16 +38,16 @@ class WalkableFloor(NamedTuple):
         return labels == 1 + int(np.argmax(sizes[1:])) if count else np.zeros(labels.shape, bool)
 
 
-def stands_in_way(thing: HouseObject) -> bool:
+def is_obstacle(obj: HouseObject) -> bool:
     """Return whether the object blocks the robot's body."""
-    return thing.solid and thing.position[2] < BODY_Z[1] and thing.position[2] + thing.size[2] > BODY_Z[0]
+    return obj.solid and obj.position[2] < BODY_Z[1] and obj.position[2] + obj.size[2] > BODY_Z[0]
 
 
-def extents(thing: HouseObject) -> tuple[float, float, float, float]:
+def extents(obj: HouseObject) -> tuple[float, float, float, float]:
     """Return x0, y0, x1, y1 of the object's footprint, its yaw taken into account."""
-    c, s = abs(math.cos(thing.yaw)), abs(math.sin(thing.yaw))
-    dx, dy = (thing.size[0] * c + thing.size[1] * s) / 2, (thing.size[0] * s + thing.size[1] * c) / 2
-    x, y, _ = thing.position
+    c, s = abs(math.cos(obj.yaw)), abs(math.sin(obj.yaw))
+    dx, dy = (obj.size[0] * c + obj.size[1] * s) / 2, (obj.size[0] * s + obj.size[1] * c) / 2
+    x, y, _ = obj.position
     return x - dx, y - dy, x + dx, y + dy
 
 
@@ -86,7 +86,7 @@ def floor_of(house: House) -> WalkableFloor:
     for r in house.rooms:
         room[window(r.x0, r.y0, r.x1, r.y1, 0.0)] = r.id
     free = room != -1
-    for thing in house.things:
-        if stands_in_way(thing) and thing.relation not in ("on", "in"):
-            free[window(*extents(thing), CELL_M / 2)] = False
+    for obj in house.objects:
+        if is_obstacle(obj) and obj.relation not in ("on", "in"):
+            free[window(*extents(obj), CELL_M / 2)] = False
     return WalkableFloor(room, ndimage.distance_transform_edt(free) * CELL_M - CELL_M / 2, origin)

@@ -17,8 +17,8 @@ from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.walker import At
 
 SNAP_M = 0.30  # an end may lie this far inside something (a person names the sofa, not the floor before it)
-SLACK_M = 0.005  # ways may come this much closer than the radius: the cells are no finer
-_WAYS = 256  # that are kept
+SLACK_M = 0.005  # paths may come this much closer than the radius: the cells are no finer
+_KEPT_PATHS = 256  # the most recent shortest paths are cached
 _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
          (2, 1), (1, 2), (-1, 2), (-2, 1), (-2, -1), (-1, -2), (1, -2), (2, -1))
 
@@ -28,7 +28,7 @@ class MeshPaths:
 
     def __init__(self, floor: MeshFloor) -> None:
         self._floor = floor
-        self._nodes = lru_cache(maxsize=_WAYS)(self._search)
+        self._nodes = lru_cache(maxsize=_KEPT_PATHS)(self._search)
 
     def geodesic(self, a: At, b: At) -> float:
         """Return the length of the shortest path in metres, inf when there is none."""
@@ -44,13 +44,13 @@ class MeshPaths:
             return []
         if a > b:  # one direction is computed, so that there and back are equally long
             return self.shortest(b, a)[::-1]
-        nodes = self._joined(self._near(a), self._near(b))
+        nodes = self._common_area(self._near(a), self._near(b))
         if nodes is None:
             return []
         chain = self._nodes(*nodes)
         points = np.concatenate([[a], self._floor.middles(chain), [b]])
         places = np.array([self._place(a), *chain, self._place(b)], np.int64)
-        for end, inner in ((0, 1), (-1, -2)):  # a way lies on the floor, also where its end was given over it
+        for end, inner in ((0, 1), (-1, -2)):  # a path lies on the floor, even where its end was given above it
             points[end, 2] = (points[inner, 2] if places[end] == NONE
                               else cells.height(self._floor.ground, places[end], points[end, 0], points[end, 1]))
         kept = _pulled(self._floor.ground, points, places, self._floor.radius_m - SLACK_M)
@@ -68,7 +68,7 @@ class MeshPaths:
         return nearest
 
     @staticmethod
-    def _joined(a: dict[int, tuple[float, int]], b: dict[int, tuple[float, int]]) -> tuple[int, int] | None:
+    def _common_area(a: dict[int, tuple[float, int]], b: dict[int, tuple[float, int]]) -> tuple[int, int] | None:
         """Return the nodes of both ends in the area that is nearest to both; None when they share none."""
         shared = sorted(area for area in a if area in b)
         if not shared:
@@ -170,7 +170,7 @@ def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, 
 
 @njit(nogil=True)
 def _sees(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, at: int, to: int, radius: float) -> bool:
-    """Return whether the robot drives straight from one point of a way to another, and ends on its storey."""
+    """Return whether the robot drives straight from one point of a path to another, and ends on its storey."""
     if places[at] == NONE or places[to] == NONE:
         return False
     return cells.straight(ground, places[at], points[at, 0], points[at, 1], points[to, 0], points[to, 1],

@@ -32,7 +32,7 @@ class MeshWorld:
 
     def __init__(self, scene: TriangleScene) -> None:
         self.scene = scene
-        self._ways: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
+        self._bodies: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
 
     @cached_property
     def renderer(self) -> MeshRenderer:
@@ -49,10 +49,10 @@ class MeshWorld:
 
     def _of(self, robot: RobotModel) -> tuple[MeshFloor, MeshPaths]:
         body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
-        if body not in self._ways:
+        if body not in self._bodies:
             floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
-            self._ways[body] = floor, MeshPaths(floor)
-        return self._ways[body]
+            self._bodies[body] = floor, MeshPaths(floor)
+        return self._bodies[body]
 
 
 @lru_cache(maxsize=_KEPT)

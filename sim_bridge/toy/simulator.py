@@ -119,7 +119,7 @@ class GridWorld:
         if found is None:
             return []
         grid, field, cell = found
-        between = [centre_of(grid, int(iy), int(ix)) for iy, ix in field.way(cell)[1:-1]]
+        between = [centre_of(grid, int(iy), int(ix)) for iy, ix in field.path_to(cell)[1:-1]]
         return [(a[0], a[1]), *((p.x, p.y) for p in between), (b[0], b[1])]
 
     def _walk(self, storey: int, a: Point, b: Point) -> float:
@@ -128,7 +128,7 @@ class GridWorld:
         return math.inf if found is None else float(found[1].metres[found[2]])
 
     def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, ShortestPaths, tuple[int, int]] | None:
-        """Return the plan of a storey, the ways on it from a, and the cell of b; None where no path leads there."""
+        """Return the plan of a storey, the paths on it from a, and the cell of b; None where no path leads there."""
         robot = self._require_robot()
         if not 0 <= storey < len(self._plans):
             return None

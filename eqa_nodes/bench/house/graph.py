@@ -56,7 +56,7 @@ def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
         if opening.kind != "window" and -1 not in opening.rooms and place.free(*middle):
             places.append(middle)
-    places += [found for thing in approached if (found := _before(place, thing)) is not None]
+    places += [found for obj in approached if (found := _before(place, obj)) is not None]
     edges = _pruned(places, _straight(place, places))
     return _reached([(round(x, 3), round(y, 3)) for x, y in places], edges)
 
@@ -76,16 +76,16 @@ def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> 
     return found
 
 
-def _before(place: HouseWorld, thing: HouseObject) -> tuple[float, float] | None:
+def _before(place: HouseWorld, obj: HouseObject) -> tuple[float, float] | None:
     """Return a free place from which the object is seen and within reach, its front first."""
     front_first = sorted(range(_BEARINGS), key=lambda k: (min(k, _BEARINGS - k), k))
     for ring in _RINGS_M:
         for k in front_first:
-            angle = thing.yaw + 2 * math.pi * k / _BEARINGS
-            x, y = thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle)
+            angle = obj.yaw + 2 * math.pi * k / _BEARINGS
+            x, y = obj.position[0] + ring * math.cos(angle), obj.position[1] + ring * math.sin(angle)
             pose = Pose2(x, y, angle + math.pi)
-            near = Manipulator(place.house, pose, RobotModel(), None).distance(thing) <= REACH_M - 0.1
-            if near and place.free(x, y) and shares(place, pose).get(thing.id, 0.0) >= _HANDLED_SHARE:
+            near = Manipulator(place.house, pose, RobotModel(), None).distance(obj) <= REACH_M - 0.1
+            if near and place.free(x, y) and shares(place, pose).get(obj.id, 0.0) >= _HANDLED_SHARE:
                 return x, y
     return None
 
@@ -148,36 +148,36 @@ class Planner:
                     queue.append((to, length + 1))
         return None
 
-    def near(self, thing: HouseObject) -> Callable[[GraphPose], bool]:
+    def near(self, obj: HouseObject) -> Callable[[GraphPose], bool]:
         """Return whether the agent is close to an object and looks at it."""
-        return lambda at: self.away(at, thing) <= NEAR_M and self.share(at, thing.id) >= 1.2 * LOOKED_AT
+        return lambda at: self.away(at, obj) <= NEAR_M and self.share(at, obj.id) >= 1.2 * LOOKED_AT
 
-    def reach(self, thing: HouseObject, house: House) -> Callable[[GraphPose], bool]:
+    def reach(self, obj: HouseObject, house: House) -> Callable[[GraphPose], bool]:
         """Return whether the agent could handle an object."""
-        return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(thing) <= REACH_M
-                           and self.share(at, thing.id) >= _HANDLED_SHARE)
+        return lambda at: (Manipulator(house, self.graph.pose(at), RobotModel(), None).distance(obj) <= REACH_M
+                           and self.share(at, obj.id) >= _HANDLED_SHARE)
 
     def shows(self, targets: tuple[int, ...], need: int) -> Callable[[GraphPose], bool]:
         """Return whether at least `need` of the objects show themselves well."""
         return lambda at: sum(self.share(at, target) >= LOOKED_AT for target in targets) >= need
 
-    def away(self, at: GraphPose, thing: HouseObject) -> float:
+    def away(self, at: GraphPose, obj: HouseObject) -> float:
         """Return the distance from the agent to the middle of an object in the plan, metres."""
-        return math.dist(self.graph.places[at.point], thing.position[:2])
+        return math.dist(self.graph.places[at.point], obj.position[:2])
 
-    def share(self, at: GraphPose, thing: int) -> float:
+    def share(self, at: GraphPose, obj: int) -> float:
         """Return the share of the image that shows an object."""
-        if not self._ahead(at, self._place.house.thing(thing)):
+        if not self._ahead(at, self._place.house.object_by_id(obj)):
             return 0.0  # looking is the slow part
         if at not in self._seen:
             self._seen[at] = shares(self._place, self.graph.pose(at), at.look_deg)
-        return self._seen[at].get(thing, 0.0)
+        return self._seen[at].get(obj, 0.0)
 
 
-    def _ahead(self, at: GraphPose, thing: HouseObject) -> bool:
+    def _ahead(self, at: GraphPose, obj: HouseObject) -> bool:
         """Return whether any part of the object could lie between the left and the right side of the image."""
-        (x, y), (u, v) = self.graph.places[at.point], thing.position[:2]
-        away, half = math.hypot(u - x, v - y), math.hypot(*thing.size[:2]) / 2
+        (x, y), (u, v) = self.graph.places[at.point], obj.position[:2]
+        away, half = math.hypot(u - x, v - y), math.hypot(*obj.size[:2]) / 2
         if away <= half:
             return True
         beside = abs(math.remainder(math.atan2(v - y, u - x) - at.yaw, 2 * math.pi)) - math.asin(half / away)

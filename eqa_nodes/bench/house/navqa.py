@@ -72,17 +72,17 @@ class _Asker:
         return None
 
     def _where_is(self) -> Sample | None:
-        thing, name = next(self._named("where is"), (None, ""))
-        if thing is None:
+        obj, name = next(self._named("where is"), (None, ""))
+        if obj is None:
             return None
-        place = [round(v, 3) for v in thing.position[:2]]
+        place = [round(v, 3) for v in obj.position[:2]]
         return self._sample("position", f"Where is {name}?", f"({place[0]:.1f}, {place[1]:.1f})", place)
 
     def _where_was(self) -> Sample | None:
-        thing, name = next(self._named("where was"), (None, ""))
-        if thing is None:
+        obj, name = next(self._named("where was"), (None, ""))
+        if obj is None:
             return None
-        pose = self._tour.poses[self._frames_of(thing)[-1]]
+        pose = self._tour.poses[self._frames_of(obj)[-1]]
         place = [round(pose.x, 3), round(pose.y, 3)]
         return self._sample("position", f"Where were you when you last saw {name}?",
                             f"({place[0]:.1f}, {place[1]:.1f})", place)
@@ -94,16 +94,16 @@ class _Asker:
         return self._moment(-1, "When did you last see {}?")
 
     def _moment(self, which: int, form: str) -> Sample | None:
-        for thing, name in self._named(form):
-            frames = self._frames_of(thing)
+        for obj, name in self._named(form):
+            frames = self._frames_of(obj)
             if 0 < frames[which] < len(self._pixels) - 1:  # in view from the beginning, or to the end: nothing to tell
                 seconds = frames[which] * self._tour.robot.step_s
                 return self._sample("time", form.format(name), f"{seconds:.1f} s after the start", seconds)
         return None
 
     def _how_long_ago(self) -> Sample | None:
-        for thing, name in self._named("ago"):
-            last = self._frames_of(thing)[-1]
+        for obj, name in self._named("ago"):
+            last = self._frames_of(obj)[-1]
             if last < len(self._pixels) - 1:
                 seconds = self._end_s - last * self._tour.robot.step_s
                 return self._sample("duration", f"How long ago did you last see {name}?", f"{seconds:.1f} s", seconds)
@@ -124,12 +124,13 @@ class _Asker:
     def _seen_any(self) -> Sample | None:
         kinds = sorted(kind for kind in KINDS if kind not in lexicon.OBVIOUS and kind not in lexicon.OPENINGS)
         kind = kinds[zlib.crc32(f"{self._scene} any".encode()) % len(kinds)]
-        seen = [t for t in self._facts.things if t.kind == kind and self._frames_of(t) and self._best(t) >= VIEW_PIXELS]
+        seen = [t for t in self._facts.objects
+                if t.kind == kind and self._frames_of(t) and self._best(t) >= VIEW_PIXELS]
         if zlib.crc32(f"{self._scene} seen".encode()) % 2:
-            thing, _ = next(self._named("any"), (None, ""))
-            kind = thing.kind if thing is not None and thing.kind in kinds else kind
-            seen = [thing] if thing is not None and thing.kind == kind else seen
-        alike = any(lexicon.confusable(kind, t.kind) for t in self._facts.things)
+            obj, _ = next(self._named("any"), (None, ""))
+            kind = obj.kind if obj is not None and obj.kind in kinds else kind
+            seen = [obj] if obj is not None and obj.kind == kind else seen
+        alike = any(lexicon.confusable(kind, t.kind) for t in self._facts.objects)
         if not seen and alike:
             return None  # there is one, or what could be taken for one: the answer would be open to doubt
         return self._sample("yes-no", f"Did you see {article(kind)}?", "yes" if seen else "no", None)
@@ -144,16 +145,16 @@ class _Asker:
 
     def _named(self, *key: object) -> Iterator[tuple[HouseObject, str]]:
         """Yield objects that the tour shows well and a person can name, in an order that the house decides."""
-        found = [(t, name) for t in self._facts.things if t.kind not in lexicon.OPENINGS
+        found = [(t, name) for t in self._facts.objects if t.kind not in lexicon.OPENINGS
                  and self._best(t) >= VIEW_PIXELS and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: zlib.crc32(repr((self._scene, key, pair[0].id)).encode()))
 
-    def _frames_of(self, thing: HouseObject) -> list[int]:
+    def _frames_of(self, obj: HouseObject) -> list[int]:
         """Return the frames that show an object, oldest first."""
-        return [i for i, seen in enumerate(self._pixels) if seen.get(thing.id, 0) >= SEEN_PIXELS]
+        return [i for i, seen in enumerate(self._pixels) if seen.get(obj.id, 0) >= SEEN_PIXELS]
 
-    def _best(self, thing: HouseObject) -> int:
-        return max((seen.get(thing.id, 0) for seen in self._pixels), default=0)
+    def _best(self, obj: HouseObject) -> int:
+        return max((seen.get(obj.id, 0) for seen in self._pixels), default=0)
 
     def _stays(self) -> dict[str, float]:
         """Return how long the tour was in each room that has a name, seconds."""

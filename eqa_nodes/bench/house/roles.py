@@ -93,9 +93,9 @@ class HouseRoles:
         pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]
-        name = house.thing(smallest).kind
-        if asked.front and facing(house.thing(asked.front), view.pose) < FRONT_COS:
-            return 0.0, f"the {house.thing(asked.front).kind} must be seen from its front"
+        name = house.object_by_id(smallest).kind
+        if asked.front and facing(house.object_by_id(asked.front), view.pose) < FRONT_COS:
+            return 0.0, f"the {house.object_by_id(asked.front).kind} must be seen from its front"
         share = min(1.0, size / (2 * VIEW_PIXELS))  # twice what is needed is as good as can be; 0.5 is just enough
         return share, "" if share >= 0.5 else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
 

@@ -79,7 +79,7 @@ class _Writer:
 
     def spatial(self) -> Iterator[Task]:
         """Yield questions for a place, with the places of other objects as wrong answers."""
-        every = dict.fromkeys(place for thing in self._facts.things if (place := self._facts.place(thing)))
+        every = dict.fromkeys(place for obj in self._facts.objects if (place := self._facts.place(obj)))
         for asked in self._some(self._asked[places.LOCALIZATION]):
             right = {asked.answer, *asked.alternatives}
             wrong = [place for place in every if place not in right and not asked.answer.endswith(place)
@@ -89,13 +89,13 @@ class _Writer:
 
     def navigation(self) -> Iterator[Task]:
         """Yield tasks to go somewhere, and to go somewhere and come back."""
-        for thing, name in self._named(lambda t: t.relation == "floor" and t.size[2] > 0.4 and not _door(t)):
-            task = self._blank("Navigation", f"Go close to {name} and look at it.", (thing,))
+        for obj, name in self._named(lambda t: t.relation == "floor" and t.size[2] > 0.4 and not _door(t)):
+            task = self._blank("Navigation", f"Go close to {name} and look at it.", (obj,))
             planner = Planner(self._place, task)
-            plan = planner.to(planner.graph.start, planner.near(thing), MOST_STEPS)
+            plan = planner.to(planner.graph.start, planner.near(obj), MOST_STEPS)
             if plan is not None and plan.texts:
-                there = (Predicate("agent_near", object=thing.id), Predicate("looking_at", object=thing.id))
-                yield from self._there_and_back(task, planner, plan, name) if self._coin("back", thing.id) else \
+                there = (Predicate("agent_near", object=obj.id), Predicate("looking_at", object=obj.id))
+                yield from self._there_and_back(task, planner, plan, name) if self._coin("back", obj.id) else \
                     self._proved(replace(task, predicates=there), plan.texts)
 
     def _there_and_back(self, task: Task, planner: Planner, plan: Plan, name: str) -> Iterator[Task]:
@@ -115,42 +115,42 @@ class _Writer:
             yield from kind()
 
     def _switching(self) -> Iterator[Task]:
-        for thing, name in self._named(lambda t: switches(t.kind) is not None and t.position[2] < 1.6):
-            on = thing.state == (switches(thing.kind) or ("", ""))[0]
+        for obj, name in self._named(lambda t: switches(t.kind) is not None and t.position[2] < 1.6):
+            on = obj.state == (switches(obj.kind) or ("", ""))[0]
             verb, goal = ("switch_off", "switched_off") if on else ("switch_on", "switched_on")
-            yield from self._handled(f"Turn {'off' if on else 'on'} {name}.", (Predicate(goal, object=thing.id),),
-                                     [(verb, thing, name)])
+            yield from self._handled(f"Turn {'off' if on else 'on'} {name}.", (Predicate(goal, object=obj.id),),
+                                     [(verb, obj, name)])
 
     def _opening(self) -> Iterator[Task]:
-        for thing, name in self._named(lambda t: opens(t.kind) and not _door(t) and t.position[2] < 1.6):
-            verb, goal = ("open", "open") if thing.state == "closed" else ("close", "closed")
-            yield from self._handled(f"{verb.capitalize()} {name}.", (Predicate(goal, object=thing.id),),
-                                     [(verb, thing, name)])
+        for obj, name in self._named(lambda t: opens(t.kind) and not _door(t) and t.position[2] < 1.6):
+            verb, goal = ("open", "open") if obj.state == "closed" else ("close", "closed")
+            yield from self._handled(f"{verb.capitalize()} {name}.", (Predicate(goal, object=obj.id),),
+                                     [(verb, obj, name)])
 
     def _lifting(self) -> Iterator[Task]:
-        for thing, name in self._named(liftable):
-            yield from self._handled(f"Pick up {name}.", (Predicate("grab", object=thing.id),), [("pick", thing, name)])
+        for obj, name in self._named(liftable):
+            yield from self._handled(f"Pick up {name}.", (Predicate("grab", object=obj.id),), [("pick", obj, name)])
 
     def _moving(self) -> Iterator[Task]:
         supports = list(self._named(
             lambda t: t.relation == "floor" and any(s.relation == "on" for s in surfaces_of(t))))
-        for thing, name in self._named(liftable):
+        for obj, name in self._named(liftable):
             for support, where in supports[:2]:
-                if support.id not in (thing.support, thing.id):
-                    goals = (Predicate("grab_once", object=thing.id),
-                             Predicate("on", object=thing.id, support=support.id))
+                if support.id not in (obj.support, obj.id):
+                    goals = (Predicate("grab_once", object=obj.id),
+                             Predicate("on", object=obj.id, support=support.id))
                     yield from self._handled(f"Put {name} on {where}.", goals,
-                                             [("pick", thing, name), ("place", support, where)])
+                                             [("pick", obj, name), ("place", support, where)])
 
     def _handled(self, text: str, goals: tuple[Predicate, ...],
                  work: list[tuple[str, HouseObject, str]]) -> Iterator[Task]:
-        needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id) for verb, thing, name in work]
-        task = self._blank("ObjectInteraction", text, tuple(thing for _, thing, _ in work))
+        needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, obj.id) for verb, obj, name in work]
+        task = self._blank("ObjectInteraction", text, tuple(obj for _, obj, _ in work))
         task = replace(task, predicates=goals, options=self._mixed(text, needed, self._others(needed)))
         planner, script = Planner(self._place, task), list[str]()
         at = planner.graph.start
-        for option, (_, thing, _) in zip(needed, work, strict=True):
-            plan = planner.to(at, planner.reach(thing, self._place.house), MOST_STEPS - len(script) - 1)
+        for option, (_, obj, _) in zip(needed, work, strict=True):
+            plan = planner.to(at, planner.reach(obj, self._place.house), MOST_STEPS - len(script) - 1)
             if plan is None:
                 return
             script += [*plan.texts, option.text]
@@ -160,10 +160,10 @@ class _Writer:
     def _others(self, needed: Sequence[Option]) -> list[Option]:
         """Return interactions that are possible in this house, and not needed."""
         found = []
-        for thing, name in self._named(lambda t: liftable(t) or opens(t.kind) or switches(t.kind) is not None, 40):
-            verb = "pick" if liftable(thing) else "open" if opens(thing.kind) else "switch_on"
-            if thing.id not in [option.object for option in needed] and not _door(thing):
-                found.append(Option(INTERACTION, _VERBS[verb].format(name), verb, thing.id))
+        for obj, name in self._named(lambda t: liftable(t) or opens(t.kind) or switches(t.kind) is not None, 40):
+            verb = "pick" if liftable(obj) else "open" if opens(obj.kind) else "switch_on"
+            if obj.id not in [option.object for option in needed] and not _door(obj):
+                found.append(Option(INTERACTION, _VERBS[verb].format(name), verb, obj.id))
         return found[:DISTRACTORS]
 
     def _question(self, kind: str, asked: QuestionCandidate, wrong: Sequence[str]) -> Iterator[Task]:
@@ -193,7 +193,7 @@ class _Writer:
 
     def _named(self, fits: Callable[[HouseObject], bool], most: int = TRIES) -> Iterator[tuple[HouseObject, str]]:
         """Yield objects that a person can name, in an order that the house decides."""
-        found = [(t, name) for t in self._facts.things if fits(t) and (name := self._facts.name(t)) is not None]
+        found = [(t, name) for t in self._facts.objects if fits(t) and (name := self._facts.name(t)) is not None]
         yield from sorted(found, key=lambda pair: self._draw("thing", pair[0].id))[:most]
 
     def _some(self, asked: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
@@ -214,7 +214,7 @@ def _hangs(place: str) -> bool:
     return place.startswith(("on the wall", "on the ceiling"))
 
 
-def _door(thing: HouseObject) -> bool:
-    return thing.kind in lexicon.OPENINGS
+def _door(obj: HouseObject) -> bool:
+    return obj.kind in lexicon.OPENINGS
 
 

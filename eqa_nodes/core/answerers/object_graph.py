@@ -21,7 +21,7 @@ from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
 from eqa_nodes.core.types.views import Keyframe, Sighting
 
 MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
-MAX_THINGS = 75  # that a prompt holds
+MAX_OBJECTS = 75  # that a prompt holds
 _TOUCH_M = 0.1  # what ends so near above another object stands on it
 _BESIDE_M = 0.5  # objects farther apart have no relation
 _MOSTLY = 0.7  # share of an object, of its floor for "on", of its box for "in"
@@ -62,49 +62,50 @@ class Relation(NamedTuple):
     b: int
 
 
-def things_in(views: Iterable[Keyframe], embedder: Embedder | None,
-              max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
+def objects_in(views: Iterable[Keyframe], embedder: Embedder | None,
+               max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
     """Return the instances that the views sighted within range, in the order in which they were first seen."""
-    objects, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
+    associations, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
     for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
         near = [(s, off) for s in view.sightings if (off := _range(view, s)) <= max_range_m]
-        looked, _ = objects.join([s for s, _ in near], view.stamp_ns)
-        looked.joined = [(s, known if known.id else replace(known, id=next(numbers))) for s, known in looked.joined]
-        objects.take(looked)
-        for (s, known), (_, off) in zip(looked.joined, near, strict=True):
+        looked, _ = associations.associate([s for s, _ in near], view.stamp_ns)
+        looked.associated = [(s, known if known.id else replace(known, id=next(numbers)))
+                             for s, known in looked.associated]
+        associations.apply(looked)
+        for (s, known), (_, off) in zip(looked.associated, near, strict=True):
             crops.setdefault(known.id, []).append(Crop(view, s.bbox, s.pixels, off))
         for part, whole in looked.merged.items():
             crops[whole] += crops.pop(part)
     return [GraphObject(o.kind, o.low, o.high, tuple(sorted(crops[i], key=lambda c: (-c.pixels, -c.view.id))))
-            for i, o in objects.known.items()]
+            for i, o in associations.known.items()]
 
 
-def likest(question: str, things: Sequence[GraphObject], embedder: Embedder | None,
-           limit: int = MAX_THINGS) -> list[GraphObject]:
+def likest(question: str, objects: Sequence[GraphObject], embedder: Embedder | None,
+           limit: int = MAX_OBJECTS) -> list[GraphObject]:
     """Return the objects whose names are likest to the question, the likest first; equals: what was seen first.
 
     The score is the share of a name's words that the question has, and the cosine of both as texts where there are
     embeddings. (OpenEQA ranks by the CLIP similarity of crop and question.)
     """
     words = content_words(question)
-    names = [canonical(thing.kind) for thing in things]
+    names = [canonical(obj.kind) for obj in objects]
     score = {name: _share(name, words) for name in names}
     if embedder is not None and words and score:
         about, known = embedder.embed([" ".join(words)])[0], list(score)
         for name, vector in zip(known, embedder.embed(known), strict=True):
             score[name] += float(vector @ about)
-    order = sorted(range(len(things)), key=lambda i: (-score[names[i]], i))
-    return [things[i] for i in order[:limit]]
+    order = sorted(range(len(objects)), key=lambda i: (-score[names[i]], i))
+    return [objects[i] for i in order[:limit]]
 
 
-def relations(things: Sequence[GraphObject]) -> list[Relation]:
+def relations(objects: Sequence[GraphObject]) -> list[Relation]:
     """Return how objects stand to each other, along a spanning forest of the nearest pairs.
 
     ConceptGraphs asks a model for the relation of each edge of such a forest; here the boxes tell it.
     """
-    pairs = sorted((gap, i, j) for i, j in combinations(range(len(things)), 2)
-                   if (gap := _gap(things[i], things[j])) <= _BESIDE_M)
-    tree = list(range(len(things)))
+    pairs = sorted((gap, i, j) for i, j in combinations(range(len(objects)), 2)
+                   if (gap := _gap(objects[i], objects[j])) <= _BESIDE_M)
+    tree = list(range(len(objects)))
 
     def root(i: int) -> int:
         while tree[i] != i:
@@ -115,17 +116,17 @@ def relations(things: Sequence[GraphObject]) -> list[Relation]:
     for _, i, j in pairs:
         if root(i) != root(j):
             tree[root(j)] = root(i)
-            found.append(_relation(things, i, j))
+            found.append(_relation(objects, i, j))
     return sorted(found)
 
 
-def told(number: int, thing: GraphObject, caption: str, boxes: bool) -> str:
+def described(number: int, obj: GraphObject, caption: str, boxes: bool) -> str:
     """Return a line: "3. kettle: a silver kettle; box centre (1.2, 3.4, 0.9) m, size 0.2 x 0.2 x 0.3 m"."""
-    line = f"{number}. {thing.kind}: {caption}"
+    line = f"{number}. {obj.kind}: {caption}"
     if not boxes:
         return line
-    x, y, z = ((a + b) / 2 for a, b in zip(thing.low, thing.high, strict=True))
-    u, v, w = (b - a for a, b in zip(thing.low, thing.high, strict=True))
+    x, y, z = ((a + b) / 2 for a, b in zip(obj.low, obj.high, strict=True))
+    u, v, w = (b - a for a, b in zip(obj.low, obj.high, strict=True))
     return f"{line}; box centre ({x:.1f}, {y:.1f}, {z:.1f}) m, size {u:.1f} x {v:.1f} x {w:.1f} m"
 
 
@@ -133,10 +134,10 @@ class Snapshot(NamedTuple):
     """A view that stands for objects seen together in it (3D-Mem)."""
 
     view: Keyframe
-    things: tuple[GraphObject, ...]
+    objects: tuple[GraphObject, ...]
 
 
-def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
+def snapshots(objects: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
     """Return approximately the fewest views that show every object in range, each with its objects; oldest first.
 
     An object belongs to one snapshot: each is the view that shows most of the objects that have none yet (of equals the
@@ -144,8 +145,8 @@ def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
     """
     shown: dict[int, dict[int, int]] = {}  # view -> object -> pixels
     views: dict[int, Keyframe] = {}
-    for i, thing in enumerate(things):
-        for crop in thing.crops:
+    for i, obj in enumerate(objects):
+        for crop in obj.crops:
             if crop.range_m <= within_m:
                 views[crop.view.id] = crop.view
                 shown.setdefault(crop.view.id, {})[i] = crop.pixels
@@ -154,11 +155,11 @@ def snapshots(things: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
         best = max(shown, key=lambda v: (len(shown[v]), sum(shown[v].values()), -v))
         chosen[best] = tuple(shown.pop(best))
         shown = {v: left for v, inside in shown.items() if (left := _without(inside, chosen[best]))}
-    return [Snapshot(views[v], tuple(things[i] for i in chosen[v])) for v in sorted(chosen)]
+    return [Snapshot(views[v], tuple(objects[i] for i in chosen[v])) for v in sorted(chosen)]
 
 
-def _without(inside: Mapping[int, int], taken: Sequence[int]) -> dict[int, int]:
-    return {i: pixels for i, pixels in inside.items() if i not in taken}
+def _without(inside: Mapping[int, int], chosen: Sequence[int]) -> dict[int, int]:
+    return {i: pixels for i, pixels in inside.items() if i not in chosen}
 
 
 def _range(view: Keyframe, s: Sighting) -> float:
@@ -175,10 +176,10 @@ def _gap(a: GraphObject, b: GraphObject) -> float:
     return math.hypot(*(max(0.0, a.low[k] - b.high[k], b.low[k] - a.high[k]) for k in range(3)))
 
 
-def _relation(things: Sequence[GraphObject], i: int, j: int) -> Relation:
+def _relation(objects: Sequence[GraphObject], i: int, j: int) -> Relation:
     """Return the relation of two objects; the smaller one is that which is on or in the other."""
-    small, large = sorted((i, j), key=lambda k: (_volume(things[k].low, things[k].high), k))
-    a, b = things[small], things[large]
+    small, large = sorted((i, j), key=lambda k: (_volume(objects[k].low, objects[k].high), k))
+    a, b = objects[small], objects[large]
     low, high = tuple(map(max, a.low, b.low)), tuple(map(min, a.high, b.high))
     if _volume(low, high) >= _MOSTLY * _volume(a.low, a.high):
         return Relation(small, "in", large)

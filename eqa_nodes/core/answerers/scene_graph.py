@@ -10,7 +10,7 @@ from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
-from eqa_nodes.core.answerers.object_graph import MAX_THINGS, GraphObject, likest, relations, things_in, told
+from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, described, likest, objects_in, relations
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
@@ -33,7 +33,7 @@ class GraphConfig:
     boxes: bool = True
     relations: bool = False
     crops: int = 1
-    things: int = MAX_THINGS
+    objects: int = MAX_OBJECTS
     embedder: str = "auto"
 
 
@@ -73,23 +73,23 @@ class SceneGraphAnswerer(JudgesNoView):
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
         c = self._config
-        things = likest(question.text, things_in(views, self._embedder), self._embedder, c.things)
-        if not things:
+        objects = likest(question.text, objects_in(views, self._embedder), self._embedder, c.objects)
+        if not objects:
             return NOTHING_SEEN, ()
-        descriptions = list(affordable(partial(self._described, thing) for thing in things))
-        things = things[:len(descriptions)]
-        lines = [told(i, thing, text, c.boxes) for i, (thing, text) in enumerate(zip(things, descriptions), 1)]
+        descriptions = list(affordable(partial(self._described, obj) for obj in objects))
+        objects = objects[:len(descriptions)]
+        lines = [described(i, obj, text, c.boxes) for i, (obj, text) in enumerate(zip(objects, descriptions), 1)]
         if c.relations:
-            lines += [f"{r.a + 1} is {r.name} {r.b + 1}" for r in relations(things)]
+            lines += [f"{r.a + 1} is {r.name} {r.b + 1}" for r in relations(objects)]
         reply = self._asker.ask("answer_graph", question, (as_list("things", lines),),
-                                partial(read_answer, question=question, views=len(things), proof="things"), views)
-        return reply, [thing.crops[0].view for thing in things]
+                                partial(read_answer, question=question, views=len(objects), proof="things"), views)
+        return reply, [obj.crops[0].view for obj in objects]
 
-    def _described(self, thing: GraphObject) -> str:
+    def _described(self, obj: GraphObject) -> str:
         """Return the captions of its best crops, each once."""
-        hint = f"A detector took it for: {thing.kind}"
+        hint = f"A detector took it for: {obj.kind}"
         captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)
-                    for crop in thing.crops[:self._config.crops])
+                    for crop in obj.crops[:self._config.crops])
         return " / ".join(dict.fromkeys(captions))
 
 

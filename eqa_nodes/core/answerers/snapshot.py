@@ -9,7 +9,7 @@ from functools import partial
 from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
-from eqa_nodes.core.answerers.object_graph import Snapshot, snapshots, things_in
+from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
@@ -76,13 +76,13 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
         c = self._config
-        every = snapshots(things_in(views, self._embedder, c.within_m), c.within_m)
+        every = snapshots(objects_in(views, self._embedder, c.within_m), c.within_m)
         kept = self._filtered(question, every, views)[:c.max_images]
         if not kept:
             return NOTHING_SEEN, ()
         parts: list[str | bytes] = []
         for i, snapshot in enumerate(kept, 1):
-            names = ", ".join(dict.fromkeys(thing.kind for thing in snapshot.things))
+            names = ", ".join(dict.fromkeys(obj.kind for obj in snapshot.objects))
             parts += [heading(i, replace(snapshot.view, caption=names), {}), picture(snapshot.view, {})]
         reply = self._asker.ask("answer_snapshots", question, parts,
                                 partial(read_answer, question=question, views=len(kept)), views)
@@ -90,7 +90,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
     def _filtered(self, question: Question, kept: Sequence[Snapshot], views: Sequence[Keyframe]) -> Sequence[Snapshot]:
         """Return the snapshots of the kinds that the model chooses for the question, those of the best kind first."""
-        kinds = list(dict.fromkeys(thing.kind for snapshot in kept for thing in snapshot.things))
+        kinds = list(dict.fromkeys(obj.kind for snapshot in kept for obj in snapshot.objects))
         if len(kinds) <= self._config.classes:
             return kept
         parts = (f"At most {self._config.classes} of:", as_list("kinds", kinds))
@@ -98,7 +98,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         if not (chosen := list(affordable([lambda: self._asker.ask("classes", question, parts, read, views)]))):
             return kept
         rank = {kind: i for i, kind in enumerate(chosen[0])}
-        best = {s.view.id: min((rank[t.kind] for t in s.things if t.kind in rank), default=len(rank)) for s in kept}
+        best = {s.view.id: min((rank[t.kind] for t in s.objects if t.kind in rank), default=len(rank)) for s in kept}
         return sorted((s for s in kept if best[s.view.id] < len(rank) or not rank), key=lambda s: best[s.view.id])
 
 

@@ -47,7 +47,7 @@ class Matcher:
             if lacking:
                 self.unmatched.append((stamp_ns, f"no {' and '.join(lacking)}"))
             else:
-                yield stamp_ns, {self._anchor: message, **self._latest, **self._taken(stamp_ns)}
+                yield stamp_ns, {self._anchor: message, **self._latest, **self._parts_at(stamp_ns)}
 
     def clear(self) -> None:
         """Forget what waits; the latest ones still hold."""
@@ -69,12 +69,12 @@ class Matcher:
         return any(self._near(part, stamp_ns) is None and self._held[part]
                    and self._held[part][-1][0] > stamp_ns + self._tolerance_ns for part in self._partners)
 
-    def _taken(self, stamp_ns: int) -> dict[str, Any]:
+    def _parts_at(self, stamp_ns: int) -> dict[str, Any]:
         """Remove and return the partners of an anchor, and drop older ones: anchors come in order."""
-        taken = {}
+        parts = {}
         for part in self._partners:
             at = self._near(part, stamp_ns)
             assert at is not None
-            taken[part] = self._held[part][at][1]
+            parts[part] = self._held[part][at][1]
             del self._held[part][:at + 1]
-        return taken
+        return parts

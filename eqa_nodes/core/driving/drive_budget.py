@@ -44,12 +44,12 @@ class DriveBudget:
         """
         if self._now() >= self._until:
             raise DriveEnded(NavCode.OUT_OF_SECONDS, "the question's seconds are used up")
-        self._check_way(ahead)
+        self._check_path(ahead)
         self._entered = self._entered or is_inside(self.allowance.area, at.x, at.y)
         if self._entered and not is_inside(self.allowance.area, then.x, then.y):
             raise DriveEnded(NavCode.BLOCKED, f"going on from ({at.x:.2f}, {at.y:.2f}) would leave the question's area")
 
-    def _check_way(self, ahead: Travelled) -> None:
+    def _check_path(self, ahead: Travelled) -> None:
         now, begun = self._travelled(), self._begun
         if now is None or begun is None:
             return

@@ -167,7 +167,7 @@ class _GoalDrive:
             try:
                 self._check()
                 self._watch()
-                self._heard()
+                self._check_feedback()
             except DriveEnded as ended:
                 raise self._stopped(ended) from ended
             except EqaError as error:
@@ -192,7 +192,7 @@ class _GoalDrive:
             tried = f": {self._all_tried()}" if self._tried else ""
             raise DriveEnded(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
 
-    def _heard(self) -> None:
+    def _check_feedback(self) -> None:
         limit, silent = self._config.wait.silent_s, self._commander.silent_s()
         if limit and silent > limit:
             raise DriveEnded(NavCode.TIMEOUT,

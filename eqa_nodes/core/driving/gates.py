@@ -20,18 +20,18 @@ class Gates:
         self._battery: tuple[float, float] | None = None  # share, when
         self._spread: tuple[float, float] | None = None  # metres, radians
 
-    def heard_stop(self, stop: bool) -> None:
+    def set_stop(self, stop: bool) -> None:
         """The operator stops the robot, or lets it go on."""
         self._stopped = stop
 
-    def heard_battery(self, share: float, now_s: float) -> None:
+    def set_battery(self, share: float, now_s: float) -> None:
         """Set the charge, 0..1. Raises BadFrame for any other value; the charge is then unknown."""
         self._battery = None
         if not 0 <= share <= 1:
             raise BadFrame(f"battery_state.percentage is {share}: it must be 0..1, as sensor_msgs/BatteryState says")
         self._battery = share, now_s
 
-    def heard_place(self, covariance: Sequence[float]) -> None:
+    def set_covariance(self, covariance: Sequence[float]) -> None:
         """Take the (36,) covariance of a pose: x, y, z, roll, pitch, yaw; metres and radians. Raises BadFrame.
 
         The deviation in metres is that along the worst direction on the floor.

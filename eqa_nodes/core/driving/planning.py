@@ -136,7 +136,7 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
     target = snap(grid, field.metres, goal.x, goal.y, tolerance_m)
     if target is None:
         return None
-    cells = field.way(target)
+    cells = field.path_to(target)
     here = (np.array([start.y, start.x]) - (grid.origin[1], grid.origin[0])) / grid.resolution_m
     points = np.concatenate([here[None], cells + 0.5])
     corners = _shorten(points, cost)

@@ -36,7 +36,7 @@ class ShortestPaths:
         inside = self._spent.reshape(padded.shape)[_BORDER:-_BORDER, _BORDER:-_BORDER]
         self.metres = np.where(inside == _NEVER, np.inf, inside * (resolution_m / (_PRECISION * _CELL)))
 
-    def way(self, cell: tuple[int, int]) -> np.ndarray:
+    def path_to(self, cell: tuple[int, int]) -> np.ndarray:
         """Return the cells (n, 2) of the path from the source to a cell that can be reached."""
         path = _descend(self._cost, self._spent, self._flat(cell), *self._moves)[::-1]
         return np.stack([path // self._columns - _BORDER, path % self._columns - _BORDER], axis=1)

@@ -192,9 +192,9 @@ def view_box(view: voxels.CameraView, k: Intrinsics, margin_m: float) -> np.ndar
     corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
     axis = view.rotation[:2, 2]
     rays = corners @ view.rotation[:2].T
-    ahead, aside = rays @ axis, rays @ np.array([-axis[1], axis[0]])
+    ahead, across = rays @ axis, rays @ np.array([-axis[1], axis[0]])
     if ahead.min() > 1e-6:
-        bearing, half = math.atan2(axis[1], axis[0]), float(np.arctan2(np.abs(aside), ahead).max())
+        bearing, half = math.atan2(axis[1], axis[0]), float(np.arctan2(np.abs(across), ahead).max())
     else:  # looks steeply up or down: anything round it can be in view
         bearing, half = 0.0, math.pi
     steps = 16

@@ -111,7 +111,7 @@ class Storeys:
         floor.integrate(frame)
         if floor not in self._floors:
             self._floors.append(floor)
-        self._join(floor)
+        self._note_stairs(floor)
         self._here = floor
         self._stand(frame)
 
@@ -131,7 +131,7 @@ class Storeys:
         level = self._ground.driven_m >= _LEVEL_RUN_M
         return Mapper(self.config, self.robot) if away > self.config.storey_gap_m and level else None
 
-    def _join(self, floor: Mapper) -> None:
+    def _note_stairs(self, floor: Mapper) -> None:
         """Note the stairs that led from the floor last left onto this one, unless they are known."""
         ends = (self._left, (*self._ground.since[:2], floor.floor_z))
         low, high = sorted(ends, key=lambda end: end[2])
@@ -148,10 +148,10 @@ def choose(policy: Policy, situation: Situation, staircases: Sequence[Staircase]
     """
     z = situation.grid.z
     here = fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
-    return policy.confirm(here) if confirm else _told_of_stairs(policy.decide(here), situation.grid, staircases)
+    return policy.confirm(here) if confirm else _with_stairs(policy.decide(here), situation.grid, staircases)
 
 
-def _told_of_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:
+def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:
     """Name the other floors in a decision without a goal, because the robot does not drive there on its own."""
     ends = [(here, there) for j in staircases for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
     if decision.goal is not None or not ends:
@@ -159,4 +159,4 @@ def _told_of_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Stai
     stairs = ", ".join(f"({x:.1f}, {y:.1f}) to the floor {abs(to[2] - grid.z):.1f} m "
                        f"{'above' if to[2] > grid.z else 'below'}" for (x, y, _), to in ends)
     return decision._replace(reason=f"{decision.reason}; what was asked about may be on another floor, and this robot "
-                                    f"does not take stairs by itself: stairs at {stairs}")
+                                    f"does not take stairs automatically: stairs at {stairs}")

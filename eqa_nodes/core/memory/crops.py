@@ -27,7 +27,7 @@ def crop_of(jpeg: bytes, bbox: tuple[int, int, int, int], margin: float = 0.1) -
         return out.getvalue()
 
 
-def file_name(thing: MemoryObject) -> str:
+def file_name(obj: MemoryObject) -> str:
     """Return a name for the image of an object: "12-table-lamp.jpg", safe as a path whatever its kind says."""
-    kind = re.sub(r"[^a-z0-9]+", "-", thing.kind.lower())[:_NAME].strip("-")
-    return f"{thing.id}-{kind or 'thing'}.jpg"
+    kind = re.sub(r"[^a-z0-9]+", "-", obj.kind.lower())[:_NAME].strip("-")
+    return f"{obj.id}-{kind or 'thing'}.jpg"

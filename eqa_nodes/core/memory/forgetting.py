@@ -135,11 +135,11 @@ def realign(db: Database, index: Index, where: Maps, name: str, known: str, know
 
 
 def _move(db: Database, table: np.ndarray, keyframe_id: int, root: int, by: Transform) -> None:
-    pose, taken_at, seen, places = db.execute(
+    pose, pose_bytes, seen, places = db.execute(
         "SELECT map_from_base, camera, sightings, places FROM keyframes WHERE id = ?", (keyframe_id,)).fetchone()
     k = maps.moved(Keyframe(keyframe_id, 0, unpack(pose), b"", rows.load_sightings(seen),
                             places=tuple(FloorPixel(*p) for p in json.loads(places))), by)
-    camera = struct.unpack("<6d", taken_at)
+    camera = struct.unpack("<6d", pose_bytes)
     position = maps.point(by, camera[:3])
     x, y, z = (by.matrix()[:3, :3] @ np.array(camera[3:])).tolist()
     db.execute("UPDATE keyframes SET root = ?, cell = ?, map_from_base = ?, camera = ?, sightings = ?, places = ? "

@@ -73,7 +73,7 @@ class ObjectUpdate:
     merged: ids of objects that turned out to be parts of another one, and the id of that.
     """
 
-    joined: list[tuple[Sighting, ObjectRecord]] = field(default_factory=list)
+    associated: list[tuple[Sighting, ObjectRecord]] = field(default_factory=list)
     missed: list[ObjectRecord] = field(default_factory=list)
     merged: dict[int, int] = field(default_factory=dict)
 
@@ -91,32 +91,32 @@ class Objects:
         self._apart = set[tuple[int, int]]()
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> ObjectUpdate:
-        """Return what this look would change; nothing is changed until `take` gets it.
+        """Return what this look would change; nothing is changed until `apply` gets it.
 
         min_pixels: an object must have been expected to fill four times as many to count as missed.
         """
-        looked, alike = self.join(seen, frame.stamp_ns, frame)
+        looked, alike = self.associate(seen, frame.stamp_ns, frame)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)
                          for o, by in zip(rest, _misses(frame, rest, min_pixels, self.config), strict=True) if by]
         return looked
 
-    def join(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate,
-                                                                                                 set[int]]:
+    def associate(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate,
+                                                                                                      set[int]]:
         """Return which objects the sightings of one view are, and the ids of all that they could have been.
 
         frame: that of the view; without it nothing tells whether an object was moved, and its boxes are joined.
         """
         pairs, alike = self._pairs(seen)
-        joined = [(s, self._joined(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
-                  for i, s in enumerate(seen)]
-        looked, left = ObjectUpdate(joined), alike - {known.id for known in pairs.values()}
-        for n, (s, known) in enumerate(joined):
+        associated = [(s, self._updated(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
+                      for i, s in enumerate(seen)]
+        looked, left = ObjectUpdate(associated), alike - {known.id for known in pairs.values()}
+        for n, (s, known) in enumerate(associated):
             for part in self._parts(known, s, left):
                 left.discard(part.id)
                 looked.merged[part.id] = known.id
                 known = _whole(known, part)
-            joined[n] = s, known
+            associated[n] = s, known
         return looked, alike
 
     def _parts(self, known: ObjectRecord, s: Sighting, others: set[int]) -> list[ObjectRecord]:
@@ -133,9 +133,9 @@ class Objects:
                 and covered(o.low, o.high, low, high, self.config.slack_m) >= _MOSTLY
                 and (min(known.id, o.id), max(known.id, o.id)) not in self._apart]
 
-    def take(self, looked: ObjectUpdate) -> None:
+    def apply(self, looked: ObjectUpdate) -> None:
         """Take over what a look changed (new objects have their ids by now)."""
-        for o in (*(known for _, known in looked.joined), *looked.missed):
+        for o in (*(known for _, known in looked.associated), *looked.missed):
             if o.id not in self._at:
                 self._at[o.id] = len(self._at)
                 if len(self._at) > len(self._boxes):
@@ -145,7 +145,7 @@ class Objects:
         if looked.merged:
             self._forget(looked.merged)
         kinds: dict[str, list[int]] = {}
-        for _, known in looked.joined:
+        for _, known in looked.associated:
             kinds.setdefault(known.kind, []).append(known.id)
         self._apart.update(pair for ids in kinds.values() for pair in combinations(sorted(ids), 2))
 
@@ -183,11 +183,11 @@ class Objects:
                 if alike >= self.config.alike:
                     scored.append((-(float(share[j]) + alike), i, known[j].id, j))
         pairs: dict[int, ObjectRecord] = {}
-        taken: set[int] = set()
+        matched: set[int] = set()
         for _, i, number, j in sorted(scored):
-            if i not in pairs and number not in taken:
+            if i not in pairs and number not in matched:
                 pairs[i] = known[j]
-                taken.add(number)
+                matched.add(number)
         return pairs, {number for _, _, number, _ in scored}
 
     def _alike(self, known: ObjectRecord, s: Sighting) -> float:
@@ -204,7 +204,7 @@ class Objects:
             self._vectors[kind] = self._embedder.embed([kind])[0]
         return self._vectors[kind]
 
-    def _joined(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
+    def _updated(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
         """Return the object with the sighting added; the box of one that was gone or moved is reset.
 
         A large object is seen in parts (a sofa through a doorway): another middle does not mean that it was

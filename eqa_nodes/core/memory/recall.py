@@ -157,10 +157,10 @@ class Recaller:
             score, whys = by_words.get(i, 0.0), []
             if i in by_words:
                 whys.append(f"words {score:.2f}")
-            share, thing = max(fits(json.loads(seen), terms), default=(0.0, ""))
+            share, obj = max(fits(json.loads(seen), terms), default=(0.0, ""))
             if share > 0:
                 score += _IN_VIEW * share
-                whys.append(f"{thing} in view {_IN_VIEW * share:.2f}")
+                whys.append(f"{obj} in view {_IN_VIEW * share:.2f}")
             if i in alike:
                 score += alike[i]
                 whys.append(f"like it {alike[i]:.2f}")

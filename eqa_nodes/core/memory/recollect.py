@@ -11,7 +11,7 @@ from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
-from eqa_nodes.core.memory.times import WALL_NS, told, window_of
+from eqa_nodes.core.memory.times import WALL_NS, time_phrase, window_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 
@@ -69,30 +69,30 @@ def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | Non
     return next((match for form in forms if (match := form.match(text))), None)
 
 
-def _when(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
-    fitting, sure = _fitting(store, thing)
+def _when(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
+    fitting, sure = _fitting(store, obj)
     if not fitting:
         return None
     o = fitting[-1]
-    text = ", ".join(filter(None, (told(o.last_ns, now_ns), place_of(o))))
+    text = ", ".join(filter(None, (time_phrase(o.last_ns, now_ns), place_of(o))))
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns))
 
 
-def _where(store: MemoryStore, thing: str, now_ns: int) -> Recollection | None:
-    fitting, sure = _fitting(store, thing)
+def _where(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
+    fitting, sure = _fitting(store, obj)
     if not any(store.known_before(o.id) for o in fitting):
         return None
     o = fitting[-1]
-    text = f"{place_of(o) or 'where the picture shows it'} ({told(o.last_ns, now_ns)})"
+    text = f"{place_of(o) or 'where the picture shows it'} ({time_phrase(o.last_ns, now_ns)})"
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify=o.here and not o.gone_ns)
 
 
-def _fitting(store: MemoryStore, thing: str) -> tuple[list[MemoryObject], float]:
+def _fitting(store: MemoryStore, obj: str) -> tuple[list[MemoryObject], float]:
     """Return the objects that may be meant, the one seen last at the end, and how sure that one is.
 
     By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
     """
-    _, text = window_of(thing, store.newest_ns)
+    _, text = window_of(obj, store.newest_ns)
     text = spelled(normalise(text))
     wanted = set(content_words(text))
     found = [o for o in store.objects(text) if _colour_fits(o, wanted)]
@@ -110,13 +110,13 @@ def _colour_fits(o: MemoryObject, wanted: set[str]) -> bool:
 def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
     if not o.here:
         return f"{text}, in a map whose place is not known here"
-    return f"{text}; it was gone {told(o.gone_ns, now_ns)}" if o.gone_ns else text
+    return f"{text}; it was gone {time_phrase(o.gone_ns, now_ns)}" if o.gone_ns else text
 
 
 def _proof(store: MemoryStore, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
     """Return the newest view that shows it, then the best one."""
     ids = dict.fromkeys((store.last_view(o.id), o.keyframe_id))
-    return _views(store, ids, f"{name_of(o)}, last seen {told(o.last_ns, now_ns)}")
+    return _views(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
 
 
 def _views(store: MemoryStore, ids: dict[int, None], note: str) -> tuple[Evidence, ...]:
@@ -133,7 +133,7 @@ def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
     if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
         return None  # "what changed in politics" is no question about time; without objects nobody knows
     changes = store.changes(since)
-    begin = told(since, now_ns)
+    begin = time_phrase(since, now_ns)
     if not changes:
         return Recollection(f"nothing that I have seen since {begin}", _ONCE, _newest(store, begin))
     evidence: dict[int, Evidence] = {}

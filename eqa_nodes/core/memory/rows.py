@@ -50,7 +50,7 @@ def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vec
     db.execute("INSERT INTO tiers (rowid, words) VALUES (?, ?)", (k.id, tiers))
     count_terms(db, columns, 1)
     vector_bytes = vector.tobytes() if vector.any() else b""
-    db.execute("INSERT INTO briefs VALUES (?, ?, ?)", (k.id, vector_bytes, _dump_things(k.sightings)))
+    db.execute("INSERT INTO briefs VALUES (?, ?, ?)", (k.id, vector_bytes, _dump_objects(k.sightings)))
     if vector_bytes:
         db.execute("INSERT OR IGNORE INTO facts VALUES ('embedder', ?)", (embedder,))
     if k.region:
@@ -89,10 +89,10 @@ def _geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
 def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:
     """Return the views of one cell, oldest first; their content is in the table `content`."""
     found = []
-    for taken_at, thumb, stamp_ns in db.execute(
+    for pose_bytes, thumb, stamp_ns in db.execute(
             "SELECT camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
             (root, cell_number(cell))):
-        x = struct.unpack("<6d", taken_at)
+        x = struct.unpack("<6d", pose_bytes)
         found.append(NoveltyView(x[:3], x[3:], thumb, (), stamp_ns))
     return found
 
@@ -111,35 +111,35 @@ def known_objects(db: Database, root: int) -> list[ObjectRecord]:
             for number, kind, room, attributes, box, *rest in found]
 
 
-def write_look(db: Database, looked: ObjectUpdate, taken: Keyframe | None, root: int) -> ObjectUpdate:
+def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, root: int) -> ObjectUpdate:
     """Write what a look changed; return it with the ids of new objects."""
-    joined = []
-    for s, known in looked.joined:
+    associated = []
+    for s, known in looked.associated:
         values = (known.kind, known.room, json.dumps(known.attributes, sort_keys=True), pack_box(known.low, known.high),
                   known.times, known.first_ns, known.last_ns, known.missed, known.gone_ns)
         if known.id:
             db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
                        "last_ns = ?, missed = ?, gone_ns = ? WHERE id = ?", (*values, known.id))
-        elif taken is not None:  # without an image there is nothing to show: such an object waits for a keyframe
+        elif keyframe is not None:  # without an image there is nothing to show: such an object waits for a keyframe
             cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
                                 "missed, gone_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
             known = replace(known, id=cursor.lastrowid or 0)
         else:
             continue
-        joined.append((s, known))
-        if taken is not None:
+        associated.append((s, known))
+        if keyframe is not None:
             (x, y, z), (u, v, w) = s.centre, s.size
             seen_box = pack_box((x - u / 2, y - v / 2, z - w / 2), (x + u / 2, y + v / 2, z + w / 2))
             attributes = json.dumps(s.label.attributes, sort_keys=True)
             db.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)",
-                       (known.id, taken.id, s.pixels, json.dumps(s.bbox), attributes, seen_box))
+                       (known.id, keyframe.id, s.pixels, json.dumps(s.bbox), attributes, seen_box))
     for part, whole in looked.merged.items():
         db.execute("UPDATE OR IGNORE seen SET object = ? WHERE object = ?", (whole, part))
         db.execute("DELETE FROM seen WHERE object = ?", (part,))
         db.execute("DELETE FROM objects WHERE id = ?", (part,))
     db.many("UPDATE objects SET missed = ?, gone_ns = ? WHERE id = ?",
             ((known.missed, known.gone_ns, known.id) for known in looked.missed))
-    return ObjectUpdate(joined, looked.missed, looked.merged)
+    return ObjectUpdate(associated, looked.missed, looked.merged)
 
 
 def objects(db: Database, where: Maps) -> list[MemoryObject]:
@@ -169,7 +169,7 @@ def load_sightings(text: str) -> tuple[Sighting, ...]:
                  for i, kind, room, attributes, pixels, bbox, centre, size, *detected in json.loads(text))
 
 
-def _dump_things(seen: Iterable[Sighting]) -> str:
+def _dump_objects(seen: Iterable[Sighting]) -> str:
     """Return kind, room and pixels of what is in view: all that ranking needs of the sightings."""
     return json.dumps([[canonical(s.label.kind), canonical(s.label.room), s.pixels] for s in seen])
 

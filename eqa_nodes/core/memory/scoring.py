@@ -43,14 +43,14 @@ def bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) ->
     return scores
 
 
-def fits(things: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
+def fits(objects: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
     """Yield for each object in view that is named: how well it fits times how much it fills (0..1), and its kind.
 
     An object fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
     share of the labelled pixels, so that an object twice as near counts twice.
     """
-    labelled = sum([pixels for _, _, pixels in things])
-    for kind, room, pixels in things:
+    labelled = sum([pixels for _, _, pixels in objects])
+    for kind, room, pixels in objects:
         words = kind.split()
         if terms.isdisjoint(words):
             continue

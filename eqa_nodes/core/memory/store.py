@@ -136,7 +136,7 @@ class MemoryStore:
             self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
 
-    def add_many(self, taken: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
+    def add_many(self, batch: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
         """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
 
         Ids must go on from those that are there.
@@ -144,7 +144,7 @@ class MemoryStore:
         with self._lock:
             try:
                 with self._db.transaction():
-                    for keyframe, view, vector in taken:
+                    for keyframe, view, vector in batch:
                         self._index.add(self._insert(keyframe, view, vector[None]))
                 self._index.settle(self._db)
             finally:
@@ -337,7 +337,7 @@ class MemoryStore:
             if keyframe is not None and view is not None:
                 row = self._insert(keyframe, view, self._vector(keyframe.caption), frame.labels is not None)
             looked = rows.write_look(self._db, looked, keyframe, self._maps.root)
-        self._objects.take(looked)
+        self._objects.apply(looked)
         self._looked_ns = frame.stamp_ns
         if row is not None and keyframe is not None and view is not None:
             self._index.add(row)

@@ -44,7 +44,7 @@ def window_of(text: str, now_ns: int) -> tuple[TimeWindow | None, str]:
     return None, text
 
 
-def told(stamp_ns: int, now_ns: int) -> str:
+def time_phrase(stamp_ns: int, now_ns: int) -> str:
     """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; of a simulator: "12.5 s"."""
     if stamp_ns < WALL_NS:
         return f"{stamp_ns / _SECOND:.1f} s after the start, {_ago(now_ns - stamp_ns)}"

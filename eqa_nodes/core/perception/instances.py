@@ -120,7 +120,7 @@ def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_i
     rooms: dict[str, list[str]] = {}
     for s in list(seen)[:limit]:
         rooms.setdefault(s.label.room, []).append(_phrase(s.label))
-    return "; ".join(f"{room}: {', '.join(things)}" if room else ", ".join(things) for room, things in rooms.items())
+    return "; ".join(f"{room}: {', '.join(objects)}" if room else ", ".join(objects) for room, objects in rooms.items())
 
 
 def _phrase(label: Label) -> str:

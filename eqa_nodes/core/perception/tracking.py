@@ -73,7 +73,7 @@ class Tracker:
     def update(self, found: Sequence[tuple[Detection, Sighting]]) -> list[Track]:
         """Return the instance of each detection of one frame, new ones included; two detections are two instances."""
         pairs = self._pairs(found)
-        return [self._joined(pairs[i], d, s) if i in pairs else self._begun(d, s) for i, (d, s) in enumerate(found)]
+        return [self._merged(pairs[i], d, s) if i in pairs else self._begun(d, s) for i, (d, s) in enumerate(found)]
 
     def _pairs(self, found: Sequence[tuple[Detection, Sighting]]) -> dict[int, Track]:
         if not self.tracks:
@@ -87,11 +87,11 @@ class Tracker:
                 if alike is not None:
                     scored.append((-(float(share[j]) + alike), i, j))
         pairs: dict[int, Track] = {}
-        taken: set[int] = set()
+        matched: set[int] = set()
         for _, i, j in sorted(scored):
-            if i not in pairs and j not in taken:
+            if i not in pairs and j not in matched:
                 pairs[i] = self.tracks[j]
-                taken.add(j)
+                matched.add(j)
         return pairs
 
     def _alike(self, track: Track, d: Detection) -> float | None:
@@ -113,7 +113,7 @@ class Tracker:
         return track
 
     @staticmethod
-    def _joined(track: Track, d: Detection, s: Sighting) -> Track:
+    def _merged(track: Track, d: Detection, s: Sighting) -> Track:
         low, high = box_of(s)
         track.low, track.high = least(track.low, low), most(track.high, high)
         track.votes[d.name] = track.votes.get(d.name, 0.0) + d.score
@@ -177,9 +177,9 @@ class Perceiver:
         seen = {s.label.instance: s for s in sightings(replace(frame, labels=image), numbered, config.perception)}
         sighted = [(d, seen[n]) for n, d in enumerate(kept, start=1) if n in seen]
         ids = np.zeros(len(kept) + 1, np.uint16)
-        table, told = {}, []
+        table, labelled = {}, []
         for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
             label = Label(track.id, track.kind, "", {}, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
-            told.append((d, s._replace(label=label)))
-        return Perceived(replace(frame, labels=ids[image]), table, tuple(told))
+            labelled.append((d, s._replace(label=label)))
+        return Perceived(replace(frame, labels=ids[image]), table, tuple(labelled))

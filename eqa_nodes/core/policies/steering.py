@@ -66,7 +66,7 @@ class Reach:
         """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
         if place.distance_m <= leg_m:
             return place.pose
-        cells = self._walks.way(index_of(self.grid, place.pose.x, place.pose.y))
+        cells = self._walks.path_to(index_of(self.grid, place.pose.x, place.pose.y))
         point, heading = along([centre_of(self.grid, iy, ix) for iy, ix in cells.tolist()], leg_m)
         return Pose2(*point, heading)
 

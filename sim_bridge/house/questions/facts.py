@@ -34,9 +34,9 @@ class QuestionCandidate(NamedTuple):
     front: int = 0
 
 
-def say(thing: HouseObject) -> str:
+def say(obj: HouseObject) -> str:
     """Return what people call the object."""
-    return spoken(thing.kind)
+    return spoken(obj.kind)
 
 
 def spoken(kind: str) -> str:
@@ -57,10 +57,10 @@ def article(kind: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
-def several(things: Sequence[HouseObject]) -> str:
+def several(objects: Sequence[HouseObject]) -> str:
     """Return objects of one kind as they are listed: "a vase", "two plates"."""
-    kind = things[0].kind
-    return article(kind) if len(things) == 1 else f"{number_word(len(things))} {kinds_of(kind)}"
+    kind = objects[0].kind
+    return article(kind) if len(objects) == 1 else f"{number_word(len(objects))} {kinds_of(kind)}"
 
 
 def is_plural(kind: str) -> bool:
@@ -75,9 +75,9 @@ def be(kind: str, capital: bool = True) -> str:
     return verb.capitalize() if capital else verb
 
 
-def heads(things: Iterable[HouseObject]) -> tuple[str, ...]:
+def heads(objects: Iterable[HouseObject]) -> tuple[str, ...]:
     """Return the kinds, each once, in a stable order."""
-    return tuple(dict.fromkeys(t.kind for t in sorted(things, key=lambda t: (t.kind, t.id))))
+    return tuple(dict.fromkeys(t.kind for t in sorted(objects, key=lambda t: (t.kind, t.id))))
 
 
 class HouseFacts:
@@ -85,10 +85,10 @@ class HouseFacts:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self.things = sorted(house.things, key=lambda t: t.id)
+        self.objects = sorted(house.objects, key=lambda t: t.id)
         self._inside: dict[int, list[HouseObject]] = {}
-        for thing in self.things:
-            self._inside.setdefault(thing.room, []).append(thing)
+        for obj in self.objects:
+            self._inside.setdefault(obj.room, []).append(obj)
         self._names: dict[int, str | None] = {}
 
     def pick(self, options: Sequence[T], *key: object) -> T:
@@ -107,18 +107,18 @@ class HouseFacts:
         unique = list(names.values())
         return {key: f"the {name}" for key, name in names.items() if name and unique.count(name) == 1}
 
-    def room(self, thing: HouseObject) -> str | None:
+    def room(self, obj: HouseObject) -> str | None:
         """Return the phrase of the object's room, or None where it has no unique name."""
-        return self.rooms.get(thing.room)
+        return self.rooms.get(obj.room)
 
     def plain(self, room: int) -> bool:
         """Return whether the room is the only one of its kind."""
         kinds = {r.id: r.kind for r in self.house.rooms}
         return room in kinds and list(kinds.values()).count(kinds[room]) == 1
 
-    def kind_of_room(self, thing: HouseObject) -> str:
+    def kind_of_room(self, obj: HouseObject) -> str:
         """Return the kind of the object's room."""
-        return next(r.kind for r in self.house.rooms if r.id == thing.room)
+        return next(r.kind for r in self.house.rooms if r.id == obj.room)
 
     def inside(self, room: int, *kinds: str) -> list[HouseObject]:
         """Return the objects of a room (of these kinds)."""
@@ -126,48 +126,48 @@ class HouseFacts:
 
     def of(self, *kinds: str) -> list[HouseObject]:
         """Return the objects of these kinds in the whole house."""
-        return [t for t in self.things if t.kind in kinds]
+        return [t for t in self.objects if t.kind in kinds]
 
-    def carried(self, thing: HouseObject, relation: str = "on") -> list[HouseObject]:
+    def carried(self, obj: HouseObject, relation: str = "on") -> list[HouseObject]:
         """Return what stands on (lies in, under) the object."""
-        return [t for t in self.things if t.support == thing.id and t.relation == relation]
+        return [t for t in self.objects if t.support == obj.id and t.relation == relation]
 
-    def support(self, thing: HouseObject) -> HouseObject | None:
+    def support(self, obj: HouseObject) -> HouseObject | None:
         """Return what the object stands on, lies in or hangs above."""
-        return self.house.thing(thing.support) if thing.support else None
+        return self.house.object_by_id(obj.support) if obj.support else None
 
-    def alone(self, thing: HouseObject, among: Iterable[HouseObject]) -> bool:
+    def alone(self, obj: HouseObject, among: Iterable[HouseObject]) -> bool:
         """Return whether no other of `among` could be meant by the object's kind."""
-        return not any(other.id != thing.id and lexicon.confusable(thing.kind, other.kind) for other in among)
+        return not any(other.id != obj.id and lexicon.confusable(obj.kind, other.kind) for other in among)
 
-    def name(self, thing: HouseObject) -> str | None:
+    def name(self, obj: HouseObject) -> str | None:
         """Return a noun phrase that fits this object only, with its room where that is unique; else None."""
-        if thing.id not in self._names:
-            self._names[thing.id] = self._name(thing)
-        return self._names[thing.id]
+        if obj.id not in self._names:
+            self._names[obj.id] = self._name(obj)
+        return self._names[obj.id]
 
-    def _name(self, thing: HouseObject) -> str | None:
-        if thing.kind in lexicon.DOORS:
-            return self._door(thing)
-        room, fellows = self.room(thing), self.inside(thing.room)
-        if self.alone(thing, self.things) and (not self.plain(thing.room) or self.kind_of_room(thing) in thing.kind):
-            return f"the {say(thing)}"  # whoever sees only images cannot tell the second bedroom from the main one
-        if room and self.alone(thing, fellows):
-            return f"the {say(thing)} in {room}"
-        base = self.support(thing)
-        carried = room and base and thing.relation in ("on", "in") and self.alone(base, fellows)
-        if base and carried and self.alone(thing, self.carried(base, thing.relation)):
-            return f"the {say(thing)} {thing.relation} the {say(base)} in {room}"
+    def _name(self, obj: HouseObject) -> str | None:
+        if obj.kind in lexicon.DOORS:
+            return self._door(obj)
+        room, fellows = self.room(obj), self.inside(obj.room)
+        if self.alone(obj, self.objects) and (not self.plain(obj.room) or self.kind_of_room(obj) in obj.kind):
+            return f"the {say(obj)}"  # whoever sees only images cannot tell the second bedroom from the main one
+        if room and self.alone(obj, fellows):
+            return f"the {say(obj)} in {room}"
+        base = self.support(obj)
+        carried = room and base and obj.relation in ("on", "in") and self.alone(base, fellows)
+        if base and carried and self.alone(obj, self.carried(base, obj.relation)):
+            return f"the {say(obj)} {obj.relation} the {say(base)} in {room}"
         return None
 
-    def short(self, thing: HouseObject) -> str | None:
+    def short(self, obj: HouseObject) -> str | None:
         """Return the name without the room, once that is said; None if the room has two, or it is built in."""
-        if thing.kind in lexicon.BUILT_IN:
+        if obj.kind in lexicon.BUILT_IN:
             return None
-        return f"the {say(thing)}" if self.alone(thing, self.inside(thing.room)) else None
+        return f"the {say(obj)}" if self.alone(obj, self.inside(obj.room)) else None
 
     def _door(self, leaf: HouseObject) -> str | None:
-        opening = next((o for o in self.house.openings if o.thing == leaf.id), None)
+        opening = next((o for o in self.house.openings if o.object_id == leaf.id), None)
         if opening is not None and -1 in opening.rooms:
             outer = [o for o in self.house.openings if -1 in o.rooms and o.kind != "window"]
             return "the front door" if len(outer) == 1 else None
@@ -181,28 +181,28 @@ class HouseFacts:
             return f"{self.rooms[single[0]]} door"
         return f"the door between {self.rooms[a]} and {self.rooms[b]}"
 
-    def place(self, thing: HouseObject) -> str | None:
+    def place(self, obj: HouseObject) -> str | None:
         """Return where the object is: "on the desk in the study"; None where that cannot be said uniquely."""
-        room, base = self.room(thing), self.support(thing)
-        if room is None or (base is not None and base.room != thing.room):
+        room, base = self.room(obj), self.support(obj)
+        if room is None or (base is not None and base.room != obj.room):
             return None
-        if base is not None and thing.relation == "wall":
+        if base is not None and obj.relation == "wall":
             return f"on the wall above the {say(base)} in {room}"
-        if base is not None and thing.relation in ("on", "in", "under"):
-            return f"{thing.relation} the {say(base)} in {room}"
+        if base is not None and obj.relation in ("on", "in", "under"):
+            return f"{obj.relation} the {say(base)} in {room}"
         return {"wall": f"on the wall in {room}", "floor": f"in {room}", "ceiling": f"on the ceiling in {room}"}.get(
-            thing.relation)
+            obj.relation)
 
-    def above(self, thing: HouseObject) -> list[HouseObject]:
+    def above(self, obj: HouseObject) -> list[HouseObject]:
         """Return the wall objects over the object's width, behind it and above its top (or so says `support`)."""
         found = []
-        for other in self.inside(thing.room):
+        for other in self.inside(obj.room):
             if other.relation != "wall" or other.kind in lexicon.OPENINGS:
                 continue
-            x, y = self.local(thing, other)
-            over = (abs(y) < (thing.size[1] + other.size[1]) / 2 and x < thing.size[0] / 2
-                    and x > -thing.size[0] / 2 - 0.5 and other.position[2] > thing.position[2] + 0.8 * thing.size[2])
-            if over or other.support == thing.id:
+            x, y = self.local(obj, other)
+            over = (abs(y) < (obj.size[1] + other.size[1]) / 2 and x < obj.size[0] / 2
+                    and x > -obj.size[0] / 2 - 0.5 and other.position[2] > obj.position[2] + 0.8 * obj.size[2])
+            if over or other.support == obj.id:
                 found.append(other)
         return found
 

@@ -98,7 +98,7 @@ class Grounding:
 
     def _poses(self, candidate: QuestionCandidate) -> list[Pose2]:
         """Return poses around the targets from which they lie inside the image, the most promising first."""
-        targets = [self.house.thing(t) for t in candidate.targets][:max(candidate.need, 1)]
+        targets = [self.house.object_by_id(t) for t in candidate.targets][:max(candidate.need, 1)]
         x = sum(t.position[0] for t in targets) / len(targets)
         y = sum(t.position[1] for t in targets) / len(targets)
         rooms = {t.room for t in targets}
@@ -116,21 +116,21 @@ class Grounding:
 
     def _cost(self, pose: Pose2, candidate: QuestionCandidate, targets: list[HouseObject], ring: float) -> float:
         cost = abs(ring - _PREFERRED_M)
-        for thing in targets:
-            towards = facing(thing, pose)
-            if thing.id == candidate.front and towards < FRONT_COS:
+        for obj in targets:
+            towards = facing(obj, pose)
+            if obj.id == candidate.front and towards < FRONT_COS:
                 return math.inf
             cost += 0.3 * (1 - towards) / len(targets)
-            cost += 0.0 if self._in_image(pose, thing, 0.0) and self._in_image(pose, thing, 1.0) else 0.5
+            cost += 0.0 if self._in_image(pose, obj, 0.0) and self._in_image(pose, obj, 1.0) else 0.5
         return round(cost, 6)
 
-    def _in_image(self, pose: Pose2, thing: HouseObject, part: float = 0.5) -> bool:
+    def _in_image(self, pose: Pose2, obj: HouseObject, part: float = 0.5) -> bool:
         """Return whether the middle of the object (part 0: of its bottom, 1: of its top) lies well inside the image."""
         camera = self.robot.camera
-        dx, dy = thing.position[0] - pose.x, thing.position[1] - pose.y
+        dx, dy = obj.position[0] - pose.x, obj.position[1] - pose.y
         forward = math.cos(pose.yaw) * dx + math.sin(pose.yaw) * dy
         left = math.cos(pose.yaw) * dy - math.sin(pose.yaw) * dx
-        up = thing.position[2] + thing.size[2] * part - camera.height_m
+        up = obj.position[2] + obj.size[2] * part - camera.height_m
         tilt = math.radians(camera.tilt_down_deg)
         depth = forward * math.cos(tilt) - up * math.sin(tilt)
         height = forward * math.sin(tilt) + up * math.cos(tilt)
@@ -155,10 +155,10 @@ class Grounding:
         return zlib.crc32(repr((self.house.seed, key)).encode())
 
 
-def _clear_of(pose: Pose2, thing: HouseObject) -> bool:
-    return math.hypot(pose.x - thing.position[0], pose.y - thing.position[1]) > _NEAREST_M
+def _clear_of(pose: Pose2, obj: HouseObject) -> bool:
+    return math.hypot(pose.x - obj.position[0], pose.y - obj.position[1]) > _NEAREST_M
 
 
-def facing(thing: HouseObject, pose: Pose2) -> float:
+def facing(obj: HouseObject, pose: Pose2) -> float:
     """Return the cosine between the object's front and the direction to the viewer: 1 = straight in front."""
-    return math.cos(math.atan2(pose.y - thing.position[1], pose.x - thing.position[0]) - thing.yaw)
+    return math.cos(math.atan2(pose.y - obj.position[1], pose.x - obj.position[0]) - obj.yaw)

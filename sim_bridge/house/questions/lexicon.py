@@ -123,9 +123,9 @@ SAME_FROM_ALL_SIDES = frozenset((
 ))
 
 
-def front_of(thing: HouseObject) -> int:
+def front_of(obj: HouseObject) -> int:
     """Return the instance to be looked at from its front for its state to be seen; 0 where any side will do."""
-    return 0 if thing.kind in SAME_FROM_ALL_SIDES else thing.id
+    return 0 if obj.kind in SAME_FROM_ALL_SIDES else obj.id
 
 
 WRONG_COLOURS = {  # a colour to offer beside the true one: far from it under any light

@@ -25,7 +25,7 @@ _LIST_LIMIT = 3
 
 def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions whose answer is a kind of object."""
-    for base in facts.things:
+    for base in facts.objects:
         name = facts.name(base)
         if name is None or base.kind in lexicon.OPENINGS:
             continue
@@ -43,35 +43,36 @@ def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         yield from _between(facts, room, phrase)
 
 
-def _which(question: str, things: list[HouseObject], also: tuple[int, ...]) -> QuestionCandidate:
-    groups = [[t for t in things if t.kind == kind] for kind in heads(things)]
+def _which(question: str, objects: list[HouseObject], also: tuple[int, ...]) -> QuestionCandidate:
+    groups = [[t for t in objects if t.kind == kind] for kind in heads(objects)]
     bare = ", ".join(kinds_of(g[0].kind) if len(g) > 1 else say(g[0]) for g in groups)
-    also_called = (lexicon.ALSO[kinds[0]],) if (kinds := heads(things))[0] in lexicon.ALSO and len(things) == 1 else ()
+    kinds = heads(objects)
+    also_called = (lexicon.ALSO[kinds[0]],) if kinds[0] in lexicon.ALSO and len(objects) == 1 else ()
     return QuestionCandidate(RECOGNITION, question, sentence_list([several(g) for g in groups]),
-                             tuple(t.id for t in things) + also, (bare, *also_called), need=len(things) + len(also))
+                             tuple(t.id for t in objects) + also, (bare, *also_called), need=len(objects) + len(also))
 
 
 def _carried(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     for relation, asks in (("on", ("What is on {}?", "What did I leave on {}?")), ("in", ("What is in {}?",)),
                            ("under", ("What is under {}?",))):
-        things = facts.carried(base, relation)
-        kinds = heads(things)
-        if not 0 < len(kinds) <= _LIST_LIMIT or len(things) > 2 * _LIST_LIMIT or base.kind in lexicon.CLUTTERED:
+        objects = facts.carried(base, relation)
+        kinds = heads(objects)
+        if not 0 < len(kinds) <= _LIST_LIMIT or len(objects) > 2 * _LIST_LIMIT or base.kind in lexicon.CLUTTERED:
             continue
         ask = facts.pick(asks, relation, base.id)
         if "leave" in ask and not set(kinds) <= lexicon.BELONGINGS:
             ask = asks[0]
-        yield _which(ask.format(name), things, (base.id,) if relation == "on" else ())
+        yield _which(ask.format(name), objects, (base.id,) if relation == "on" else ())
 
 
 def _coloured(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
-    things = facts.carried(base)
-    for thing in things:
-        close = {thing.colour, *lexicon.NEAR_COLOURS.get(thing.colour, ())}
-        others = [t for t in things if t.id != thing.id]
-        if thing.colour and others and all(t.colour and t.colour not in close for t in others):
-            noun = facts.pick(("thing", "object"), "coloured", thing.id)
-            yield _which(f"What is the {thing.colour} {noun} on {name}?", [thing], ())
+    objects = facts.carried(base)
+    for obj in objects:
+        close = {obj.colour, *lexicon.NEAR_COLOURS.get(obj.colour, ())}
+        others = [t for t in objects if t.id != obj.id]
+        if obj.colour and others and all(t.colour and t.colour not in close for t in others):
+            noun = facts.pick(("thing", "object"), "coloured", obj.id)
+            yield _which(f"What is the {obj.colour} {noun} on {name}?", [obj], ())
 
 
 def _between(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
@@ -98,44 +99,44 @@ def _centred(a: HouseObject, b: HouseObject, c: HouseObject) -> bool:
 
 def attribute(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about colours and materials."""
-    for thing in facts.things:
-        name = facts.name(thing)
+    for obj in facts.objects:
+        name = facts.name(obj)
         if name is None:
             continue
-        cover = lexicon.COVERED.get(thing.kind, "")
-        hidden = cover and any(t.kind == cover for t in facts.carried(thing))
-        if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
+        cover = lexicon.COVERED.get(obj.kind, "")
+        hidden = cover and any(t.kind == cover for t in facts.carried(obj))
+        if obj.colour and obj.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
             shown = f"the {cover} on {name}" if cover else name
-            yield QuestionCandidate(ATTRIBUTE, _colour_question(facts, thing, shown), thing.colour, (thing.id,),
-                                    lexicon.NEAR_COLOURS.get(thing.colour, ()))
-        if thing.kind in lexicon.MATERIAL_VARIES and thing.material:
-            asks = (f"What {be(thing.kind, False)} {name} made of?",
-                    f"What material {be(thing.kind, False)} {name} made of?")
-            yield QuestionCandidate(ATTRIBUTE, facts.pick(asks, "material", thing.id), thing.material, (thing.id,))
+            yield QuestionCandidate(ATTRIBUTE, _colour_question(facts, obj, shown), obj.colour, (obj.id,),
+                                    lexicon.NEAR_COLOURS.get(obj.colour, ()))
+        if obj.kind in lexicon.MATERIAL_VARIES and obj.material:
+            asks = (f"What {be(obj.kind, False)} {name} made of?",
+                    f"What material {be(obj.kind, False)} {name} made of?")
+            yield QuestionCandidate(ATTRIBUTE, facts.pick(asks, "material", obj.id), obj.material, (obj.id,))
     yield from _shared_colours(facts)
 
 
-def _colour_question(facts: HouseFacts, thing: HouseObject, name: str) -> str:
-    wrong = facts.pick(lexicon.WRONG_COLOURS.get(thing.colour, ("",)), "wrong", thing.id)
-    verb = be(thing.kind, False)
+def _colour_question(facts: HouseFacts, obj: HouseObject, name: str) -> str:
+    wrong = facts.pick(lexicon.WRONG_COLOURS.get(obj.colour, ("",)), "wrong", obj.id)
+    verb = be(obj.kind, False)
     asks = [f"What color {verb} {name}?", f"What is the color of {name}?"]
     if wrong:
-        pair = (thing.colour, wrong) if facts.coin("or", thing.id) else (wrong, thing.colour)
+        pair = (obj.colour, wrong) if facts.coin("or", obj.id) else (wrong, obj.colour)
         asks.append(f"{verb.capitalize()} {name} {pair[0]} or {pair[1]}?")
-    return facts.pick(asks, "colour", thing.id)
+    return facts.pick(asks, "colour", obj.id)
 
 
 def _shared_colours(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         for kind in heads(facts.inside(room)):
-            things = facts.inside(room, kind)
-            colours = {t.colour for t in things}
+            objects = facts.inside(room, kind)
+            colours = {t.colour for t in objects}
             others = [t for t in facts.inside(room) if t.kind != kind]
-            named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(things[0], others)
-            if named and len(things) > 1 and len(colours) == 1 and things[0].colour:
+            named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(objects[0], others)
+            if named and len(objects) > 1 and len(colours) == 1 and objects[0].colour:
                 yield QuestionCandidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?",
-                                        things[0].colour,
-                                        tuple(t.id for t in things), lexicon.NEAR_COLOURS.get(things[0].colour, ()),
+                                        objects[0].colour,
+                                        tuple(t.id for t in objects), lexicon.NEAR_COLOURS.get(objects[0].colour, ()),
                                         need=2)
 
 
@@ -157,22 +158,22 @@ _ASK = {
 
 def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about states: which of two, or yes/no with a fair coin for the state that is asked about."""
-    for thing in facts.things:
-        name, now = facts.name(thing), thing.state
-        if name is None or now not in _OPPOSITE or thing.kind in lexicon.STATE_NOT_ASKED:
+    for obj in facts.objects:
+        name, now = facts.name(obj), obj.state
+        if name is None or now not in _OPPOSITE or obj.kind in lexicon.STATE_NOT_ASKED:
             continue
-        flows = thing.kind in lexicon.FLOWING
+        flows = obj.kind in lexicon.FLOWING
         other = "running" if flows and now == "off" else _OPPOSITE[now]
-        front, never_full = lexicon.front_of(thing), thing.kind in lexicon.NEVER_FULL
-        if facts.pick((True, False, False), "either", thing.id) and not never_full:
-            first, second = (now, other) if facts.coin("order", thing.id) else (other, now)
-            yield QuestionCandidate(STATE, f"{be(thing.kind)} {name} {first} or {second}?", now, (thing.id,),
+        front, never_full = lexicon.front_of(obj), obj.kind in lexicon.NEVER_FULL
+        if facts.pick((True, False, False), "either", obj.id) and not never_full:
+            first, second = (now, other) if facts.coin("order", obj.id) else (other, now)
+            yield QuestionCandidate(STATE, f"{be(obj.kind)} {name} {first} or {second}?", now, (obj.id,),
                                     front=front)
         else:
-            asked = "empty" if never_full else now if facts.coin("asked", thing.id) else other
-            form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", thing.id)
+            asked = "empty" if never_full else now if facts.coin("asked", obj.id) else other
+            form = facts.pick(_ASK["stopped" if flows and asked == "off" else asked], "form", obj.id)
             answer = "yes" if asked == now else "no"
-            yield QuestionCandidate(STATE, form.format(name, Is=be(thing.kind)), answer, (thing.id,), front=front)
+            yield QuestionCandidate(STATE, form.format(name, Is=be(obj.kind)), answer, (obj.id,), front=front)
     for room, phrase in facts.rooms.items():
         yield from _pair_states(facts, room, phrase)
 

@@ -18,46 +18,46 @@ _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions for the place of objects that there is one of in the house."""
-    for thing in facts.things:
-        place, room = facts.place(thing), facts.room(thing)
-        if thing.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(thing, facts.things):
+    for obj in facts.objects:
+        place, room = facts.place(obj), facts.room(obj)
+        if obj.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(obj, facts.objects):
             continue
-        verb = be(thing.kind, False)
-        yield QuestionCandidate(LOCALIZATION, _where(facts, thing, verb), place, (thing.id, *_anchor(thing)),
-                                other_words(facts, thing, room), need=1 + len(_anchor(thing)))
-        if facts.coin("which room", thing.id) and facts.plain(thing.room):
-            owner = "my" if thing.kind in lexicon.BELONGINGS else "the"
-            asks = (f"Which room {verb} {owner} {say(thing)} in?", f"In which room {verb} {owner} {say(thing)}?")
-            yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", thing.id), room, (thing.id,),
+        verb = be(obj.kind, False)
+        yield QuestionCandidate(LOCALIZATION, _where(facts, obj, verb), place, (obj.id, *_anchor(obj)),
+                                other_words(facts, obj, room), need=1 + len(_anchor(obj)))
+        if facts.coin("which room", obj.id) and facts.plain(obj.room):
+            owner = "my" if obj.kind in lexicon.BELONGINGS else "the"
+            asks = (f"Which room {verb} {owner} {say(obj)} in?", f"In which room {verb} {owner} {say(obj)}?")
+            yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", obj.id), room, (obj.id,),
                                     (f"in {room}",))
 
 
-def _where(facts: HouseFacts, thing: HouseObject, verb: str) -> str:
-    if thing.kind not in lexicon.BELONGINGS:
-        return f"Where {verb} the {say(thing)}?"
-    pronoun = "are they" if is_plural(thing.kind) else "is it"
-    asks = (f"Where {verb} my {say(thing)}?", f"Where did I leave my {say(thing)}?",
-            f"I am looking for my {say(thing)}. Where {pronoun}?")
-    return facts.pick(asks, "where", thing.id)
+def _where(facts: HouseFacts, obj: HouseObject, verb: str) -> str:
+    if obj.kind not in lexicon.BELONGINGS:
+        return f"Where {verb} the {say(obj)}?"
+    pronoun = "are they" if is_plural(obj.kind) else "is it"
+    asks = (f"Where {verb} my {say(obj)}?", f"Where did I leave my {say(obj)}?",
+            f"I am looking for my {say(obj)}. Where {pronoun}?")
+    return facts.pick(asks, "where", obj.id)
 
 
-def _anchor(thing: HouseObject) -> tuple[int, ...]:
-    return (thing.support,) if thing.support and thing.relation in ("on", "in", "wall", "under") else ()
+def _anchor(obj: HouseObject) -> tuple[int, ...]:
+    return (obj.support,) if obj.support and obj.relation in ("on", "in", "wall", "under") else ()
 
 
-def other_words(facts: HouseFacts, thing: HouseObject, room: str) -> tuple[str, ...]:
+def other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
-    base, kind = facts.support(thing), facts.kind_of_room(thing)
-    if not facts.plain(thing.room):  # what an image shows is a bedroom, not which
-        place = facts.place(thing) or ""
+    base, kind = facts.support(obj), facts.kind_of_room(obj)
+    if not facts.plain(obj.room):  # what an image shows is a bedroom, not which
+        place = facts.place(obj) or ""
         return (place.replace(room, f"the {kind}"),)
-    if base is not None and thing.relation in ("on", "in", "under"):
-        short = (f"{thing.relation} the {say(base)}",) if facts.alone(base, facts.things) else ()
-        return (*short, f"{room}, {thing.relation} the {say(base)}")
-    if base is not None and thing.relation == "wall":
+    if base is not None and obj.relation in ("on", "in", "under"):
+        short = (f"{obj.relation} the {say(base)}",) if facts.alone(base, facts.objects) else ()
+        return (*short, f"{room}, {obj.relation} the {say(base)}")
+    if base is not None and obj.relation == "wall":
         return (f"above the {say(base)} in {room}", f"on the wall in {room}")
-    near = [t for t in facts.standing(thing.room) if t.id != thing.id and facts.next_to(thing, t) and facts.short(t)]
-    return tuple(f"in {room}, next to the {say(t)}" for t in near) if thing.relation == "floor" else ()
+    near = [t for t in facts.standing(obj.room) if t.id != obj.id and facts.next_to(obj, t) and facts.short(t)]
+    return tuple(f"in {room}, next to the {say(t)}" for t in near) if obj.relation == "floor" else ()
 
 
 def spatial(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -65,40 +65,40 @@ def spatial(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for room, phrase in facts.rooms.items():
         yield from _counts(facts, room, phrase)
         yield from _nearness(facts, room, phrase)
-    for thing in facts.things:
-        name = facts.name(thing)
-        if name is None or thing.kind in lexicon.OPENINGS:
+    for obj in facts.objects:
+        name = facts.name(obj)
+        if name is None or obj.kind in lexicon.OPENINGS:
             continue
-        yield from _counts_on(facts, thing, name)
-        if thing.relation == "floor" and thing.kind in lexicon.FRONTED:
-            yield from _sides(facts, thing, name)
+        yield from _counts_on(facts, obj, name)
+        if obj.relation == "floor" and obj.kind in lexicon.FRONTED:
+            yield from _sides(facts, obj, name)
 
 
-def _number(question: str, things: list[HouseObject]) -> QuestionCandidate:
-    n = len(things)
-    return QuestionCandidate(SPATIAL, question, str(n), tuple(t.id for t in things), (number_word(n),), need=n)
+def _number(question: str, objects: list[HouseObject]) -> QuestionCandidate:
+    n = len(objects)
+    return QuestionCandidate(SPATIAL, question, str(n), tuple(t.id for t in objects), (number_word(n),), need=n)
 
 
 def _counts(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
     inside = facts.inside(room)
     for kind in heads(inside):
-        things = [t for t in inside if t.kind == kind]
+        objects = [t for t in inside if t.kind == kind]
         others = [t for t in inside if t.kind != kind]
         least = 1 if facts.pick((True, *(False,) * 5), "one", room, kind) else 2
-        if kind in lexicon.OPENINGS or is_plural(kind) or not facts.alone(things[0], others):
+        if kind in lexicon.OPENINGS or is_plural(kind) or not facts.alone(objects[0], others):
             continue
-        if least <= len(things) <= _MOST_COUNTED and kind not in lexicon.ALWAYS_ONE:
+        if least <= len(objects) <= _MOST_COUNTED and kind not in lexicon.ALWAYS_ONE:
             asks = ("How many {} are there in {}?", "How many {} are in {}?")
-            yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), things)
+            yield _number(facts.pick(asks, "count", room, kind).format(kinds_of(kind), phrase), objects)
 
 
 def _counts_on(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:
     carried = facts.carried(base)
     for kind in heads(carried):
-        things = [t for t in carried if t.kind == kind]
+        objects = [t for t in carried if t.kind == kind]
         others = [base, *(t for t in carried if t.kind != kind)]
-        if len(things) > 1 and not is_plural(kind) and facts.alone(things[0], others):
-            yield _number(f"How many {kinds_of(kind)} are on {name}?", things)
+        if len(objects) > 1 and not is_plural(kind) and facts.alone(objects[0], others):
+            yield _number(f"How many {kinds_of(kind)} are on {name}?", objects)
 
 
 def _sides(facts: HouseFacts, base: HouseObject, name: str) -> Iterator[QuestionCandidate]:

@@ -38,24 +38,24 @@ def _tool(facts: HouseFacts, use: uses.Use, room: int, phrase: str) -> Iterator[
 
 
 def _look_of(facts: HouseFacts, use: uses.Use, room: int, phrase: str, which: str) -> Iterator[QuestionCandidate]:
-    things = facts.inside(room, *use.kinds)
-    if len(things) != 1 or not facts.alone(things[0], facts.inside(room)):
+    objects = facts.inside(room, *use.kinds)
+    if len(objects) != 1 or not facts.alone(objects[0], facts.inside(room)):
         return
-    thing = things[0]
-    if thing.colour and thing.kind not in lexicon.COLOUR_UNCLEAR:
-        yield QuestionCandidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", thing.colour, (thing.id,),
-                                lexicon.NEAR_COLOURS.get(thing.colour, ()))
+    obj = objects[0]
+    if obj.colour and obj.kind not in lexicon.COLOUR_UNCLEAR:
+        yield QuestionCandidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", obj.colour, (obj.id,),
+                                lexicon.NEAR_COLOURS.get(obj.colour, ()))
 
 
 def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
     found = facts.of(*use.kinds)
     if len(found) != 1 or (room := facts.room(found[0])) is None or (place := facts.place(found[0])) is None:
         return
-    thing = found[0]
-    yield QuestionCandidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (thing.id,),
-                            other_words(facts, thing, room))
-    if facts.plain(thing.room):
-        yield QuestionCandidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (thing.id,),
+    obj = found[0]
+    yield QuestionCandidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (obj.id,),
+                            other_words(facts, obj, room))
+    if facts.plain(obj.room):
+        yield QuestionCandidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (obj.id,),
                                 (f"in {room}",))
 
 
@@ -77,14 +77,14 @@ def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     yield from _dining(facts)
     yield from _waste(facts)
     yield from _wasting(facts)
-    for thing in facts.things:
-        if (name := facts.name(thing)) is None:
+    for obj in facts.objects:
+        if (name := facts.name(obj)) is None:
             continue
-        if thing.kind == "fruit bowl" and thing.state in ("full", "empty"):
-            yield QuestionCandidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(thing.state == "full"),
-                                    (thing.id,))
-        if thing.kind in uses.OFFERING:
-            yield from _offered(facts, thing, name)
+        if obj.kind == "fruit bowl" and obj.state in ("full", "empty"):
+            yield QuestionCandidate(KNOWLEDGE, f"Is there any fruit left in {name}?", _yes(obj.state == "full"),
+                                    (obj.id,))
+        if obj.kind in uses.OFFERING:
+            yield from _offered(facts, obj, name)
     yield from _bathing(facts)
     yield from _sleeping(facts)
 
@@ -95,10 +95,10 @@ def _yes(truth: bool) -> str:
 
 def _hints(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     for hint in uses.HINTS:
-        told = [(answer, facts.of(*kinds), also) for answer, kinds, also in hint.answers if facts.of(*kinds)]
-        if len(told) == 1:
-            answer, things, also = told[0]
-            yield QuestionCandidate(KNOWLEDGE, hint.question, answer, _ids(things), also, need=1)
+        shown = [(answer, facts.of(*kinds), also) for answer, kinds, also in hint.answers if facts.of(*kinds)]
+        if len(shown) == 1:
+            answer, objects, also = shown[0]
+            yield QuestionCandidate(KNOWLEDGE, hint.question, answer, _ids(objects), also, need=1)
 
 
 def _offered(facts: HouseFacts, table: HouseObject, name: str) -> Iterator[QuestionCandidate]:
@@ -136,20 +136,20 @@ def _dining(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _waste(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    for thing in facts.things:
-        name = facts.name(thing)
+    for obj in facts.objects:
+        name = facts.name(obj)
         if name is None:
             continue
-        if thing.kind in lexicon.ELECTRIC and thing.state in ("on", "off"):
+        if obj.kind in lexicon.ELECTRIC and obj.state in ("on", "off"):
             yield QuestionCandidate(KNOWLEDGE, f"Is electricity being wasted by {name}?",
-                                    _yes(thing.state == "on"), (thing.id,), front=lexicon.front_of(thing))
-        if thing.kind in lexicon.FLOWING and thing.state in ("on", "running", "off"):
-            wasted = _yes(thing.state != "off")
+                                    _yes(obj.state == "on"), (obj.id,), front=lexicon.front_of(obj))
+        if obj.kind in lexicon.FLOWING and obj.state in ("on", "running", "off"):
+            wasted = _yes(obj.state != "off")
             yield QuestionCandidate(KNOWLEDGE, f"Is water being wasted at {name}?", wasted,
-                                    (thing.id,), front=thing.id)
-        if thing.kind == "refrigerator" and thing.state in ("open", "closed"):
+                                    (obj.id,), front=obj.id)
+        if obj.kind == "refrigerator" and obj.state in ("open", "closed"):
             yield QuestionCandidate(KNOWLEDGE, f"Will the food in {name} stay cold?",
-                                    _yes(thing.state == "closed"), (thing.id,), front=thing.id)
+                                    _yes(obj.state == "closed"), (obj.id,), front=obj.id)
 
 
 def _wasting(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -185,5 +185,5 @@ def _bathing(facts: HouseFacts) -> Iterator[QuestionCandidate]:
                                     _ids(tubs + showers), ("bath",) if tubs else ("a shower", "shower"))
 
 
-def _ids(things: list[HouseObject]) -> tuple[int, ...]:
-    return tuple(t.id for t in things)
+def _ids(objects: list[HouseObject]) -> tuple[int, ...]:
+    return tuple(t.id for t in objects)

@@ -109,7 +109,7 @@ def test_a_model_that_obeys_a_poster_moves_the_robot_within_its_limits(
 
 
 def poster_id(world: HouseWorld) -> int:
-    return next(thing.id for thing in world.house.things if any(part.texture == "poster" for part in thing.parts))
+    return next(obj.id for obj in world.house.objects if any(part.texture == "poster" for part in obj.parts))
 
 
 @pytest.mark.parametrize("model", ["obeying", "wavering"])

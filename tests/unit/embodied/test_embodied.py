@@ -62,7 +62,7 @@ class Plain:
     """A world without walls in which thing 9 can be picked up, and nothing else done."""
 
     def __init__(self, shut: bool = False) -> None:
-        self.things: dict[int, dict[str, str]] = {9: {"state": "on", "relation": "on"}}
+        self.objects: dict[int, dict[str, str]] = {9: {"state": "on", "relation": "on"}}
         self.taken, self.shut, self.frames = 0, shut, 0
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
@@ -75,10 +75,10 @@ class Plain:
     def way(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         return math.inf if self.shut else math.dist(a, b)
 
-    def handle(self, action: str, thing: int) -> Done:
-        if action != "pick" or thing not in self.things:
+    def handle(self, action: str, obj: int) -> Done:
+        if action != "pick" or obj not in self.objects:
             return Done(False, "it is out of reach")
-        self.taken = thing
+        self.taken = obj
         return Done(True)
 
     def see(self) -> Frame:
@@ -86,16 +86,16 @@ class Plain:
         return Frame(self.frames, np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8), np.float32),
                      Intrinsics(8, 8, 4.0, 4.0, 4.0, 4.0), Transform.identity(), Transform.identity())
 
-    def position(self, thing: int) -> tuple[float, float, float]:
+    def position(self, obj: int) -> tuple[float, float, float]:
         return (2.0, 1.0, 0.7)
 
-    def attributes(self, thing: int) -> Mapping[str, str]:
-        return self.things[thing]
+    def attributes(self, obj: int) -> Mapping[str, str]:
+        return self.objects[obj]
 
-    def support(self, thing: int) -> int:
+    def support(self, obj: int) -> int:
         return 5
 
-    def share(self, thing: int) -> float:
+    def share(self, obj: int) -> float:
         return 0.01
 
     def held(self) -> int:

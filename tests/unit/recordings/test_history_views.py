@@ -33,9 +33,9 @@ class Walk(FramesAlone):
 
     name = "walk"
 
-    def __init__(self, count: int, things: Mapping[int, int] | None = None,
+    def __init__(self, count: int, objects: Mapping[int, int] | None = None,
                  labels: Mapping[int, Label] | None = None) -> None:
-        self.count, self.things, self.labels = count, things or {}, LABELS if labels is None else labels
+        self.count, self.objects, self.labels = count, objects or {}, LABELS if labels is None else labels
         self.dropped: Counter[str] = Counter()
         self.passes = 0
 
@@ -49,7 +49,7 @@ class Walk(FramesAlone):
             if i % 7 == 6:
                 self.dropped["the pose was lost"] += 1
                 continue
-            boxes = {self.things[i]: (10, 10, 40, 40)} if i in self.things else {}
+            boxes = {self.objects[i]: (10, 10, 40, 40)} if i in self.objects else {}
             yield RecordedFrame(i, i * SECOND + 5, frame((i + 1) * SECOND, Pose2(0.6 * i, 0.0, 0.0), boxes))
 
 

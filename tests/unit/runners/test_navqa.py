@@ -169,7 +169,7 @@ def test_the_truth_is_that_of_the_tour() -> None:
     for sample in samples:
         truth, question = sample.metadata.get("truth"), sample.question
         if sample.category == "position" and question.startswith("Where is"):
-            assert any(t.position[:2] == pytest.approx(truth, abs=1e-3) for t in house.things)
+            assert any(t.position[:2] == pytest.approx(truth, abs=1e-3) for t in house.objects)
         elif sample.category == "position":
             assert isinstance(truth, list) and any(math.dist(p[:2], truth) < 1e-2 for p in tour.poses)
         elif sample.category in ("time", "duration"):
@@ -193,7 +193,7 @@ def runner(tmp_path: Path, answerer: str, **selection: object) -> NavqaRunner:
 def test_memory_answers_with_places_and_times(tmp_path: Path) -> None:
     frames = pixels_by_frame(house_tour(SCENE))[:41]
     house = world(3).house
-    most = max((t for t in house.things if t.kind in ("rug", "bench", "console table", "sofa", "piano")),
+    most = max((t for t in house.objects if t.kind in ("rug", "bench", "console table", "sofa", "piano")),
                key=lambda t: max(seen.get(t.id, 0) for seen in frames))
     run = runner(tmp_path, "label", labels=True)
     where = run.run(Sample("a", f"Where is the {most.kind}?", "there", metadata={

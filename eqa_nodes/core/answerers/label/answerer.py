@@ -74,8 +74,8 @@ class LabelAnswerer:
         if found is not None:
             found = _in_choices(found, question)
         if found is not None:
-            notes = ", ".join(dict.fromkeys(t.kind for t in found.things[:3]))
-            return Answer(found.text, found.confidence, evidence=evidence_from(evidence_views(found.things), notes),
+            notes = ", ".join(dict.fromkeys(t.kind for t in found.objects[:3]))
+            return Answer(found.text, found.confidence, evidence=evidence_from(evidence_views(found.objects), notes),
                           receipt=self.spent())
         if items and not question.force_guess:
             reason = "what is asked about was not seen" if asked.form else _not_understood(question)
@@ -100,40 +100,40 @@ def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedReg
     scene = Scene([view])
     found = look_up(scene, asked)
     meant = [t for ref in asked.refs for t in scene.find(ref)]
-    clear = [t.clarity for t in found.things] if found else []
+    clear = [t.clarity for t in found.objects] if found else []
     clear += [0.9 * t.clarity for t in meant]
-    if asked.room and any(in_region(t.room, asked.room) for t in scene.things):
+    if asked.room and any(in_region(t.room, asked.room) for t in scene.objects):
         clear.append(_IN_ROOM)
-    note = f"{found.text} ({', '.join(t.kind for t in found.things[:3])})" if found else ""
+    note = f"{found.text} ({', '.join(t.kind for t in found.objects[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
-    worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.things}
-    aims = (list(found.things) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
+    worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.objects}
+    aims = (list(found.objects) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
                           view.pose, max(worth.values(), default=0.0), _values(view, scene, worth),
                           aims[0].middle if aims else None, found.text if found else "", view.map_from_base.xyz[2])
 
 
-def _worth(thing: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:
+def _worth(obj: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:
     """Return how promising an object is: asked about, below such an object, or in a room where one may be."""
     if meant:
-        return thing.clarity
-    if any(ref.support and canonical(ref.support) == canonical(thing.kind) for ref in asked.refs):
-        return _SUPPORT * thing.clarity
+        return obj.clarity
+    if any(ref.support and canonical(ref.support) == canonical(obj.kind) for ref in asked.refs):
+        return _SUPPORT * obj.clarity
     top = max((region.weight for region in regions), default=1.0)
-    return max((_RIGHT_ROOM * r.weight / top for r in regions if in_region(thing.room, r.name)), default=0.0)
+    return max((_RIGHT_ROOM * r.weight / top for r in regions if in_region(obj.room, r.name)), default=0.0)
 
 
 def _values(view: Keyframe, scene: Scene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
     """Return the view's places, each worth what stands near to it, in shares of 1."""
     def near(place: FloorPixel) -> list[Seen]:
-        off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.things}
-        there = [t for t in scene.things if off[t.instance] <= _BESIDE_M]
+        off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.objects}
+        there = [t for t in scene.objects if off[t.instance] <= _BESIDE_M]
         return sorted(there, key=lambda t: (off[t.instance], t.instance))
 
     beside = [near(place) for place in view.places]
-    values = [max((worth[t.instance] for t in things), default=0.0) + _UNKNOWN for things in beside]
-    return tuple(Candidate(p.x, p.y, value / sum(values), things[0].room if things else "")
-                 for p, value, things in zip(view.places, values, beside, strict=True))
+    values = [max((worth[t.instance] for t in objects), default=0.0) + _UNKNOWN for objects in beside]
+    return tuple(Candidate(p.x, p.y, value / sum(values), objects[0].room if objects else "")
+                 for p, value, objects in zip(view.places, values, beside, strict=True))
 
 
 def _in_choices(found: Found, question: Question) -> Found | None:

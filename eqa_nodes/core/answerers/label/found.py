@@ -21,7 +21,7 @@ class Found(NamedTuple):
 
     text: str
     confidence: float
-    things: tuple[Seen, ...]
+    objects: tuple[Seen, ...]
     promise: float = 0.0
 
 
@@ -43,10 +43,10 @@ def yes(truth: bool) -> str:
 def both(scene: Scene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
     """Return the objects that several phrases mean, and how sure they all are right."""
     found = [the_one(scene, ref) for ref in refs]
-    things = [one for one in found if one is not None]
-    if len(things) < len(refs):
+    objects = [one for one in found if one is not None]
+    if len(objects) < len(refs):
         return None
-    return [thing for thing, _ in things], min(sure for _, sure in things)
+    return [obj for obj, _ in objects], min(sure for _, sure in objects)
 
 
 def surveyed(base: Seen | None) -> float:
@@ -57,20 +57,20 @@ def surveyed(base: Seen | None) -> float:
     return 0.9 if any(whole(view, s) for view, s in near) else 0.85 if len(near) > 2 else 0.6
 
 
-def clearest(things: Sequence[Seen]) -> Found | None:
+def clearest(objects: Sequence[Seen]) -> Found | None:
     """Return the one object that is meant; less sure when several could be."""
-    if not things:
+    if not objects:
         return None
-    best = max(things, key=lambda t: (t.clarity, -t.instance))
-    return Found(with_article(best.kind), best.clarity * (1.0 if len(things) == 1 else 0.6), (best,))
+    best = max(objects, key=lambda t: (t.clarity, -t.instance))
+    return Found(with_article(best.kind), best.clarity * (1.0 if len(objects) == 1 else 0.6), (best,))
 
 
-def listed(things: Sequence[Seen], base: Seen | None) -> Found | None:
-    if not things:
+def listed(objects: Sequence[Seen], base: Seen | None) -> Found | None:
+    if not objects:
         return None
-    kinds = [t.kind for t in things]
+    kinds = [t.kind for t in objects]
     words = [with_article(kind) if kinds.count(kind) == 1 else f"{number_word(kinds.count(kind))} {plural(kind)}"
              for kind in sorted(set(kinds))]
-    clear = min(t.clarity for t in things)
-    evidence = (*things, base) if base else tuple(things)
+    clear = min(t.clarity for t in objects)
+    evidence = (*objects, base) if base else tuple(objects)
     return Found(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)

@@ -37,20 +37,20 @@ def _colour(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _each(scene, asked, "colour", coloured)
 
 
-def _each(scene: Scene, asked: ParsedQuestion, attribute: str, things: Sequence[Seen]) -> Found | None:
+def _each(scene: Scene, asked: ParsedQuestion, attribute: str, objects: Sequence[Seen]) -> Found | None:
     """Return what an attribute of an object is; of several that differ, of each."""
-    ref, values = asked.refs[0], [t.attributes[attribute] for t in things]
-    if not things:
+    ref, values = asked.refs[0], [t.attributes[attribute] for t in objects]
+    if not objects:
         return None
-    sure, promise = (settled if attribute == "state" else sure_of)(scene, ref, things)
-    best = max(things, key=lambda t: (t.clarity, -t.instance))
+    sure, promise = (settled if attribute == "state" else sure_of)(scene, ref, objects)
+    best = max(objects, key=lambda t: (t.clarity, -t.instance))
     if same_for_all([_base(value) for value in values]) and (
-            attribute != "state" or not ref.room or one_of_a_kind(ref.room, things)):
+            attribute != "state" or not ref.room or one_of_a_kind(ref.room, objects)):
         said = best.attributes[attribute]
         option = [option for option in asked.options if canonical(_base(option)) == canonical(_base(said))]
-        sure = sure if len(things) == 1 or scene.has_others(ref.room) else best.clarity
+        sure = sure if len(objects) == 1 or scene.has_others(ref.room) else best.clarity
         return Found(option[0] if option else said, sure, (best,), promise)
-    return Found(told(things, values), sure, tuple(things)[:3], promise)
+    return Found(told(objects, values), sure, tuple(objects)[:3], promise)
 
 
 def _material(scene: Scene, asked: ParsedQuestion) -> Found | None:
@@ -70,32 +70,32 @@ def _state(scene: Scene, asked: ParsedQuestion) -> Found | None:
 def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is answered with the state."""
     ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
-    things = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
+    objects = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
         _base(state) == wanted or {_base(state), wanted} in _OPPOSITES)]
     if asked.denied:
-        return _each(scene, asked, "state", things)
-    if not things:
+        return _each(scene, asked, "state", objects)
+    if not objects:
         return None
-    values = [t.attributes["state"] for t in things]
-    return verdict(scene, ref, things, values, [_base(value) == wanted for value in values], asked.quantifier)
+    values = [t.attributes["state"] for t in objects]
+    return verdict(scene, ref, objects, values, [_base(value) == wanted for value in values], asked.quantifier)
 
 
 def _which_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return which of the objects of a kind are in a state, and how many."""
     ref, wanted = asked.refs[0], _base(asked.options[0])
-    things = [t for t in scene.find(ref) if t.attributes.get("state")]
-    fit = [t for t in things if _base(t.attributes["state"]) == wanted]
-    if not things:
+    objects = [t for t in scene.find(ref) if t.attributes.get("state")]
+    fit = [t for t in objects if _base(t.attributes["state"]) == wanted]
+    if not objects:
         return None
-    sure, promise = sure_of(scene, ref, things)
+    sure, promise = sure_of(scene, ref, objects)
     seen = scene.coverage(ref.room) if ref.room else 0.5
     text = str(len(fit)) if asked.form == "count_state" else places(fit) if fit else "none"
-    return Found(text, sure * seen, tuple(fit or things)[:3], promise)
+    return Found(text, sure * seen, tuple(fit or objects)[:3], promise)
 
 
-def places(things: Sequence[Seen]) -> str:
+def places(objects: Sequence[Seen]) -> str:
     """Return "the table lamp in the main bedroom and two windows in the study"."""
-    groups = Counter((t.room, t.kind) for t in things)
+    groups = Counter((t.room, t.kind) for t in objects)
     said = [f"{f'the {kind}' if n == 1 else f'{number_word(n)} {plural(kind)}'}" + (f" in the {room}" if room else "")
             for (room, kind), n in sorted(groups.items())]
     return join_list([*said[:_LISTED], f"{len(said) - _LISTED} more"] if len(said) > _LISTED + 1 else said)
@@ -109,7 +109,7 @@ def _several(scene: Scene, asked: ParsedQuestion) -> Found | None:
         return None
     texts = [f"{_subject(part)}: {one.text if one else 'not seen'}"
              for part, one in zip(asked.parts, found, strict=True)]
-    shown = tuple({one.things[0].instance: one.things[0] for one in got}.values())
+    shown = tuple({one.objects[0].instance: one.objects[0] for one in got}.values())
     least = min(one.confidence for one in got)
     promise = 0.75 * max(max(one.confidence, one.promise) for one in got)
     return Found("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
@@ -130,19 +130,19 @@ def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, Parse
         got = _state_of(scene, asked)
         if got is None:
             return None
-        thing, sure, state = got
+        obj, sure, state = got
         pair = {_base(state), _base(wanted(asked))}
         if len(pair) == 2 and pair not in _OPPOSITES:
             return None  # "is the lamp open?"
-        return Found(yes(len(pair) == 1), sure, (thing,))
+        return Found(yes(len(pair) == 1), sure, (obj,))
 
     return rule
 
 
-def place(thing: Seen) -> str:
+def place(obj: Seen) -> str:
     """Return where an object is: "on the desk in the study"."""
-    room = f" in the {thing.room}" if thing.room else ""
-    support, relation = thing.attributes.get("support", ""), thing.attributes.get("relation", "floor")
+    room = f" in the {obj.room}" if obj.room else ""
+    support, relation = obj.attributes.get("support", ""), obj.attributes.get("relation", "floor")
     if relation == "wall" and support:
         return f"on the wall above the {support}{room}"
     if relation in ("on", "in", "under") and support:
@@ -156,27 +156,27 @@ def _where(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _room(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    return _placed(scene, asked, lambda thing: f"the {thing.room}" if thing.room else "")
+    return _placed(scene, asked, lambda obj: f"the {obj.room}" if obj.room else "")
 
 
 def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]) -> Found | None:
     """Return where an object is; of several, where each is; where none is seen, where such objects are kept."""
     ref = asked.refs[0]
-    things = scene.find(ref) or held(scene, ref)
-    things = sorted((t for t in things if place_of(t)), key=lambda t: (-t.clarity, t.instance))
-    if not things:
+    objects = scene.find(ref) or held(scene, ref)
+    objects = sorted((t for t in objects if place_of(t)), key=lambda t: (-t.clarity, t.instance))
+    if not objects:
         return None
-    sure, promise = sure_of(scene, ref, things)
-    where = [(place_of(t) if canonical(t.kind).endswith(canonical(ref.kind)) or len(things) == 1
-              else f"{place_of(t)} (the {t.kind})") for t in things]
+    sure, promise = sure_of(scene, ref, objects)
+    where = [(place_of(t) if canonical(t.kind).endswith(canonical(ref.kind)) or len(objects) == 1
+              else f"{place_of(t)} (the {t.kind})") for t in objects]
     said = list(dict.fromkeys(where))
     if len(said) == 1:
-        sure = sure if len(things) == 1 or scene.has_others(ref.room) else things[0].clarity
-        return Found(said[0], sure, (things[0],), promise)
+        sure = sure if len(objects) == 1 or scene.has_others(ref.room) else objects[0].clarity
+        return Found(said[0], sure, (objects[0],), promise)
     if len(said) > _PLACES + 1:
         said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
     text = "; ".join(said)
-    return Found(text, sure, tuple(things)[:3], promise)
+    return Found(text, sure, tuple(objects)[:3], promise)
 
 
 def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
@@ -192,12 +192,12 @@ def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
     one = _made_for(scene, purpose, asked.room) if purpose else None
     if purpose is None or one is None:
         return None
-    thing, sure = one
+    obj, sure = one
     # A less direct object may be a stopgap: the right one could be elsewhere.
-    direct = canonical(thing.kind).endswith(canonical(purpose.kinds[0]))
-    text = {"tool": f"the {thing.kind}", "which_room": f"the {thing.room}", "found": place(thing)}.get(
-        asked.form, f"{purpose.preposition} the {thing.kind} in the {thing.room}")
-    return Found(text, sure * (1.0 if direct else 0.8), (thing,))
+    direct = canonical(obj.kind).endswith(canonical(purpose.kinds[0]))
+    text = {"tool": f"the {obj.kind}", "which_room": f"the {obj.room}", "found": place(obj)}.get(
+        asked.form, f"{purpose.preposition} the {obj.kind} in the {obj.room}")
+    return Found(text, sure * (1.0 if direct else 0.8), (obj,))
 
 
 def _look_of(scene: Scene, asked: ParsedQuestion) -> Found | None:
@@ -214,20 +214,20 @@ def _sit_for(scene: Scene, asked: ParsedQuestion) -> Found | None:
     seat = next((t for kind in SEATS for t in scene.find(Ref(kind, room))), None)
     if seat is None:
         return None
-    sure, things = (min(screen[1], seat.clarity), (seat, screen[0])) if screen else (0.5 * seat.clarity, (seat,))
-    return Found(f"on the {seat.kind} in the {seat.room}", sure, things)
+    sure, objects = (min(screen[1], seat.clarity), (seat, screen[0])) if screen else (0.5 * seat.clarity, (seat,))
+    return Found(f"on the {seat.kind} in the {seat.room}", sure, objects)
 
 
 def _hint(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    told = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.things if t.kind in kinds]
+    told = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.objects if t.kind in kinds]
     if not told:
         return None
-    answer, thing = max(told, key=lambda pair: (pair[1].clarity, -pair[1].instance))
-    return Found(answer, thing.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (thing,))
+    answer, obj = max(told, key=lambda pair: (pair[1].clarity, -pair[1].instance))
+    return Found(answer, obj.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (obj,))
 
 
 def _sign(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    told = [t for t in scene.things if t.kind in SIGNS[asked.purpose]]
+    told = [t for t in scene.objects if t.kind in SIGNS[asked.purpose]]
     best = max(told, key=lambda t: (t.clarity, -t.instance), default=None)
     return Found("yes", best.clarity, (best,)) if best else None
 
@@ -251,15 +251,15 @@ def _which_on(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = both(scene, asked.refs)
     if found is None or not all(t.attributes.get("state") for t in found[0]):
         return None
-    things, sure = found
-    fit = [t for t in things if _base(t.attributes["state"]) == _base(asked.options[0])]
-    return Found(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(things))
+    objects, sure = found
+    fit = [t for t in objects if _base(t.attributes["state"]) == _base(asked.options[0])]
+    return Found(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(objects))
 
 
 def _wasting(scene: Scene, asked: ParsedQuestion) -> Found | None:
     wasted = "running" if asked.purpose == "water" else "on"
     found = clearest([t for t in scene.in_room(asked.room) if t.attributes.get("state") == wasted])
-    return found and found._replace(text=f"the {found.things[0].kind}")
+    return found and found._replace(text=f"the {found.objects[0].kind}")
 
 
 def _wasted_in(scene: Scene, asked: ParsedQuestion) -> Found | None:

@@ -85,7 +85,7 @@ class Scene:
         for view in self.views:
             for sighting in view.sightings:
                 by_instance.setdefault(sighting.label.instance, []).append((view, sighting))
-        self.things = [_merged(by_instance[i]) for i in sorted(by_instance)]
+        self.objects = [_merged(by_instance[i]) for i in sorted(by_instance)]
 
     def find(self, ref: Ref) -> list[Seen]:
         """Return what a noun phrase can mean, the exact kind before more general ones: one level only."""
@@ -103,11 +103,11 @@ class Scene:
     def in_room(self, room: str) -> list[Seen]:
         """Return the objects seen in a room ("" = everywhere)."""
         rooms = self.rooms(room)
-        return [t for t in self.things if not room or t.room in rooms]
+        return [t for t in self.objects if not room or t.room in rooms]
 
     def rooms(self, name: str) -> list[str]:
         """Return the labelled rooms that a name means: the very one, else all of that kind ("bedroom")."""
-        labels = sorted({t.room for t in self.things if t.room})
+        labels = sorted({t.room for t in self.objects if t.room})
         return [r for r in labels if same_room(r, name)] or [r for r in labels if in_region(r, name)]
 
     def has_others(self, name: str) -> bool:
@@ -130,11 +130,11 @@ class Scene:
 
     def bounds(self, room: str) -> tuple[float, float, float, float] | None:
         """Return the floor box x0, y0, x1, y1 of what was seen of a room, None for nothing."""
-        things = self.in_room(room)
-        if not things:
+        objects = self.in_room(room)
+        if not objects:
             return None
-        return (min(t.low[0] for t in things), min(t.low[1] for t in things),
-                max(t.high[0] for t in things), max(t.high[1] for t in things))
+        return (min(t.low[0] for t in objects), min(t.low[1] for t in objects),
+                max(t.high[0] for t in objects), max(t.high[1] for t in objects))
 
     def coverage(self, room: str) -> float:
         """Return the share, 0..1, of a room's box that views cover; less when no view is from inside."""
@@ -151,17 +151,17 @@ class Scene:
         entered = any(_inside(box, v.pose.x, v.pose.y, 0.3) for v in self.views)
         return seen / len(spots) * (1.0 if entered else 0.7)
 
-    def _nearest(self, thing: Seen, base: Seen) -> bool:
+    def _nearest(self, obj: Seen, base: Seen) -> bool:
         """Return whether no other object of the base's kind is nearer: labels name the support's kind only."""
         rivals = [t for t in self.in_room(base.room) if t.kind == base.kind and t.instance != base.instance]
-        return all(gap(thing, base) <= gap(thing, rival) for rival in rivals)
+        return all(gap(obj, base) <= gap(obj, rival) for rival in rivals)
 
     def door(self, ref: Ref) -> tuple[Seen, float] | None:
         """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
 
         A door's label names one of its rooms; the other is told by how near the door is to what was seen of it.
         """
-        doors = [t for t in self.things if normalise(t.kind).endswith("door")]
+        doors = [t for t in self.objects if normalise(t.kind).endswith("door")]
         rooms = [room for room in (ref.room, ref.other_room) if room]
         boxes = [self.bounds(room) for room in rooms]
 
@@ -245,9 +245,9 @@ def in_region(room: str, region: str) -> bool:
                               for name in (_room_name(room), canonical(room), normalise(room)))
 
 
-def _fits(thing: Seen, ref: Ref) -> bool:
+def _fits(obj: Seen, ref: Ref) -> bool:
     """Return whether colour and support of an object agree with a noun phrase."""
-    a = thing.attributes
+    a = obj.attributes
     colour = not ref.colour or canonical(a.get("colour", "")) == canonical(ref.colour)
     support = not ref.support or ref.relation in ("next to", "at") or (
         canonical(a.get("support", "")) == canonical(ref.support))
@@ -287,14 +287,14 @@ def to_the_right(base: Seen, other: Seen) -> tuple[float, float]:
     return dx * ahead[1] - dy * ahead[0], dx * ahead[0] + dy * ahead[1]
 
 
-def extent(thing: Seen, axis: tuple[float, float]) -> float:
+def extent(obj: Seen, axis: tuple[float, float]) -> float:
     """Return the object's size along a map axis in metres."""
-    return abs(axis[0]) * (thing.high[0] - thing.low[0]) + abs(axis[1]) * (thing.high[1] - thing.low[1])
+    return abs(axis[0]) * (obj.high[0] - obj.low[0]) + abs(axis[1]) * (obj.high[1] - obj.low[1])
 
 
-def evidence_views(things: Iterable[Seen]) -> list[Keyframe]:
+def evidence_views(objects: Iterable[Seen]) -> list[Keyframe]:
     """Return the best view of each object, each once."""
-    return list({t.view.id: t.view for t in things}.values())
+    return list({t.view.id: t.view for t in objects}.values())
 
 
 def _inside(box: tuple[float, float, float, float], x: float, y: float, margin: float) -> bool:

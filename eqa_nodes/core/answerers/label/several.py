@@ -20,49 +20,49 @@ def is_are(kind: str, count: int = 1) -> str:
     return "are" if count > 1 or singular(kind) != kind else "is"
 
 
-def sure_of(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, float]:
+def sure_of(scene: Scene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return how sure an answer about all these objects is, and what a view of some of them promises.
 
     Unsure while there must be others: who speaks of a main bedroom has a second one.
     """
-    clear = min(t.clarity for t in things) * (_EACH if len(things) > 1 else 1.0)
+    clear = min(t.clarity for t in objects) * (_EACH if len(objects) > 1 else 1.0)
     if ref.kind == "door":  # labelled by the room on either side
         return clear, 0.0
-    rooms = {t.room for t in things}
+    rooms = {t.room for t in objects}
     unknown = [r for r in (scene.rooms(ref.room) if ref.room else ()) if r not in rooms and scene.coverage(r) < _LOOKED]
     if scene.has_others(ref.room) or (unknown and not any(same_room(r, ref.room) for r in rooms)):
         return _ONE_OF_TWO * clear, 0.75 * clear
-    return clear, 0.75 * clear if len(things) > 1 else 0.0
+    return clear, 0.75 * clear if len(objects) > 1 else 0.0
 
 
-def settled(scene: Scene, ref: Ref, things: Sequence[Seen]) -> tuple[float, float]:
+def settled(scene: Scene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return the same of their states; of the doors of a room one is meant, and which one may be uncertain."""
     if ref.kind == "door" and ref.room and (door := scene.door(ref)) is not None:
         return door[1], 0.0
-    return sure_of(scene, ref, things)
+    return sure_of(scene, ref, objects)
 
 
 def same_for_all(values: Sequence[str]) -> bool:
     return len(set(map(canonical, values))) == 1
 
 
-def one_of_a_kind(room: str, things: Sequence[Seen]) -> bool:
+def one_of_a_kind(room: str, objects: Sequence[Seen]) -> bool:
     """Return whether a plain answer will do: one object, or several alike, in the very room that was named.
 
     A door may be labelled by the room on its other side.
     """
-    return len({(t.kind, t.room) for t in things}) == 1 and (
-        not room or same_room(things[0].room, room) or not in_region(things[0].room, room))
+    return len({(t.kind, t.room) for t in objects}) == 1 and (
+        not room or same_room(objects[0].room, room) or not in_region(objects[0].room, room))
 
 
-def told(things: Sequence[Seen], values: Sequence[str]) -> str:
+def told(objects: Sequence[Seen], values: Sequence[str]) -> str:
     """Return "the table lamp in the main bedroom is on; the ceiling lamp in the main bedroom is off"."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for thing, value in zip(things, values, strict=True):
-        groups.setdefault((value, thing.room), []).append(thing.kind)
+    for obj, value in zip(objects, values, strict=True):
+        groups.setdefault((value, obj.room), []).append(obj.kind)
     if len(groups) > _LISTED + 1:
         return numbers(values)
-    alike = [(t.kind, t.room) for t in things]
+    alike = [(t.kind, t.room) for t in objects]
     return "; ".join(_group(kinds, value, room, {k: alike.count((k, room)) for k in kinds})
                      for (value, room), kinds in groups.items())
 
@@ -84,29 +84,29 @@ def numbers(values: Sequence[str]) -> str:
     return ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in counts)
 
 
-def verdict(scene: Scene, ref: Ref, things: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
+def verdict(scene: Scene, ref: Ref, objects: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
             quantifier: str) -> Found:
     """Return yes or no to a question that several objects fit: yes if any does, or as the question's quantifier wants.
 
     values: what each is; fits: whether that is as asked; quantifier: any | all | no | the ("are the windows closed?").
     """
-    sure, promise = settled(scene, ref, things)
+    sure, promise = settled(scene, ref, objects)
     mixed = any(fits) and not all(fits)
     truth = {"all": all(fits), "no": not any(fits)}.get(quantifier, any(fits))
     said = "not all" if mixed and quantifier == "the" else "yes" if truth else "no"
     wanted = quantifier not in ("all", "the")  # what is told first, and what one object is enough to settle
-    decisive = [t for t, fit in zip(things, fits, strict=True) if fit == wanted]
-    if mixed or not one_of_a_kind(ref.room, things):
-        said += f": {_proof(things, values, [fit == wanted for fit in fits])}"
+    decisive = [t for t, fit in zip(objects, fits, strict=True) if fit == wanted]
+    if mixed or not one_of_a_kind(ref.room, objects):
+        said += f": {_proof(objects, values, [fit == wanted for fit in fits])}"
     if quantifier in ("any", "all", "no"):
         seen = scene.coverage(ref.room) if ref.room else 0.5  # whether there is another one only a look round tells
         sure = max(t.clarity for t in decisive) if decisive else sure * seen
-    return Found(said, sure, tuple(decisive or things)[:3], promise)
+    return Found(said, sure, tuple(decisive or objects)[:3], promise)
 
 
-def _proof(things: Sequence[Seen], values: Sequence[str], first: Sequence[bool]) -> str:
+def _proof(objects: Sequence[Seen], values: Sequence[str], first: Sequence[bool]) -> str:
     """Return what all are, some of them first; of many only those, and how many are not so."""
-    ranked = sorted(zip(things, values, first, strict=True), key=lambda one: not one[2])
+    ranked = sorted(zip(objects, values, first, strict=True), key=lambda one: not one[2])
     groups = {(t.room, v) for t, v, _ in ranked}
     hits = [(t, v) for t, v, hit in ranked if hit]
     others = Counter(v for _, v, hit in ranked if not hit)

@@ -24,26 +24,26 @@ def _base_and(scene: Scene, ref: Ref, relation: str) -> tuple[Seen | None, list[
 
 def _carried(scene: Scene, asked: ParsedQuestion) -> Found | None:
     if is_room(asked.refs[0].kind):
-        things = [t for t in scene.in_room(asked.refs[0].kind) if t.kind not in _OPENINGS]
-        found = listed(things, None)
+        objects = [t for t in scene.in_room(asked.refs[0].kind) if t.kind not in _OPENINGS]
+        found = listed(objects, None)
         return found and found._replace(confidence=found.confidence * scene.coverage(asked.refs[0].kind))
-    base, things = _base_and(scene, asked.refs[0], asked.relation)
-    return listed(things, base)
+    base, objects = _base_and(scene, asked.refs[0], asked.relation)
+    return listed(objects, base)
 
 
 def _holds(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Answer whether something of a sort is on an object: yes when one is seen, no when the object was looked over."""
     wanted = OFFERS[asked.purpose] if asked.form == "offered" else ("plate", "cutlery")
-    base, things = _base_and(scene, asked.refs[0], "on")
-    fit = [t for t in things if canonical(t.kind) in map(canonical, wanted)]
+    base, objects = _base_and(scene, asked.refs[0], "on")
+    fit = [t for t in objects if canonical(t.kind) in map(canonical, wanted)]
     if fit:
         return Found("yes", max(t.clarity for t in fit), tuple(fit))
     return Found("no", base.clarity * surveyed(base), (base,), 0.75 * base.clarity) if base else None
 
 
 def _coloured(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    _, things = _base_and(scene, asked.refs[1], asked.relation)
-    fit = [t for t in things if canonical(t.attributes.get("colour", "")) == canonical(asked.refs[0].colour)]
+    _, objects = _base_and(scene, asked.refs[1], asked.relation)
+    fit = [t for t in objects if canonical(t.attributes.get("colour", "")) == canonical(asked.refs[0].colour)]
     return clearest(fit)
 
 
@@ -55,12 +55,12 @@ def _above(scene: Scene, asked: ParsedQuestion) -> Found | None:
     hung = [t for t in _on_walls(scene, base.room) if _hangs_over(t, base)]
     named = [t for t in hung if same(t.attributes.get("support", ""), base.kind)]
     found = clearest(named or hung)
-    return found and found._replace(things=(*found.things, base))
+    return found and found._replace(objects=(*found.objects, base))
 
 
-def _hangs_over(thing: Seen, base: Seen) -> bool:
+def _hangs_over(obj: Seen, base: Seen) -> bool:
     # of deep furniture only the front is seen, so that the wall behind it begins some way off
-    return gap(thing, base) < _TO_WALL_M and thing.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2])
+    return gap(obj, base) < _TO_WALL_M and obj.low[2] > base.low[2] + 0.7 * (base.high[2] - base.low[2])
 
 
 def _on_walls(scene: Scene, room: str) -> list[Seen]:
@@ -122,8 +122,8 @@ def _side(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = both(scene, asked.refs)
     if found is None:
         return None
-    (thing, base), sure = found
-    return Found(f"to the {'right' if to_the_right(base, thing)[0] > 0 else 'left'}", sure, (thing, base))
+    (obj, base), sure = found
+    return Found(f"to the {'right' if to_the_right(base, obj)[0] > 0 else 'left'}", sure, (obj, base))
 
 
 def _next_to(scene: Scene, asked: ParsedQuestion) -> Found | None:
@@ -152,8 +152,8 @@ def _count(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _count_at(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    base, things = _base_and(scene, asked.refs[1], asked.relation)
-    counted = [t for t in things if canonical(t.kind).endswith(canonical(asked.refs[0].kind))]
+    base, objects = _base_and(scene, asked.refs[1], asked.relation)
+    counted = [t for t in objects if canonical(t.kind).endswith(canonical(asked.refs[0].kind))]
     found = listed(counted, base)
     return found and found._replace(text=str(len(counted)))
 
@@ -216,14 +216,14 @@ def _left_in(holders: list[Seen], there: str, not_there: str) -> Found:
     return Found(f"{not_there}: the {best.kind}{_in_the(best)} is empty{rest}", 0.8 * best.clarity, (best,))
 
 
-def _in_the(thing: Seen) -> str:
-    return f" in the {thing.room}" if thing.room else ""
+def _in_the(obj: Seen) -> str:
+    return f" in the {obj.room}" if obj.room else ""
 
 
 def _anything(scene: Scene, asked: ParsedQuestion) -> Found | None:
     found = _carried(scene, asked)
     if found is not None:
-        return found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.things))
+        return found._replace(text=f"yes: {found.text}", confidence=max(t.clarity for t in found.objects))
     one = None if is_room(asked.refs[0].kind) else the_one(scene, asked.refs[0])
     return Found("no", one[1] * surveyed(one[0]), (one[0],), 0.75 * one[1]) if one else None
 
@@ -256,12 +256,12 @@ def _at(scene: Scene, asked: ParsedQuestion) -> Found | None:
 def _rooms(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return how many rooms of a sort were seen, or which; nothing proves that there are no more."""
     sort = asked.refs[0].kind
-    rooms = scene.rooms(sort) if sort != "room" else sorted({t.room for t in scene.things if t.room})
-    things = tuple(next(t for t in scene.things if t.room == room) for room in rooms)
+    rooms = scene.rooms(sort) if sort != "room" else sorted({t.room for t in scene.objects if t.room})
+    objects = tuple(next(t for t in scene.objects if t.room == room) for room in rooms)
     if not rooms:
         return None
     text = str(len(rooms)) if asked.text.startswith("how many") else join_list([f"the {room}" for room in rooms])
-    return Found(text, 0.5, things[:3])
+    return Found(text, 0.5, objects[:3])
 
 
 def _side_is(scene: Scene, asked: ParsedQuestion) -> Found | None:

@@ -188,7 +188,7 @@ def guess(asked: ParsedQuestion) -> tuple[str, float]:
 def _guess_place(asked: ParsedQuestion, kind: str) -> tuple[str, float]:
     purpose = purpose_of(asked.purpose) if asked.purpose else None
     kind = purpose.kinds[0] if purpose else kind
-    room = next((room for thing, room in _USUAL_ROOM.items() if same(thing, kind)), "living room")
+    room = next((room for obj, room in _USUAL_ROOM.items() if same(obj, kind)), "living room")
     if asked.form in ("room", "which_room"):
         return f"the {room}", 0.3
     if asked.form == "tool":

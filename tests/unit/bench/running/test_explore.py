@@ -75,14 +75,14 @@ def test_the_tables_show_every_arm_and_what_it_is_held_against() -> None:
 
 def test_the_last_view_is_grounded_as_far_as_it_shows_the_targets() -> None:
     place, truth = world(3), Truth()
-    thing = max((t for t in place.house.things if t.kind == "bed"), key=lambda t: t.size[0])
-    x, y = thing.position[:2]
+    obj = max((t for t in place.house.objects if t.kind == "bed"), key=lambda t: t.size[0])
+    x, y = obj.position[:2]
     angles = [k * math.pi / 8 for k in range(16)]
     poses = [Pose2(x + 2.2 * math.cos(a), y + 2.2 * math.sin(a), wrap(a + math.pi)) for a in angles]
-    seen = [p for p in poses if place.free(p.x, p.y) and place.visible_pixels(p).get(thing.id, 0) * 16 > 2000]
+    seen = [p for p in poses if place.free(p.x, p.y) and place.visible_pixels(p).get(obj.id, 0) * 16 > 2000]
     assert seen
-    assert truth.grounding("house:3", [thing.id], seen[0]) == 1.0
-    assert truth.grounding("house:3", [thing.id], seen[0]._replace(yaw=wrap(seen[0].yaw + math.pi))) == 0.0
-    unseen = next(t for t in place.house.things if t.id not in place.visible_pixels(seen[0]))
-    assert truth.grounding("house:3", [thing.id, unseen.id], seen[0]) == 0.5
+    assert truth.grounding("house:3", [obj.id], seen[0]) == 1.0
+    assert truth.grounding("house:3", [obj.id], seen[0]._replace(yaw=wrap(seen[0].yaw + math.pi))) == 0.0
+    unseen = next(t for t in place.house.objects if t.id not in place.visible_pixels(seen[0]))
+    assert truth.grounding("house:3", [obj.id, unseen.id], seen[0]) == 0.5
     assert truth.grounding("toy:room", [1], seen[0]) is None and truth.grounding("house:3", [], seen[0]) is None

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.registry.answerers import make_answerer
-from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, thing, view
+from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, sighted, view
 
 ITEMS = tuple(Recalled(one, 1.0, "test") for one in HOME)
 
@@ -97,10 +97,10 @@ def test_phrasings(question: str, answer: str) -> None:
 
 
 def test_things_of_a_kind_are_counted_in_lists() -> None:
-    plates = [thing(i, "plate", "den", (0.1 * i, 0, 0.8), (0.2, 0.2, 0.02), relation="on", support="desk")
+    plates = [sighted(i, "plate", "den", (0.1 * i, 0, 0.8), (0.2, 0.2, 0.02), relation="on", support="desk")
               for i in (1, 2)]
-    mug = thing(3, "mug", "den", (0.5, 0, 0.8), (0.1, 0.1, 0.1), relation="on", support="desk")
-    desk = thing(4, "desk", "den", (0, 0, 0.4), (1.4, 0.7, 0.75))
+    mug = sighted(3, "mug", "den", (0.5, 0, 0.8), (0.1, 0.1, 0.1), relation="on", support="desk")
+    desk = sighted(4, "desk", "den", (0, 0, 0.4), (1.4, 0.7, 0.75))
     item = Recalled(view(1, Pose2(0, -2, 1.57), desk, mug, *plates), 1.0, "")
     assert LabelAnswerer().answer(Question("What is on the desk?"), (item,)).text == "a mug and two plates"
 
@@ -141,7 +141,8 @@ def test_the_newest_state_counts() -> None:
 
 
 def test_the_room_of_the_question_decides() -> None:
-    other = view(8, Pose2(6.0, 6.0, 0.0), thing(90, "sofa", "study", (7.0, 6.0, 0.4), (2.0, 0.9, 0.8), colour="green"))
+    sofa = sighted(90, "sofa", "study", (7.0, 6.0, 0.4), (2.0, 0.9, 0.8), colour="green")
+    other = view(8, Pose2(6.0, 6.0, 0.0), sofa)
     items = (*ITEMS, Recalled(other, 1.0, ""))
     assert LabelAnswerer().answer(Question("What color is the sofa in the study?"), items).text == "green"
     assert LabelAnswerer().answer(Question("What color is the sofa in the living room?"), items).text == "gray"
@@ -151,9 +152,9 @@ def test_the_room_of_the_question_decides() -> None:
 
 def test_left_and_right_change_with_the_side_one_looks_from() -> None:
     question = Question("What is to the left of the coffee table when you face it?")
-    table = thing(1, "coffee table", "den", (0, 0, 0.2), (1, 0.6, 0.4))
-    west = thing(2, "lamp", "den", (-0.9, 0, 0.5), (0.3, 0.3, 1))
-    east = thing(3, "plant", "den", (0.9, 0, 0.5), (0.3, 0.3, 1))
+    table = sighted(1, "coffee table", "den", (0, 0, 0.2), (1, 0.6, 0.4))
+    west = sighted(2, "lamp", "den", (-0.9, 0, 0.5), (0.3, 0.3, 1))
+    east = sighted(3, "plant", "den", (0.9, 0, 0.5), (0.3, 0.3, 1))
     for pose, expected in ((Pose2(0, -3, 1.57), "a lamp"), (Pose2(0, 3, -1.57), "a plant")):
         item = Recalled(view(1, pose, table, west, east), 1.0, "")
         assert LabelAnswerer().answer(question, (item,)).text == expected

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eqa_nodes.core.answerers.object_graph import GraphObject, likest, relations, snapshots, things_in, told
+from eqa_nodes.core.answerers.object_graph import GraphObject, described, likest, objects_in, relations, snapshots
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
-from tests.fixtures.rooms import HOME, KITCHEN, thing, view
+from tests.fixtures.rooms import HOME, KITCHEN, sighted, view
 
 Point = tuple[float, float, float]
 
@@ -23,45 +23,45 @@ def box(kind: str, low: Point, high: Point) -> GraphObject:
 
 
 def table(number: int, pixels: int, pose: Pose2 = Pose2(0.0, 0.0, 0.0), shift: float = 0.0) -> Keyframe:
-    return view(number, pose, thing(number, "table", "kitchen", (2.0 + shift, 0.0, 0.4), (1.2, 0.8, 0.8), pixels))
+    return view(number, pose, sighted(number, "table", "kitchen", (2.0 + shift, 0.0, 0.4), (1.2, 0.8, 0.8), pixels))
 
 
 def test_one_thing_in_several_views_is_one_instance_with_its_best_crop_first() -> None:
-    found, = things_in([table(2, 900, shift=0.1), table(1, 500), table(3, 700)], None)
+    found, = objects_in([table(2, 900, shift=0.1), table(1, 500), table(3, 700)], None)
     assert [c.view.id for c in found.crops] == [2, 3, 1]
     assert found.low == pytest.approx((1.4, -0.4, 0.0)) and found.high == pytest.approx((2.7, 0.4, 0.8))
 
 
 def test_things_of_other_names_or_places_are_others() -> None:
-    lamp = view(2, Pose2(0.0, 0.0, 0.0), thing(7, "lamp", "kitchen", (2.0, 0.0, 0.4), (1.2, 0.8, 0.8)))
-    assert [t.kind for t in things_in([table(1, 500), lamp, table(3, 500, shift=1.5)], None)] == [
+    lamp = view(2, Pose2(0.0, 0.0, 0.0), sighted(7, "lamp", "kitchen", (2.0, 0.0, 0.4), (1.2, 0.8, 0.8)))
+    assert [t.kind for t in objects_in([table(1, 500), lamp, table(3, 500, shift=1.5)], None)] == [
         "table", "lamp", "table"]
-    assert things_in([table(1, 500, Pose2(-2.1, 0.0, 0.0))], None) == []  # farther than 4 m
+    assert objects_in([table(1, 500, Pose2(-2.1, 0.0, 0.0))], None) == []  # farther than 4 m
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.permutations(HOME), st.floats(0.5, 8.0))
 def test_the_order_of_the_views_changes_nothing(views: list[Keyframe], range_m: float) -> None:
-    found = things_in(views, None, range_m)
-    assert found == things_in(HOME, None, range_m)
+    found = objects_in(views, None, range_m)
+    assert found == objects_in(HOME, None, range_m)
     kept = snapshots(found, range_m)
-    shown = [t for s in kept for t in s.things]
+    shown = [t for s in kept for t in s.objects]
     assert len(shown) == len(found) and all(t in shown for t in found)  # each thing belongs to one snapshot
-    assert all(s.view in [c.view for c in t.crops] for s in kept for t in s.things)
+    assert all(s.view in [c.view for c in t.crops] for s in kept for t in s.objects)
 
 
 def test_the_question_ranks_things_by_their_names() -> None:
-    things = things_in([view(1, Pose2(6.5, 2.0, 0.0), *KITCHEN)], None)
-    assert likest("Is the fridge open?", things, None, 1)[0].kind == "refrigerator"  # a synonym
-    assert [t.kind for t in likest("zxqv?", things, None)] == [t.kind for t in things]
-    assert len(likest("Is the kettle on?", things, None, 3)) == 3
+    objects = objects_in([view(1, Pose2(6.5, 2.0, 0.0), *KITCHEN)], None)
+    assert likest("Is the fridge open?", objects, None, 1)[0].kind == "refrigerator"  # a synonym
+    assert [t.kind for t in likest("zxqv?", objects, None)] == [t.kind for t in objects]
+    assert len(likest("Is the kettle on?", objects, None, 3)) == 3
 
 
 def test_boxes_tell_how_things_stand() -> None:
-    things = [box("table", (0.0, 0.0, 0.0), (1.0, 1.0, 0.8)), box("cup", (0.4, 0.4, 0.8), (0.5, 0.5, 0.9)),
-              box("chair", (1.2, 0.0, 0.0), (1.7, 0.5, 0.9)), box("sofa", (5.0, 5.0, 0.0), (7.0, 6.0, 0.8)),
-              box("box", (0.1, 0.1, 0.1), (0.3, 0.3, 0.3))]
-    named = {(things[r.a].kind, r.name, things[r.b].kind) for r in relations(things)}
+    objects = [box("table", (0.0, 0.0, 0.0), (1.0, 1.0, 0.8)), box("cup", (0.4, 0.4, 0.8), (0.5, 0.5, 0.9)),
+               box("chair", (1.2, 0.0, 0.0), (1.7, 0.5, 0.9)), box("sofa", (5.0, 5.0, 0.0), (7.0, 6.0, 0.8)),
+               box("box", (0.1, 0.1, 0.1), (0.3, 0.3, 0.3))]
+    named = {(objects[r.a].kind, r.name, objects[r.b].kind) for r in relations(objects)}
     assert named == {("cup", "on", "table"), ("chair", "next to", "table"), ("box", "in", "table")}
 
 
@@ -70,10 +70,10 @@ corner = st.tuples(*[st.floats(-2, 2)] * 3)
 
 @given(st.lists(st.tuples(corner, corner), max_size=12))
 def test_relations_are_a_forest(corners: list[tuple[Point, Point]]) -> None:
-    things = [box(str(i), tuple(map(min, *pair)), tuple(map(max, *pair)))  # type: ignore[arg-type]
-              for i, pair in enumerate(corners)]
-    found = relations(things)
-    groups = [{i} for i in range(len(things))]
+    objects = [box(str(i), tuple(map(min, *pair)), tuple(map(max, *pair)))  # type: ignore[arg-type]
+               for i, pair in enumerate(corners)]
+    found = relations(objects)
+    groups = [{i} for i in range(len(objects))]
     for r in found:
         a, b = (next(g for g in groups if i in g) for i in (r.a, r.b))
         assert a is not b  # an edge within a group would close a ring
@@ -83,28 +83,28 @@ def test_relations_are_a_forest(corners: list[tuple[Point, Point]]) -> None:
 
 def test_a_line_tells_the_box_or_not() -> None:
     cup = box("cup", (0.4, 0.4, 0.8), (0.6, 0.5, 0.9))
-    assert told(3, cup, "a blue cup", False) == "3. cup: a blue cup"
-    assert told(3, cup, "a blue cup", True) == (
+    assert described(3, cup, "a blue cup", False) == "3. cup: a blue cup"
+    assert described(3, cup, "a blue cup", True) == (
         "3. cup: a blue cup; box centre (0.5, 0.5, 0.9) m, size 0.2 x 0.1 x 0.1 m")
 
 
 def test_snapshots_keep_things_that_are_seen_together() -> None:
-    chair = thing(5, "chair", "kitchen", (1.0, 1.5, 0.4), (0.5, 0.5, 0.9), 300)
+    chair = sighted(5, "chair", "kitchen", (1.0, 1.5, 0.4), (0.5, 0.5, 0.9), 300)
     alone, = table(1, 900).sightings
-    lamp = thing(6, "lamp", "kitchen", (1.0, -1.5, 0.4), (0.3, 0.3, 0.9), 300)
+    lamp = sighted(6, "lamp", "kitchen", (1.0, -1.5, 0.4), (0.3, 0.3, 0.9), 300)
     views = [view(1, Pose2(0.0, 0.0, 0.0), alone), view(2, Pose2(0.0, 0.0, 0.0), alone, chair),
              view(3, Pose2(0.0, 0.0, 0.0), lamp)]
-    kept = snapshots(things_in(views, None), 3.5)
-    assert [(s.view.id, sorted(t.kind for t in s.things)) for s in kept] == [(2, ["chair", "table"]), (3, ["lamp"])]
-    assert snapshots(things_in(views, None), 1.0) == []
+    kept = snapshots(objects_in(views, None), 3.5)
+    assert [(s.view.id, sorted(t.kind for t in s.objects)) for s in kept] == [(2, ["chair", "table"]), (3, ["lamp"])]
+    assert snapshots(objects_in(views, None), 1.0) == []
 
 
 def test_a_crop_shows_the_thing_or_says_why_not() -> None:
     out = io.BytesIO()
     Image.new("RGB", (640, 480), "gray").save(out, "JPEG")
-    seen = thing(1, "table", "", (2.0, 0.0, 0.4), (1.0, 1.0, 1.0), bbox=(100, 100, 300, 200))
-    found, = things_in([view(1, Pose2(0.0, 0.0, 0.0), seen, jpeg=out.getvalue())], None)
+    seen = sighted(1, "table", "", (2.0, 0.0, 0.4), (1.0, 1.0, 1.0), bbox=(100, 100, 300, 200))
+    found, = objects_in([view(1, Pose2(0.0, 0.0, 0.0), seen, jpeg=out.getvalue())], None)
     assert Image.open(io.BytesIO(found.crops[0].jpeg())).size == (240, 120)
-    broken, = things_in([view(1, Pose2(0.0, 0.0, 0.0), seen)], None)
+    broken, = objects_in([view(1, Pose2(0.0, 0.0, 0.0), seen)], None)
     with pytest.raises(BadFrame, match="keyframe 1"):
         broken.crops[0].jpeg()

@@ -122,7 +122,7 @@ def test_evidence_is_the_best_view_of_the_thing_that_is_named() -> None:
 
 def test_only_the_likest_things_are_described() -> None:
     backend = model(things=[1])
-    SceneGraphAnswerer(backend, replace(VOXEL, things=2)).answer(QUESTION, items())
+    SceneGraphAnswerer(backend, replace(VOXEL, objects=2)).answer(QUESTION, items())
     assert len(backend.requests) == 3 and len(told(backend).splitlines()) == 4
 
 

@@ -116,13 +116,13 @@ def test_a_drive_is_stopped_at_once(arrange: Arrange, code: NavCode, words: str,
 @pytest.mark.parametrize("during", [False, True])
 def test_the_operator_stops_the_robot_and_lets_it_go_on(during: bool) -> None:
     robot = StandingRobot(HERE)
-    commander = ScriptedCommander([lambda: driver.gates.heard_stop(True), DONE])
+    commander = ScriptedCommander([lambda: driver.gates.set_stop(True), DONE])
     driver = driver_of(commander, robot)
-    driver.gates.heard_stop(not during)
+    driver.gates.set_stop(not during)
     result = driver.go_to(GOAL, 100.0, Interrupt())
     assert result.code is NavCode.FAILED and "operator's stop is on: publish false" in result.message
     assert commander.said == ([GOAL, "cancel"] if during else [])
-    driver.gates.heard_stop(False)
+    driver.gates.set_stop(False)
     commander.script = [DONE]
     assert driver.look_around(100.0, Interrupt()).code is NavCode.SUCCEEDED
 
@@ -136,19 +136,19 @@ def test_the_battery_and_the_localisation_are_asked(monkeypatch: pytest.MonkeyPa
         return driver.go_to(GOAL, 10.0, Interrupt()).message
 
     assert "charge of the battery is not known" in said()
-    driver.gates.heard_battery(0.15, 90.0)
+    driver.gates.set_battery(0.15, 90.0)
     assert said() == "the battery is at 15%, and the limit is 20%: charge it"
-    driver.gates.heard_battery(0.5, 30.0)
+    driver.gates.set_battery(0.5, 30.0)
     assert "not known" in said()  # too long ago
-    driver.gates.heard_battery(0.5, 90.0)
+    driver.gates.set_battery(0.5, 90.0)
     assert "amcl_pose said nothing valid" in said()
     covariance = [0.0] * 36
     covariance[0], covariance[1], covariance[6], covariance[7] = 0.1, 0.1, 0.1, 0.1  # 0.45 m along the diagonal
-    driver.gates.heard_place(covariance)
+    driver.gates.set_covariance(covariance)
     assert said().startswith("the robot's place is uncertain by 0.45 m, and the limit is 0.3 m: localise it")
-    driver.gates.heard_place([0.0] * 35 + [1.0])
+    driver.gates.set_covariance([0.0] * 35 + [1.0])
     assert "uncertain by 1.00 rad, and the limit is 0.5 rad" in said()
-    driver.gates.heard_place([0.0] * 36)
+    driver.gates.set_covariance([0.0] * 36)
     assert said() == "" and commander.said == [GOAL]
 
 

@@ -260,7 +260,7 @@ def test_a_robot_that_knows_of_stairs_says_where_they_are(tmp_path: Path) -> Non
     assert visit.body.refused()["mapper, between floors"] > 0
     text, abstained, message = visit.ask("Where is the fridge?")
     assert (text, abstained) == ("", True)
-    assert "does not take stairs by itself: stairs at (4.5, 2.7) to the floor 2.8 m above" in message
+    assert "does not take stairs automatically: stairs at (4.5, 2.7) to the floor 2.8 m above" in message
     assert visit.storeys.grid().z == 0.0
     visit.memory.close()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.answerers.object_graph import things_in
+from eqa_nodes.core.answerers.object_graph import objects_in
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.objects import ObjectRecord, Objects, ObjectsConfig
 from eqa_nodes.core.types.geometry import Transform
@@ -42,10 +42,10 @@ def view(stamp_ns: int, *stands: tuple[float, float], behind: float = 6.0) -> Fr
 
 
 def looked(objects: Objects, seen: list[Sighting], taken: Frame | None, stamp_ns: int = 1) -> list[ObjectRecord]:
-    found = objects.join(seen, stamp_ns)[0] if taken is None else objects.look(taken, seen, 1.0)
+    found = objects.associate(seen, stamp_ns)[0] if taken is None else objects.look(taken, seen, 1.0)
     new = itertools.count(len(objects.known) + 1)
-    found.joined = [(s, known if known.id else replace(known, id=next(new))) for s, known in found.joined]
-    objects.take(found)
+    found.associated = [(s, known if known.id else replace(known, id=next(new))) for s, known in found.associated]
+    objects.apply(found)
     return list(objects.known.values())
 
 
@@ -144,8 +144,8 @@ def test_a_store_keeps_one_of_two_halves_with_the_views_of_both(store: MemorySto
 def test_captions_of_a_graph_hold_a_sofa_seen_in_halves_once() -> None:
     views = [Keyframe(number, number, Transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"", (part(*between),))
              for number, between in enumerate((*HALVES, (-1.1, 1.1)), 1)]
-    thing, = things_in(views, None)
-    assert {crop.view.id for crop in thing.crops} == {1, 2, 3}
+    obj, = objects_in(views, None)
+    assert {crop.view.id for crop in obj.crops} == {1, 2, 3}
 
 
 @given(st.lists(st.tuples(st.floats(-1.1, 0.0), st.floats(0.1, 1.1)), min_size=1, max_size=6), st.randoms())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.memory.times import told, window_of
+from eqa_nodes.core.memory.times import time_phrase, window_of
 
 SECOND = 10**9
 
@@ -75,7 +75,7 @@ def test_any_text_is_read(text: str, now_ns: int) -> None:
 
 
 def test_times_are_told_as_people_tell_them() -> None:
-    assert told(_ns(2026, 11, 18, 9, 5), NOW) == "today at 09:05"
-    assert told(_ns(2026, 11, 17, 18, 32), NOW) == "yesterday at 18:32"
-    assert told(_ns(2026, 11, 2, 8, 0), NOW) == "on Monday 2 November 2026 at 08:00"
-    assert told(12_500_000_000, 60 * SECOND) == "12.5 s after the start, 48 s ago"
+    assert time_phrase(_ns(2026, 11, 18, 9, 5), NOW) == "today at 09:05"
+    assert time_phrase(_ns(2026, 11, 17, 18, 32), NOW) == "yesterday at 18:32"
+    assert time_phrase(_ns(2026, 11, 2, 8, 0), NOW) == "on Monday 2 November 2026 at 08:00"
+    assert time_phrase(12_500_000_000, 60 * SECOND) == "12.5 s after the start, 48 s ago"

@@ -151,12 +151,12 @@ def test_embeddings_join_what_is_called_differently_and_votes_name_it() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["chair", "bed", "cup"]), st.floats(-3, 3), st.floats(-3, 3)), max_size=8),
        st.randoms(use_true_random=False))
-def test_one_frame_gives_each_detection_a_thing_of_its_own_in_any_order(things: list[tuple[str, float, float]],
+def test_one_frame_gives_each_detection_a_thing_of_its_own_in_any_order(objects: list[tuple[str, float, float]],
                                                                          random: object) -> None:
     tracker = Tracker()
-    found = [detection(*thing) for thing in things]
+    found = [detection(*obj) for obj in objects]
     first = tracker.update(found)
-    assert len({t.id for t in first}) == len(things)
+    assert len({t.id for t in first}) == len(objects)
     shuffled = sorted(range(len(found)), key=lambda i: random.random())  # type: ignore[attr-defined]
     again = tracker.update([found[i] for i in shuffled])
     assert sorted(t.id for t in again) == sorted(t.id for t in first), "the same view shows the same things"

@@ -20,27 +20,27 @@ def weights_of(policy: SnapshotPolicy, *views: ViewAssessment, frontiers: list[F
     return [c.weight for c in policy.decide(situation(*views, frontiers=frontiers or [])).candidates]
 
 
-def thing(number: int, x: float, enough: float, relevance: float = 0.9) -> ViewAssessment:
+def object_view(number: int, x: float, enough: float, relevance: float = 0.9) -> ViewAssessment:
     """Return a view, taken a metre and a half before it, of a thing at x."""
     return view(number, pose=Pose2(x - 1.5, 1.25, 0.0), relevance=relevance, enough=enough, target_x=x)
 
 
 def test_only_the_best_snapshots_compete() -> None:
-    things = [thing(k, x, enough) for k, (x, enough) in enumerate(
+    objects = [object_view(k, x, enough) for k, (x, enough) in enumerate(
         ((2.5, 0.1), (6.5, 0.5), (10.5, 0.3), (14.5, 0.9), (18.5, 0.2)))]
-    assert weights_of(SnapshotPolicy(SnapshotConfig(prefilter=2)), *things) == [0.9, 0.5]
-    assert weights_of(SnapshotPolicy(), *things) == [0.9, 0.5, 0.3, 0.2, 0.1]
-    assert weights_of(SnapshotPolicy(), *[t._replace(relevance=0.0) for t in things]) == []
+    assert weights_of(SnapshotPolicy(SnapshotConfig(prefilter=2)), *objects) == [0.9, 0.5]
+    assert weights_of(SnapshotPolicy(), *objects) == [0.9, 0.5, 0.3, 0.2, 0.1]
+    assert weights_of(SnapshotPolicy(), *[t._replace(relevance=0.0) for t in objects]) == []
 
 
 @pytest.mark.parametrize(("apart_m", "snapshots"), [(3.4, [0.6]), (3.6, [0.6, 0.4])])
 def test_the_best_view_stands_for_what_lies_within_three_and_a_half_metres(
         apart_m: float, snapshots: list[float]) -> None:
-    assert weights_of(SnapshotPolicy(), thing(1, 8.0, 0.4), thing(2, 8.0 + apart_m, 0.6)) == snapshots
+    assert weights_of(SnapshotPolicy(), object_view(1, 8.0, 0.4), object_view(2, 8.0 + apart_m, 0.6)) == snapshots
 
 
 def test_a_snapshot_is_looked_at_again_from_one_to_three_and_a_half_metres_and_only_once() -> None:
-    decisions = drive(SnapshotPolicy(), situation(thing(1, 17.0, 0.6), frontiers=[]))
+    decisions = drive(SnapshotPolicy(), situation(object_view(1, 17.0, 0.6), frontiers=[]))
     x, y = decisions[0].candidates[0][:2]
     assert 1.0 <= math.dist((x, y), (17.0, 1.25)) <= 3.5
     assert decisions[-1].goal is None and decisions[-2].goal is not None

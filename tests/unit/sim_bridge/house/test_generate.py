@@ -17,7 +17,7 @@ from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Opening
-from sim_bridge.house.walkable import CELL_M, extents, floor_of, stands_in_way
+from sim_bridge.house.walkable import CELL_M, extents, floor_of, is_obstacle
 
 ROBOT_RADIUS_M = 0.18
 SEEDS = [*range(30), *range(1000, 1030)]
@@ -42,11 +42,11 @@ def houses() -> list[House]:
     return [generate_house(seed) for seed in SEEDS]
 
 
-def corners(thing: HouseObject) -> np.ndarray:
+def corners(obj: HouseObject) -> np.ndarray:
     """(4, 2) footprint in the house frame."""
-    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    local = np.array([(a, b) for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))]) * np.array(thing.size[:2]) / 2
-    return local @ np.array([[c, s], [-s, c]]) + np.array(thing.position[:2])
+    c, s = math.cos(obj.yaw), math.sin(obj.yaw)
+    local = np.array([(a, b) for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))]) * np.array(obj.size[:2]) / 2
+    return local @ np.array([[c, s], [-s, c]]) + np.array(obj.position[:2])
 
 
 def overlap_m(a: HouseObject, b: HouseObject) -> float:
@@ -60,15 +60,15 @@ def overlap_m(a: HouseObject, b: HouseObject) -> float:
     return min(depths)
 
 
-def spans(opening: Opening, thing: HouseObject) -> bool:
+def spans(opening: Opening, obj: HouseObject) -> bool:
     """Whether a thing stands before the opening's hole, nearer than 0.25 m to the wall's centre line."""
-    x0, y0, x1, y1 = extents(thing)
+    x0, y0, x1, y1 = extents(obj)
     along, across = ((x0, x1), (y0, y1)) if opening.y0 == opening.y1 else ((y0, y1), (x0, x1))
     low, high, at = (
         (opening.x0, opening.x1, opening.y0) if opening.y0 == opening.y1 else (opening.y0, opening.y1, opening.x0)
     )
     shared = min(along[1], high) - max(along[0], low)
-    tall = min(thing.position[2] + thing.size[2], opening.z1) - max(thing.position[2], opening.z0)
+    tall = min(obj.position[2] + obj.size[2], opening.z1) - max(obj.position[2], opening.z0)
     return shared > 0.05 and tall > 0.05 and across[0] < at + 0.25 and across[1] > at - 0.25
 
 
@@ -111,9 +111,9 @@ def test_robot_comes_near_nearly_everything_on_the_floor(houses: list[House]) ->
         floor = floor_of(house)
         labels, _ = ndimage.label(floor.clearance_m >= ROBOT_RADIUS_M)
         distance = ndimage.distance_transform_edt(labels != labels[floor.cell(house.start.x, house.start.y)]) * CELL_M
-        for thing in house.things:
-            if thing.relation == "floor" and stands_in_way(thing):
-                x0, y0, x1, y1 = extents(thing)
+        for obj in house.objects:
+            if obj.relation == "floor" and is_obstacle(obj):
+                x0, y0, x1, y1 = extents(obj)
                 (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
                 total += 1
                 far += distance[r0 : r1 + 1, c0 : c1 + 1].min() > 0.8
@@ -129,34 +129,34 @@ def test_same_seed_same_house(houses: list[House]) -> None:
 
 def test_house_goes_into_json(houses: list[House]) -> None:
     again = json.loads(json.dumps(asdict(houses[0])))
-    assert [t["kind"] for t in again["things"]] == [t.kind for t in houses[0].things]
+    assert [t["kind"] for t in again["objects"]] == [t.kind for t in houses[0].objects]
 
 
 def test_ids_are_unique_and_references_hold(houses: list[House]) -> None:
     for house in houses:
-        ids = [t.id for t in house.things]
+        ids = [t.id for t in house.objects]
         assert len(set(ids)) == len(ids)
         assert min(ids) >= 1
         assert max(ids) <= 65535
         known = {0, *ids}
-        assert all(t.support in known for t in house.things)
-        assert all(o.thing in known for o in house.openings)
-        assert all(o.thing for o in house.openings if o.kind != "passage")
+        assert all(t.support in known for t in house.objects)
+        assert all(o.object_id in known for o in house.openings)
+        assert all(o.object_id for o in house.openings if o.kind != "passage")
 
 
 def test_many_kinds_and_what_a_room_needs(houses: list[House]) -> None:
-    kinds = Counter(t.kind for h in houses for t in h.things)
+    kinds = Counter(t.kind for h in houses for t in h.objects)
     assert len(kinds) >= 120
     assert set(kinds) <= set(KINDS)
     for room_kind, needed in ROOM_KINDS.items():
         rooms = [(h, r) for h in houses for r in h.rooms if r.kind == room_kind]
-        whole = sum(needed <= {t.kind for t in h.things if t.room == r.id} for h, r in rooms)
+        whole = sum(needed <= {t.kind for t in h.objects if t.room == r.id} for h, r in rooms)
         assert whole >= 0.95 * len(rooms), f"{whole} of {len(rooms)} {room_kind}s have {needed}"
 
 
 def test_sizes_stay_in_the_range_of_their_kind(houses: list[House]) -> None:
     for house in houses:
-        for t in house.things:
+        for t in house.objects:
             kind = KINDS[t.kind]
             swing = kind.swing if t.state == "open" else 0.0
             lows, highs = (kind.depth[0], kind.width[0]), (kind.depth[1] + swing, kind.width[1])
@@ -167,7 +167,7 @@ def test_sizes_stay_in_the_range_of_their_kind(houses: list[House]) -> None:
 
 
 def test_parts_stay_within_their_thing(houses: list[House]) -> None:
-    for t in (t for house in houses[:20] for t in house.things):
+    for t in (t for house in houses[:20] for t in house.objects):
         for p in t.parts:
             c, s = abs(math.cos(p.yaw)), abs(math.sin(p.yaw))
             half = ((p.size[0] * c + p.size[1] * s) / 2, (p.size[0] * s + p.size[1] * c) / 2)
@@ -181,14 +181,14 @@ def test_parts_stay_within_their_thing(houses: list[House]) -> None:
 
 
 def test_named_colour_is_a_colour_of_the_parts(houses: list[House]) -> None:
-    for t in (t for house in houses[:20] for t in house.things if t.colour):
+    for t in (t for house in houses[:20] for t in house.objects if t.colour):
         assert t.colour in PALETTE
         assert any(p.colour == t.colour for p in t.parts), t.kind
 
 
 def test_things_lie_in_their_room(houses: list[House]) -> None:
     for house in houses:
-        for t in house.things:
+        for t in house.objects:
             if t.kind in ("window", "door", "front door"):
                 continue
             room, (x0, y0, x1, y1) = house.rooms[t.room], extents(t)
@@ -200,20 +200,20 @@ def test_things_lie_in_their_room(houses: list[House]) -> None:
 def test_no_two_things_share_space(houses: list[House]) -> None:
     for house in houses:
         for room in house.rooms:
-            things = [t for t in house.things if t.room == room.id and t.size[2] > 0.03]
-            boxes = np.array([(*extents(t), t.position[2], t.position[2] + t.size[2]) for t in things])
+            objects = [t for t in house.objects if t.room == room.id and t.size[2] > 0.03]
+            boxes = np.array([(*extents(t), t.position[2], t.position[2] + t.size[2]) for t in objects])
             low, high = boxes[:, [0, 1, 4]], boxes[:, [2, 3, 5]]
             near = (np.minimum(high[:, None], high) - np.maximum(low[:, None], low) > 0.02).all(axis=2)
             for i, j in np.argwhere(np.triu(near, 1)):
-                a, b = things[i], things[j]
+                a, b = objects[i], objects[j]
                 if b.id != a.support and a.id != b.support:
                     assert overlap_m(a, b) < 0.02, f"seed {house.seed} {room.name}: {a.kind} in {b.kind}"
 
 
 def test_supported_things_rest_on_a_surface_of_their_support(houses: list[House]) -> None:
     for house in houses:
-        for t in (t for t in house.things if t.relation in ("on", "in")):
-            support = house.thing(t.support)
+        for t in (t for t in house.objects if t.relation in ("on", "in")):
+            support = house.object_by_id(t.support)
             swing = KINDS[support.kind].swing if support.state == "open" else 0.0
             look = Look(*support.size, support.colour, support.material, support.state, Dice(0), swing)
             surfaces = KINDS[support.kind].surfaces
@@ -237,8 +237,8 @@ def test_openings_stay_free(houses: list[House]) -> None:
     for house in houses:
         for o in house.openings:
             assert o.kind == "window" or max(o.x1 - o.x0, o.y1 - o.y0) >= 0.8
-            for t in house.things:
-                if t.id == o.thing or t.support == o.thing != 0 or t.room not in o.rooms or t.size[2] < 0.03:
+            for t in house.objects:
+                if t.id == o.object_id or t.support == o.object_id != 0 or t.room not in o.rooms or t.size[2] < 0.03:
                     continue
                 if t.relation in ("on", "in") and t.size[2] < 0.5:  # a plant or a kettle on a sill
                     continue
@@ -275,7 +275,7 @@ def test_states_show_in_the_parts(kind: object) -> None:
 
 
 def test_states_occur(houses: list[House]) -> None:
-    seen = {(t.kind, t.state) for h in houses for t in h.things}
+    seen = {(t.kind, t.state) for h in houses for t in h.objects}
     for kind, states in (
         ("television", "on off"),
         ("bed", "made unmade"),

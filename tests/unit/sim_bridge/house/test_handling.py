@@ -1,4 +1,4 @@
-"""Handling things in a house: what changes, what is refused, and that nothing else changes."""
+"""Handling objects in a house: what changes, what is refused, and that nothing else changes."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def world(seed: int) -> HouseWorld:
     return HouseWorld(generate_house(seed))
 
 
-def things(kind: str) -> Iterator[tuple[int, HouseObject]]:
-    return ((seed, t) for seed in SEEDS for t in world(seed).house.things if t.kind == kind)
+def objects(kind: str) -> Iterator[tuple[int, HouseObject]]:
+    return ((seed, t) for seed in SEEDS for t in world(seed).house.objects if t.kind == kind)
 
 
 class Robot(HouseSimulator):
@@ -55,54 +55,54 @@ class Robot(HouseSimulator):
         super().__init__({self.scene: world(seed)})
 
 
-def stand_by(seed: int, thing: HouseObject, down: float = 20.0) -> Robot | None:
-    """Return a robot that stands within reach of a thing and sees it; None where there is no such place."""
+def stand_by(seed: int, obj: HouseObject, down: float = 20.0) -> Robot | None:
+    """Return a robot that stands within reach of an object and sees it; None where there is no such place."""
     place, simulator = world(seed), Robot(seed)
     camera = CameraModel(160, 120, tilt_down_deg=down, color=False)
     simulator.reset(EpisodeSetup(simulator.scene, robot=replace(ROBOT, camera=camera)))
     for ring in (0.5, 0.7, 0.9, 1.1, 1.3):
         for k in range(16):
             angle = 2 * math.pi * k / 16
-            pose = Pose2(thing.position[0] + ring * math.cos(angle), thing.position[1] + ring * math.sin(angle),
+            pose = Pose2(obj.position[0] + ring * math.cos(angle), obj.position[1] + ring * math.sin(angle),
                          angle + math.pi)
             if not place.free(pose.x, pose.y, ROBOT):
                 continue
             step = simulator.place_robot(pose)
-            near = Manipulator(place.house, pose, ROBOT, None).distance(thing) < REACH_M
-            if near and (step.frame.labels == thing.id).any():
+            near = Manipulator(place.house, pose, ROBOT, None).distance(obj) < REACH_M
+            if near and (step.frame.labels == obj.id).any():
                 return simulator
     return None
 
 
 def reached(kind: str, **wanted: str) -> tuple[Robot, HouseObject]:
-    for seed, thing in things(kind):
-        if all(getattr(thing, name) == value for name, value in wanted.items()):
-            simulator = stand_by(seed, thing)
+    for seed, obj in objects(kind):
+        if all(getattr(obj, name) == value for name, value in wanted.items()):
+            simulator = stand_by(seed, obj)
             if simulator is not None:
-                return simulator, thing
+                return simulator, obj
     raise AssertionError(f"no {kind} can be reached in the houses of this test")
 
 
 def test_every_thing_comes_back_as_it_was() -> None:
     changed = 0
     for seed in SEEDS:
-        for thing in world(seed).house.things:
-            on_off = switches(thing.kind) or (("open", "closed") if opens(thing.kind) else None)
-            if on_off is None or thing.kind == "door":
+        for obj in world(seed).house.objects:
+            on_off = switches(obj.kind) or (("open", "closed") if opens(obj.kind) else None)
+            if on_off is None or obj.kind == "door":
                 continue
-            other = rebuilt(thing, on_off[thing.state == on_off[0]])
-            back = rebuilt(other, thing.state)
+            other = rebuilt(obj, on_off[obj.state == on_off[0]])
+            back = rebuilt(other, obj.state)
             changed += 1
-            assert other.parts != thing.parts, f"{thing.kind}: its state cannot be seen"
-            assert back.position == pytest.approx(thing.position, abs=1e-3)
-            assert back.size == pytest.approx(thing.size, abs=2e-3)
-            if (thing.kind, thing.state) not in (("refrigerator", "open"), ("wardrobe", "open")):
-                assert back.parts == thing.parts, thing.kind  # food and clothes are drawn anew
+            assert other.parts != obj.parts, f"{obj.kind}: its state cannot be seen"
+            assert back.position == pytest.approx(obj.position, abs=1e-3)
+            assert back.size == pytest.approx(obj.size, abs=2e-3)
+            if (obj.kind, obj.state) not in (("refrigerator", "open"), ("wardrobe", "open")):
+                assert back.parts == obj.parts, obj.kind  # food and clothes are drawn anew
     assert changed > 100
 
 
 def test_what_can_be_picked_up_is_small() -> None:
-    light = [t for seed in SEEDS for t in world(seed).house.things if liftable(t)]
+    light = [t for seed in SEEDS for t in world(seed).house.objects if liftable(t)]
     assert len(light) > 100
     assert all(max(t.size) <= LIFT_M and t.relation not in ("wall", "ceiling") for t in light)
     assert not {t.kind for t in light} & {"nightstand", "sofa", "painting", "rug"}
@@ -110,14 +110,14 @@ def test_what_can_be_picked_up_is_small() -> None:
 
 def test_pick_and_place() -> None:
     simulator, mug = reached("mug")
-    support = world(simulator.seed).house.thing(mug.support)
+    support = world(simulator.seed).house.object_by_id(mug.support)
     before = simulator.act(Action.OBSERVE)
     picked = simulator.handle("pick", mug.id)
     assert picked == HandlingResult(True, "", picked.step) and picked.step.steps == before.steps + 1
     assert simulator.held() == mug.id and not (picked.step.frame.labels == mug.id).any()
     assert simulator.labels()[mug.id].attributes["relation"] == "held"
     assert simulator.position_of(mug.id)[:2] == pytest.approx(picked.step.frame.pose[:2])
-    other = next(t for t in world(simulator.seed).house.things if liftable(t) and t.id != mug.id)
+    other = next(t for t in world(simulator.seed).house.objects if liftable(t) and t.id != mug.id)
     assert not simulator.handle("pick", other.id).done
     placed = simulator.handle("place", support.id)
     assert placed.done, placed.message
@@ -135,13 +135,13 @@ def test_a_lamp_is_switched_and_a_reset_forgets_it() -> None:
     assert off.done and simulator.labels()[lamp.id].attributes["state"] == "off"
     simulator.reset(EpisodeSetup(simulator.scene, robot=ROBOT))
     assert simulator.labels()[lamp.id].attributes["state"] == "on"
-    assert world(simulator.seed).house.thing(lamp.id).state == "on"
+    assert world(simulator.seed).house.object_by_id(lamp.id).state == "on"
 
 
 def test_a_switched_lamp_changes_the_picture() -> None:
     house = two_rooms()
-    lamp = next(rebuilt(rebuilt(t, "off"), "on") for t in house.things if t.kind == "floor lamp")
-    house.things = [lamp if t.id == lamp.id else t for t in house.things]
+    lamp = next(rebuilt(rebuilt(t, "off"), "on") for t in house.objects if t.kind == "floor lamp")
+    house.objects = [lamp if t.id == lamp.id else t for t in house.objects]
     simulator = HouseSimulator({"house:1": HouseWorld(house)})
     lit = RobotModel(camera=CameraModel(80, 60, tilt_down_deg=20.0))
     bright = simulator.reset(EpisodeSetup("house:1", start=Pose2(1.4, 0.5, math.pi), robot=lit)).frame
@@ -154,7 +154,7 @@ def test_a_switched_lamp_changes_the_picture() -> None:
 
 def test_a_refrigerator_opens_into_the_room_and_not_into_the_robot() -> None:
     opened = 0
-    for seed, fridge in things("refrigerator"):
+    for seed, fridge in objects("refrigerator"):
         simulator = stand_by(seed, fridge) if fridge.state == "closed" else None
         if simulator is None:
             continue
@@ -185,9 +185,9 @@ def clearance(house: House) -> np.ndarray:
 
 def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
     shut = 0
-    for seed, leaf in things("door"):
+    for seed, leaf in objects("door"):
         place = world(seed)
-        opening = next(o for o in place.house.openings if o.thing == leaf.id)
+        opening = next(o for o in place.house.openings if o.object_id == leaf.id)
         if leaf.state != "open":
             continue
         middle = ((opening.x0 + opening.x1) / 2, (opening.y0 + opening.y1) / 2)
@@ -212,14 +212,14 @@ def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
 
 def test_what_cannot_be_done_says_why() -> None:
     simulator, lamp = reached("floor lamp")
-    sofa = next((t for t in world(simulator.seed).house.things if t.kind in ("sofa", "bed")), None)
+    sofa = next((t for t in world(simulator.seed).house.objects if t.kind in ("sofa", "bed")), None)
     for verb, why in (("open", "nothing to open"), ("pick", "cannot be picked up"), ("place", "holds nothing")):
         handled = simulator.handle(verb, lamp.id)
         assert (handled.done, why in handled.message) == (False, True), handled.message
-    far = [t for t in world(simulator.seed).house.things
+    far = [t for t in world(simulator.seed).house.objects
            if math.dist(t.position[:2], lamp.position[:2]) > 4 and liftable(t)]
     assert simulator.handle("pick", far[0].id).message in ("it is not in view", "it is out of reach")
-    with pytest.raises(SimulatorError, match="unknown way to handle a thing 'throw': known are close, open, pick"):
+    with pytest.raises(SimulatorError, match="unknown action on an object 'throw': known are close, open, pick"):
         simulator.handle("throw", lamp.id)
     with pytest.raises(SimulatorError, match="no object 99999"):
         simulator.handle("pick", 99999)
@@ -237,7 +237,7 @@ def test_a_house_can_be_handled_and_other_simulators_need_not() -> None:
 def test_handling_is_the_same_every_time() -> None:
     def run() -> bytes:
         simulator, mug = reached("mug")
-        support = world(simulator.seed).house.thing(mug.support)
+        support = world(simulator.seed).house.object_by_id(mug.support)
         simulator.handle("pick", mug.id)
         frame = simulator.handle("place", support.id).step.frame
         return frame.depth_m.tobytes() + frame.labels.tobytes()

@@ -28,8 +28,8 @@ def length(a: tuple[float, float], b: tuple[float, float]) -> float:
 
 def with_box(size: tuple[float, float, float], z: float = 0.0, solid: bool = True, yaw: float = 0.0) -> House:
     house = empty_room()
-    house.things.append(HouseObject(1, "box", 0, (2.0, 1.5, z), yaw, size, solid=solid,
-                                    parts=[Part("box", (0, 0, size[2] / 2), size, "red")]))
+    house.objects.append(HouseObject(1, "box", 0, (2.0, 1.5, z), yaw, size, solid=solid,
+                                     parts=[Part("box", (0, 0, size[2] / 2), size, "red")]))
     return house
 
 
@@ -109,7 +109,7 @@ def test_a_straight_drive_is_as_long_as_it_looks() -> None:
 def test_a_pillar_is_rounded_within_two_percent() -> None:
     house = empty_room(6.0, 6.0)
     pillar = Part("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")
-    house.things.append(HouseObject(1, "pillar", 0, (3.0, 3.0, 0.0), 0.0, (2, 2, 2), parts=[pillar]))
+    house.objects.append(HouseObject(1, "pillar", 0, (3.0, 3.0, 0.0), 0.0, (2, 2, 2), parts=[pillar]))
     space = FreeSpace(house, 1.3)
     r, d = 1.0 + RADIUS, 2.5  # tangent, arc, tangent
     true = 2 * math.sqrt(d * d - r * r) + r * (math.pi - 2 * math.acos(r / d))
@@ -127,8 +127,8 @@ def test_a_gap_as_wide_as_the_robot_is_a_way() -> None:
         house = empty_room(4.0, 3.0)
         for number, (y0, y1) in enumerate(((0.0, 1.2 + shift), (1.6 + shift, 3.0))):
             size = (0.8, y1 - y0, 1.0)
-            house.things.append(HouseObject(number + 1, "box", 0, (2.0, (y0 + y1) / 2, 0.0), 0.0, size,
-                                            parts=[Part("box", (0, 0, 0.5), size, "red")]))
+            house.objects.append(HouseObject(number + 1, "box", 0, (2.0, (y0 + y1) / 2, 0.0), 0.0, size,
+                                             parts=[Part("box", (0, 0, 0.5), size, "red")]))
         path = FreeSpace(house, 1.3).shortest_path((0.5, 0.5), (3.5, 2.5), RADIUS)
         assert 3.6 < path_length(path) < 4.2
 

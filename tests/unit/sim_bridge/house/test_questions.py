@@ -29,8 +29,8 @@ from sim_bridge.house.simulator import HouseWorld, world
 Size = tuple[float, float, float]
 
 
-def thing(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8),
-          **more: object) -> HouseObject:
+def obj(id_: int, kind: str, room: int, x: float, y: float, size: Size = (0.5, 0.5, 0.8),
+        **more: object) -> HouseObject:
     parts = [Part("box", (0.0, 0.0, size[2] / 2), size, "brown")]
     place, yaw = (x, y, float(more.pop("z", 0.0))), float(more.pop("yaw", 0.0))  # type: ignore[arg-type]
     return HouseObject(id_, kind, room, place, yaw, size, parts=parts, **more)  # type: ignore[arg-type]
@@ -43,23 +43,23 @@ def home(*extra: HouseObject) -> House:
              for i, (kind, name) in enumerate(names)]
     doors = [Opening("door", 4.06 + 4.12 * i, 1.5, 4.06 + 4.12 * i, 2.4, 0.0, 2.0, (i, i + 1), 90 + i)
              for i in range(3)]
-    things = [
-        thing(1, "sofa", 0, 2.0, 0.5, (0.9, 2.0, 0.8), yaw=math.pi / 2, colour="blue", material="fabric"),
-        thing(2, "tv", 0, 2.0, 3.9, (0.1, 1.2, 0.7), yaw=-math.pi / 2, z=1.0, relation="wall", state="on"),
-        thing(3, "painting", 0, 2.0, 0.05, (0.05, 0.8, 0.6), yaw=math.pi / 2, z=1.4, relation="wall"),
-        thing(4, "desk", 1, 6.0, 0.4, (0.7, 1.4, 0.75), yaw=math.pi / 2, colour="white", material="wood"),
-        thing(5, "laptop", 1, 6.0, 0.4, (0.25, 0.35, 0.2), z=0.75, support=4, relation="on", state="open",
-              colour="gray"),
-        thing(6, "mug", 1, 6.4, 0.4, (0.1, 0.1, 0.1), z=0.75, support=4, relation="on", colour="red"),
-        thing(7, "wardrobe", 1, 7.2, 0.4, (0.6, 0.9, 2.0), yaw=math.pi / 2, colour="brown"),
-        *(thing(20 + i, "chair", 1, 5.0 + i, 2.5, colour="green") for i in range(3)),
-        thing(8, "bed", 2, 10.0, 1.0, (2.0, 1.6, 0.9), colour="red", state="unmade"),
-        thing(9, "bed", 3, 14.0, 1.0, (2.0, 1.0, 0.9), colour="blue", state="made"),
-        *(thing(90 + i, "door", i, d.x0, 1.95, (0.05, 0.9, 2.0), state="open", solid=False)
+    objects = [
+        obj(1, "sofa", 0, 2.0, 0.5, (0.9, 2.0, 0.8), yaw=math.pi / 2, colour="blue", material="fabric"),
+        obj(2, "tv", 0, 2.0, 3.9, (0.1, 1.2, 0.7), yaw=-math.pi / 2, z=1.0, relation="wall", state="on"),
+        obj(3, "painting", 0, 2.0, 0.05, (0.05, 0.8, 0.6), yaw=math.pi / 2, z=1.4, relation="wall"),
+        obj(4, "desk", 1, 6.0, 0.4, (0.7, 1.4, 0.75), yaw=math.pi / 2, colour="white", material="wood"),
+        obj(5, "laptop", 1, 6.0, 0.4, (0.25, 0.35, 0.2), z=0.75, support=4, relation="on", state="open",
+            colour="gray"),
+        obj(6, "mug", 1, 6.4, 0.4, (0.1, 0.1, 0.1), z=0.75, support=4, relation="on", colour="red"),
+        obj(7, "wardrobe", 1, 7.2, 0.4, (0.6, 0.9, 2.0), yaw=math.pi / 2, colour="brown"),
+        *(obj(20 + i, "chair", 1, 5.0 + i, 2.5, colour="green") for i in range(3)),
+        obj(8, "bed", 2, 10.0, 1.0, (2.0, 1.6, 0.9), colour="red", state="unmade"),
+        obj(9, "bed", 3, 14.0, 1.0, (2.0, 1.0, 0.9), colour="blue", state="made"),
+        *(obj(90 + i, "door", i, d.x0, 1.95, (0.05, 0.9, 2.0), state="open", solid=False)
           for i, d in enumerate(doors)),
         *extra,
     ]
-    return House(7, rooms, doors, things, Pose2(1.0, 2.0, 0.0))
+    return House(7, rooms, doors, objects, Pose2(1.0, 2.0, 0.0))
 
 
 def asked(house: House, category: str) -> dict[str, QuestionCandidate]:
@@ -72,13 +72,13 @@ def answers_about(house: House, category: str, target: int) -> dict[str, str]:
 
 def test_names_fit_one_thing_only() -> None:
     facts = HouseFacts(home())
-    assert facts.name(facts.house.thing(1)) == "the sofa in the living room"
-    assert facts.name(facts.house.thing(8)) == "the bed in the main bedroom"
-    assert facts.name(facts.house.thing(20)) is None
-    twins = HouseFacts(home(thing(30, "desk", 1, 5.0, 3.5),
-                            thing(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
-    assert twins.name(twins.house.thing(31)) is None  # on one of two desks
-    assert HouseFacts(home(thing(30, "armchair", 0, 3.5, 2.0))).name(thing(1, "sofa", 0, 2.0, 0.5)) is None
+    assert facts.name(facts.house.object_by_id(1)) == "the sofa in the living room"
+    assert facts.name(facts.house.object_by_id(8)) == "the bed in the main bedroom"
+    assert facts.name(facts.house.object_by_id(20)) is None
+    twins = HouseFacts(home(obj(30, "desk", 1, 5.0, 3.5),
+                            obj(31, "laptop", 1, 5.0, 3.5, support=30, relation="on")))
+    assert twins.name(twins.house.object_by_id(31)) is None  # on one of two desks
+    assert HouseFacts(home(obj(30, "armchair", 0, 3.5, 2.0))).name(obj(1, "sofa", 0, 2.0, 0.5)) is None
 
 
 def test_unnamed_rooms_of_a_kind_are_not_spoken_of() -> None:
@@ -88,8 +88,8 @@ def test_unnamed_rooms_of_a_kind_are_not_spoken_of() -> None:
 
 
 def test_a_second_lamp_silences_questions_about_the_first() -> None:
-    lamp = thing(30, "table lamp", 0, 3.5, 2.0, state="on", colour="red")
-    other = thing(31, "desk lamp", 0, 0.5, 2.0, state="off", colour="blue")
+    lamp = obj(30, "table lamp", 0, 3.5, 2.0, state="on", colour="red")
+    other = obj(31, "desk lamp", 0, 0.5, 2.0, state="off", colour="blue")
     before, after = ([c for category in CATEGORIES[1:4] for c in candidates(house)[category] if 30 in c.targets]
                      for house in (home(lamp), home(lamp, other)))
     assert len(before) >= 3
@@ -97,7 +97,7 @@ def test_a_second_lamp_silences_questions_about_the_first() -> None:
 
 
 def test_colourless_and_stateless_things_are_not_asked_about() -> None:
-    lamp = thing(30, "floor lamp", 0, 3.5, 2.0)
+    lamp = obj(30, "floor lamp", 0, 3.5, 2.0)
     house = home(lamp)
     assert answers_about(house, "attribute recognition", 30) == {}
     assert answers_about(house, "object state recognition", 30) == {}
@@ -115,15 +115,15 @@ def test_what_is_on_and_above() -> None:
 def test_left_and_right_are_those_of_who_faces_it() -> None:
     """The desk looks to +y, so its viewer looks to -y and has -x, where nothing stands, on the right."""
     facts = HouseFacts(home())
-    desk, wardrobe = facts.house.thing(4), facts.house.thing(7)
+    desk, wardrobe = facts.house.object_by_id(4), facts.house.object_by_id(7)
     assert facts.beside(desk, left=True) == wardrobe
     assert facts.beside(desk, left=False) is None
-    crowded = HouseFacts(home(thing(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
+    crowded = HouseFacts(home(obj(30, "plant", 1, 7.0, 1.0, (0.3, 0.3, 0.9))))
     assert crowded.beside(desk, left=True) is None  # two could be meant
 
 
 def test_which_of_two_is_on() -> None:
-    lamp, screen = (thing(30 + i, kind, 1, 5.0 + i, 3.5, colour="red", state=state)
+    lamp, screen = (obj(30 + i, kind, 1, 5.0 + i, 3.5, colour="red", state=state)
                     for i, (kind, state) in enumerate((("floor lamp", "on"), ("table lamp", "off"))))
     for states, answer in ((("on", "off"), "the floor lamp"), (("off", "on"), "the table lamp"), (("on", "on"), "both"),
                            (("off", "off"), "neither")):
@@ -134,7 +134,7 @@ def test_which_of_two_is_on() -> None:
 
 
 def test_what_wastes_electricity_is_the_one_that_is_on() -> None:
-    lamps = [thing(30, "floor lamp", 1, 5.0, 3.5, state="on"), thing(31, "desk lamp", 1, 6.0, 3.5, state="off")]
+    lamps = [obj(30, "floor lamp", 1, 5.0, 3.5, state="on"), obj(31, "desk lamp", 1, 6.0, 3.5, state="off")]
     found = {q: c.answer for q, c in asked(home(*lamps), "world knowledge").items()}
     assert found["What is wasting electricity in the study?"] == "the floor lamp"
     lamps[1].state = "on"
@@ -142,17 +142,17 @@ def test_what_wastes_electricity_is_the_one_that_is_on() -> None:
 
 
 def test_a_purpose_asks_for_what_only_looking_tells() -> None:
-    lamp, globe = thing(30, "floor lamp", 1, 5.0, 3.5, colour="red"), thing(31, "globe", 1, 6.0, 3.5, colour="blue")
+    lamp, globe = obj(30, "floor lamp", 1, 5.0, 3.5, colour="red"), obj(31, "globe", 1, 6.0, 3.5, colour="blue")
     found = {q: c.answer for q, c in asked(home(lamp, globe), "functional reasoning").items()}
     assert found["What can I use to read without the ceiling light in the study?"] == "the floor lamp"
     assert not any(q.startswith("What can I use to find a country") for q in found)  # a globe: known without looking
-    other = thing(32, "table lamp", 1, 7.0, 3.5, colour="red")
+    other = obj(32, "table lamp", 1, 7.0, 3.5, colour="red")
     assert not any("ceiling light" in q for q in asked(home(lamp, other), "functional reasoning"))
     assert found["What color is the thing in the study at which I can work on a computer?"] == "white"
 
 
 def test_where_a_purpose_leads_to() -> None:
-    calendar = thing(30, "calendar", 1, 6.0, 0.05, (0.02, 0.3, 0.4), z=1.5, relation="wall")
+    calendar = obj(30, "calendar", 1, 6.0, 0.05, (0.02, 0.3, 0.4), z=1.5, relation="wall")
     found = {q: c.answer for q, c in asked(home(calendar), "functional reasoning").items()}
     assert found["Where can I find something to find out the date?"] == "on the wall in the study"
     assert found["I want to find out the date. Which room should I go to?"] == "the study"
@@ -164,7 +164,7 @@ def test_counts() -> None:
     spatial = asked(home(), "spatial understanding")
     counts = [c for q, c in spatial.items() if re.match(r"How many chairs (are|are there) in the study", q)]
     assert [(c.answer, c.need) for c in counts] == [("3", 3)]
-    with_armchair = asked(home(thing(30, "armchair", 1, 7.0, 3.5)), "spatial understanding")
+    with_armchair = asked(home(obj(30, "armchair", 1, 7.0, 3.5)), "spatial understanding")
     assert not any("How many chairs" in q for q in with_armchair)
 
 
@@ -180,19 +180,19 @@ def test_which_is_closer_needs_a_clear_difference() -> None:
     facts = HouseFacts(home())
     for c in candidates(home())["spatial understanding"]:
         if c.question.startswith("Which is closer"):
-            near, far, base = (facts.house.thing(t) for t in c.targets)
+            near, far, base = (facts.house.object_by_id(t) for t in c.targets)
             assert facts.gap(base, far) > facts.gap(base, near) + 0.5
             assert c.answer == f"the {near.kind}"
 
 
 def test_gap_is_the_distance_of_footprints() -> None:
     facts = HouseFacts(home())
-    assert facts.gap(facts.house.thing(4), facts.house.thing(7)) == pytest.approx(1.2 - 0.7 - 0.45)
-    assert facts.gap(facts.house.thing(4), facts.house.thing(5)) == 0.0
+    assert facts.gap(facts.house.object_by_id(4), facts.house.object_by_id(7)) == pytest.approx(1.2 - 0.7 - 0.45)
+    assert facts.gap(facts.house.object_by_id(4), facts.house.object_by_id(5)) == 0.0
 
 
 def test_plural_kinds_take_are() -> None:
-    house = home(thing(30, "headphones", 1, 5.7, 0.4, support=4, relation="on", colour="black"))
+    house = home(obj(30, "headphones", 1, 5.7, 0.4, support=4, relation="on", colour="black"))
     found = [q for cat in ("attribute recognition", "object localization") for q in answers_about(house, cat, 30)]
     assert found
     assert not any(re.search("[Ii]s (the|my) headphones", q) for q in found)
@@ -242,8 +242,8 @@ def test_a_target_in_view_is_kept_only_when_allowed() -> None:
 def test_a_target_in_a_box_is_dropped() -> None:
     across, along = (0.02, 0.8, 1.0), (0.8, 0.02, 1.0)
     sides = ((0.4, 0.0, across), (-0.4, 0.0, across), (0.0, 0.4, along), (0.0, -0.4, along))
-    walls = [thing(60 + i, "crate", 1, 6.0 + dx, 0.4 + dy, size, z=0.7) for i, (dx, dy, size) in enumerate(sides)]
-    lid = thing(64, "crate", 1, 6.0, 0.4, (0.8, 0.8, 0.02), z=1.7)
+    walls = [obj(60 + i, "crate", 1, 6.0 + dx, 0.4 + dy, size, z=0.7) for i, (dx, dy, size) in enumerate(sides)]
+    lid = obj(64, "crate", 1, 6.0, 0.4, (0.8, 0.8, 0.02), z=1.7)
     place = HouseWorld(home(*walls, lid))
     laptop = QuestionCandidate("object localization", "Where is my laptop?", "on the desk in the study", (5, 4), need=2)
     assert Grounding(place.house, place).find_view(laptop) is None
@@ -295,11 +295,11 @@ def test_truth_of_generated_questions() -> None:
     """States, colours and counts, read from the scene graph by other means than the writers'."""
     for question in sample():
         house = world(int(question.scene[6:])).house
-        target = house.thing(question.targets[0])
+        target = house.object_by_id(question.targets[0])
         if question.category == "attribute recognition":
             assert question.answer in (target.colour, target.material)
         if pair := re.match(r"Which is (on|open) in ", question.question):
-            fit = [t for t in map(house.thing, question.targets) if t.state == pair[1]]
+            fit = [t for t in map(house.object_by_id, question.targets) if t.state == pair[1]]
             assert (question.answer in ("both", "neither")) == (len(fit) != 1)
             assert question.answer != "both" or len(fit) == 2
         elif question.category == "object state recognition" and question.answer not in ("yes", "no"):
@@ -311,7 +311,7 @@ def test_truth_of_generated_questions() -> None:
                 assert (question.answer == "yes") == (word == target.state)
         if found := re.match(r"How many (.+?) are (?:there )?in the (.+)\?", question.question):
             rooms = {room.id for room in house.rooms if found[2] in (room.kind, room.name)}
-            assert question.answer == str(sum(plural(t.kind) == found[1] and t.room in rooms for t in house.things))
+            assert question.answer == str(sum(plural(t.kind) == found[1] and t.room in rooms for t in house.objects))
 
 
 def test_generated_views_starts_and_lengths() -> None:

@@ -102,7 +102,7 @@ def test_images_are_the_same_for_any_number_of_threads(monkeypatch: pytest.Monke
 
 def test_a_lamp_that_is_on_lights_its_corner() -> None:
     dark = two_rooms()
-    lamp = dark.thing(3)
+    lamp = dark.object_by_id(3)
     lamp.parts = [part._replace(glow=0.0) for part in lamp.parts]
     pose = Pose2(2.5, 1.6, math.radians(205))
     on, off = look(WORLD, pose), look(HouseWorld(dark), pose)
@@ -165,7 +165,7 @@ def test_textures_keep_the_brightness_of_their_surface(name: str) -> None:
 def test_an_unknown_look_is_named(shape: str, colour: str, texture: str, named: str) -> None:
     house: House = empty_room()
     part = Part(shape, (0, 0, 0.5), (1, 1, 1), colour, texture)
-    house.things.append(HouseObject(1, "box", 0, (1, 1, 0), 0.0, (1, 1, 1), parts=[part]))
+    house.objects.append(HouseObject(1, "box", 0, (1, 1, 0), 0.0, (1, 1, 1), parts=[part]))
     with pytest.raises(ConfigError, match=named):
         mesh_of(house)
 

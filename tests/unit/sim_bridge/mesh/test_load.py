@@ -146,7 +146,7 @@ def test_an_exported_house_is_read_whole_with_its_labels(tmp_path: Path) -> None
     low, high = mesh.corners.reshape(-1, 3).min(axis=0), mesh.corners.reshape(-1, 3).max(axis=0)
     assert scene.vertices.min(axis=0) == pytest.approx([low[1], -high[0], low[2]], abs=1e-5)
     assert scene.vertices.max(axis=0) == pytest.approx([high[1], -low[0], high[2]], abs=1e-5)
-    assert {label.kind for label in scene.labels.values()} == {thing.kind for thing in house.things}
+    assert {label.kind for label in scene.labels.values()} == {item.kind for item in house.objects}
     sofa = scene.vertices[scene.faces[scene.instance == 2]].reshape(-1, 3)
     assert scene.labels[2].kind == "sofa" and np.ptp(sofa, axis=0) == pytest.approx([1.9, 0.9, 0.85], abs=0.01)
     assert not load(path, labels=False).labels
