@@ -83,7 +83,7 @@ def _geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
     if row is None:
         return None
     lens, mount = row[0][:_LENS.size], row[0][_LENS.size:]
-    return ViewGeometry(Intrinsics(*_LENS.unpack(lens)), unpack(mount), bytes(row[1]))
+    return ViewGeometry(Intrinsics(*_LENS.unpack(lens)), unpack(mount), memoryview(row[1]).tobytes())
 
 
 def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:

@@ -1,0 +1,162 @@
+"""The camera and coarse depth of remembered views: kept with the view, masked with it, and gone with it."""
+
+from __future__ import annotations
+
+import io
+import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.core.camera.privacy import PrivacyConfig
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.memory import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory.forgetting import ForgetSelection
+from eqa_nodes.core.perception.projection import geometry_of, point_at
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.views import Frame, Keyframe
+from tests.fixtures.frames import LABELS, frame
+
+SECOND = 10**9
+_LIKE_BEFORE = "DROP TRIGGER geometries_of_forgotten; DROP TABLE geometries"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def looking(number: int) -> Frame:
+    """Return what a robot sees at the place of this number; no two have the same depth."""
+    seen = frame(number * SECOND, Pose2(float(number), 0.0, 0.0), {number: (10, 10, 40, 40)}, depth=1.0 + number / 8)
+    seen.depth_m[:] += np.random.default_rng(number).random(seen.depth_m.shape, np.float32)
+    return seen
+
+
+def remember(store: MemoryStore, number: int) -> Keyframe:
+    taken = store.take(looking(number), LABELS)
+    assert taken is not None
+    return taken
+
+
+def sql(path: Path, script: str) -> list[tuple[int]]:
+    """Run a script as another program would, and return the ids of all geometries that are left."""
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(script)
+        there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'geometries'").fetchone()
+        return db.execute("SELECT id FROM geometries ORDER BY id").fetchall() if there else []
+
+
+def cells_of(view: Keyframe) -> np.ndarray:
+    assert view.geometry is not None
+    return np.asarray(Image.open(io.BytesIO(view.geometry.depth_png)))
+
+
+def test_a_view_comes_back_with_its_geometry(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        taken = remember(store, 1)
+        assert taken.geometry == geometry_of(looking(1))
+        assert store.keyframe(taken.id) == taken and store.since(0) == [taken]
+    for write in (True, False):
+        with closing(MemoryStore(path, write=write)) as again:
+            assert again.keyframe(taken.id) == taken
+
+
+def test_what_is_masked_has_no_depth(path: Path) -> None:
+    privacy = PrivacyConfig(kinds=("counter",), image=(0.0, 0.0, 1.0, 0.1))
+    with closing(MemoryStore(path, MemoryConfig(privacy=privacy))) as store:
+        cells = cells_of(remember(store, 2))
+    assert not cells[10:40, 10:40].any() and not cells[:5].any()
+    assert cells[10:40, 45:].all() and cells[42:].all()
+
+
+def test_what_is_forgotten_leaves_no_depth_behind(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        gone, kept = remember(store, 1), remember(store, 3)
+        assert gone.geometry is not None and kept.geometry is not None
+        store.forget(ForgetSelection(kind="kettle"))
+        assert store.since(0) == [kept]
+        files = b"".join(each.read_bytes() for each in path.parent.glob("memory.db*"))
+    assert gone.geometry.depth_png[-120:] not in files and kept.geometry.depth_png[-120:] in files
+    assert sql(path, "") == [(kept.id,)]
+
+
+def test_a_new_beginning_has_no_geometries(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        remember(store, 1), remember(store, 2)
+        store.reset("anew")
+        taken = remember(store, 3)
+        assert taken.id == 1 and store.since(0) == [taken]
+    assert sql(path, "") == [(1,)]
+
+
+def test_a_version_that_knows_no_geometries_forgets_them_too(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        remember(store, 1), remember(store, 2)
+    assert sql(path, "DELETE FROM keyframes WHERE id = 1; DELETE FROM images WHERE id = 1") == [(2,)]
+
+
+def test_a_file_of_an_earlier_version_has_views_without_geometry(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        old = remember(store, 1)
+    assert sql(path, _LIKE_BEFORE) == []
+    with closing(MemoryStore(path, write=False)) as reader:
+        found = reader.keyframe(old.id)
+        assert found is not None and found.geometry is None and found.jpeg == old.jpeg
+    with closing(MemoryStore(path)) as store:
+        new = remember(store, 2)
+        views = store.since(0)
+        assert [view.geometry for view in views] == [None, new.geometry]
+        store.forget(ForgetSelection(everything=True))
+        assert store.since(0) == []
+    assert sql(path, "") == []
+
+
+def test_the_place_of_a_pixel_follows_when_maps_are_aligned(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        store.reset("first", map_name="home")
+        taken = remember(store, 1)
+        x, y, z = point_at(taken, 20.0, 20.0) or (math.nan,) * 3
+        store.reset("second", keep=True, map_name="other")
+        store.align("other", "home", Transform((10.0, 2.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))))
+        moved = store.keyframe(taken.id)
+        assert moved is not None and moved.geometry == taken.geometry
+        assert point_at(moved, 20.0, 20.0) == pytest.approx((y - 2.0, -(x - 10.0), z), abs=1e-6)
+
+
+def test_a_view_that_cannot_be_written_leaves_no_depth(path: Path) -> None:
+    with closing(MemoryStore(path)) as store:
+        remember(store, 1)
+        store._db.execute("CREATE TEMP TRIGGER full BEFORE INSERT ON main.briefs "
+                          "BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+        with pytest.raises(StorageError, match="disk is full"):
+            store.take(looking(2), LABELS)
+        assert store._db.execute("SELECT id FROM geometries").fetchall() == [(1,)]
+        store._db.execute("DROP TRIGGER full")
+        assert remember(store, 2) in store.since(0)
+
+
+@pytest.mark.parametrize("change", ["camera = x'0102'", "camera = 7", "depth_png = 7", "depth_png = 'png'"])
+def test_a_geometry_that_says_nonsense_is_named(path: Path, change: str) -> None:
+    with closing(MemoryStore(path)) as store:
+        remember(store, 1)
+    sql(path, f"UPDATE geometries SET {change}")
+    with closing(MemoryStore(path)) as store, pytest.raises(StorageError, match="damaged"):
+        store.since(0)
+
+
+def test_a_budget_counts_geometries(path: Path) -> None:
+    with closing(MemoryStore(path, MemoryConfig(budget_mb=0.6))) as store:
+        for i in range(300):
+            seen = looking(1 + i % 7)
+            store.take(Frame(i * SECOND, seen.rgb, seen.depth_m, seen.intrinsics,
+                             Pose2(float(i % 20), float(i // 20), 0.0).transform(), seen.base_from_camera, seen.labels),
+                       LABELS)
+        assert store.info()["bytes"] <= 0.63e6
+        views = store.since(0)
+        assert 20 < len(views) < 299 and all(view.geometry is not None for view in views)
+    assert sql(path, "") == [(view.id,) for view in views]
