@@ -46,7 +46,7 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
     scratch = TemporaryDirectory(prefix="eqa-") if cache is None else None
     folder = Path(scratch.name) if scratch is not None else Path(str(cache))
     sources: dict[str, HistorySource] = {}
-    runner = HistoryRunner(lambda sample: sources[sample.id], config.settings("answerer"), selection_of(config), folder,
+    runner = HistoryRunner(lambda sample: sources[sample.id], config.settings.answerer, selection_of(config), folder,
                            force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
@@ -70,7 +70,7 @@ def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: boo
     def answered(question: str, state: Environment) -> tuple[Answer, int]:
         with TemporaryDirectory(prefix="eqa-") as folder:
             config = RunConfig(agent=name, model=model, body=state.robot, folder=Path(folder))
-            runner = InProcessRunner(config.parameters(), state.limits, force_guess, pool=_ThisPlace(state))
+            runner = InProcessRunner(config.parameters, state.limits, force_guess, pool=_ThisPlace(state))
             return runner.run(Sample("question", question, "", scene="environment")).answer, state.steps
 
     return answered

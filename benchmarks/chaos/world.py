@@ -17,7 +17,7 @@ from benchmarks.chaos.nav2 import Aborting
 from benchmarks.chaos.schedule import Fault
 from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, driven_by, merged, of_robot
+from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
@@ -174,7 +174,7 @@ class World:
             os.kill(pid, number)
 
 
-def parameters(kind: str, folder: Path, url: str) -> Parameters:
+def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
     """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))

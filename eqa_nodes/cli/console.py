@@ -155,7 +155,7 @@ class ServeConsole:
         from eqa_nodes.ros.runner import RunningGraph
 
         config = replace(self.config, folder=out)
-        graph = stack.enter_context(RunningGraph(out, config.parameters(),
+        graph = stack.enter_context(RunningGraph(out, config.parameters,
                                                  isolate=config.through == ISOLATED))
         robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
         robot.begin(self.scene or SCENE, out.name)

@@ -89,5 +89,5 @@ def node_of(params: Path | None) -> NodeSettings:
     """Return what the nodes of a robot's graph have in common, with this parameter file as launch takes it."""
     from eqa_nodes.config.run import ROBOT, RunConfig
 
-    node: NodeSettings = RunConfig(world=ROBOT, params=params).settings("mapper").node
+    node: NodeSettings = RunConfig(world=ROBOT, params=params).settings.mapper.node
     return node

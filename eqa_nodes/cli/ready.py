@@ -37,7 +37,7 @@ def check_scene(scene: str) -> None:
 
 def check_answerer(config: RunConfig) -> None:
     """Raise EqaError where the answerer of a run cannot ask its model."""
-    check_asks(config.settings("answerer"))
+    check_asks(config.settings.answerer)
 
 
 def check_asks(own: AnswererSettings) -> None:

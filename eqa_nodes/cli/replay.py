@@ -68,7 +68,7 @@ class Replay:
 
         config = self.config(run_folder(self.out), bool(history.labels))
         ensure_ros()
-        check_asks(config.settings("answerer"))
+        check_asks(config.settings.answerer)
         answers = self._replayed(config, history)
         return 1 if any(answer.error for answer in answers) else 0
 
@@ -81,7 +81,7 @@ class Replay:
         from eqa_nodes.ros.runner import RunningGraph
 
         console = Console()
-        with RunningGraph(config.folder, config.parameters(), nodes=config.nodes) as graph, \
+        with RunningGraph(config.folder, config.parameters, nodes=config.nodes) as graph, \
                 GraphClient(graph.environment) as client:
             console.print(VIEW.format(domain=graph.domain), style="dim", highlight=False)
             watch = Watch(client.node)

@@ -8,10 +8,9 @@ from typing import Any
 
 import yaml
 
-from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.renamed import Parameters, renewed
-from eqa_nodes.config.shared import SHARED, check
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.config.shared import SHARED, graph_settings
+from eqa_nodes.core.errors import ConfigError
 
 
 def read_file(path: Path) -> Parameters:
@@ -28,12 +27,9 @@ def read_file(path: Path) -> Parameters:
     for key, body in document.items():
         if not isinstance(body, dict) or set(body) != {"ros__parameters"}:
             raise ConfigError(f"{path}: {key!r} must hold one key, ros__parameters")
-        name = _node_of(key)
-        if name != SHARED and name not in SETTINGS:
-            raise ConfigError(f"{path}: " + unknown("node", name, SETTINGS))
-        found.setdefault(name, {}).update(_flat(body["ros__parameters"] or {}, ""))
+        found.setdefault(_node_of(key), {}).update(_flat(body["ros__parameters"] or {}, ""))
     result = renewed(found, str(path))
-    check(result, f"{path}: ")
+    graph_settings(result, f"{path}: ")
     return result
 
 

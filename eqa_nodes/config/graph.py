@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.files import read_file
-from eqa_nodes.config.nodes import ATOMIC, NAV2, VELOCITIES
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, VELOCITIES, GraphSettings
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.renamed import Parameters, renewed
-from eqa_nodes.config.shared import SHARED, check, settings
+from eqa_nodes.config.shared import SHARED, graph_settings, settings
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.graph import PERCEPTION
 
 
-def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Parameters:
+class GraphParameters(Mapping[str, Mapping[str, Any]]):
+    """The checked parameters of a graph, {node, or SHARED: {dotted name: value}}, and the settings that nodes get.
+
+    `merged` makes them, and builds the settings of each node once.
+    """
+
+    def __init__(self, values: Mapping[str, Mapping[str, Any]], built: GraphSettings) -> None:
+        self._values, self.settings = values, built
+
+    def __getitem__(self, node: str) -> Mapping[str, Any]:
+        return self._values[node]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return merged, (None, self._values)  # a class of settings that a policy brings does not pickle
+
+
+def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> GraphParameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
     Memory and recorder must hide the same. With a detector, perception is an observer. With a simulated robot that
-    takes velocities, the agent's odometry is that of topics.
+    takes velocities, the agent's odometry is that of topics. Checked parameters that nothing changes are returned as
+    they are.
     """
     result: Parameters = read_file(path) if path is not None else {}
     for override in overrides:
         for node, values in renewed(override).items():
             result.setdefault(node, {}).update(values)
-    check(result)
-    _check_privacy(result)
-    _with_perception(result)
-    _check_money(result)
-    if navigator_of(result) == NAV2:
-        result.setdefault("agent", {})["odometry"] = "topics"
-    return result
+    for override in overrides:
+        if isinstance(override, GraphParameters) and override == result:
+            return override
+    built = graph_settings(result)
+    _check_privacy(built)
+    derived = _derived(built)
+    _check_money(built)
+    for node, values in derived.items():
+        result.setdefault(node, {}).update(values)
+    changed: dict[str, Any] = {node: settings(SETTINGS[node], result) for node in derived}
+    return GraphParameters(result, replace(built, **changed))
 
 
 def of_robot(robot: RobotModel) -> Parameters:
@@ -58,40 +86,34 @@ def driven_by(navigator: str) -> Parameters:
     return {"bridge": {"drive": VELOCITIES}} if navigator == NAV2 else {}
 
 
-def navigator_of(parameters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say who drives the simulated robot under these parameters."""
-    return NAV2 if settings("bridge", parameters).drive == VELOCITIES else ATOMIC
+def _derived(built: GraphSettings) -> Parameters:
+    """Return the parameters that follow from others. Raises ConfigError.
+
+    Who shows observations waits for perception, and the agent resets it, where it runs.
+    """
+    derived: Parameters = {}
+    if built.detecting:
+        for node, own in (("agent", built.agent), ("bridge", built.bridge), ("replay", built.replay)):
+            if own.observers and PERCEPTION not in own.observers:
+                derived[node] = {"observers": (*own.observers, PERCEPTION)}
+    elif built.memory.labels and built.memory.labels_from == "detector":
+        raise ConfigError("memory.labels_from is detector, and no detector is chosen: give perception "
+                          "detector.name, such as transformers, or set labels_from to simulator")
+    if built.drives == NAV2 and built.agent.odometry != "topics":
+        derived.setdefault("agent", {})["odometry"] = "topics"
+    return derived
 
 
-def detecting(parameters: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether the perception node runs under these parameters: a detector is chosen."""
-    return bool(settings(PERCEPTION, parameters).detector.name)
-
-
-def _with_perception(parameters: Parameters) -> None:
-    """Let who shows observations wait for perception, and the agent reset it, where it runs."""
-    memory = settings("memory", parameters)
-    if not detecting(parameters):
-        if memory.labels and memory.labels_from == "detector":
-            raise ConfigError("memory.labels_from is detector, and no detector is chosen: give perception "
-                              "detector.name, such as transformers, or set labels_from to simulator")
-        return
-    for node in ("agent", "bridge", "replay"):
-        observers = settings(node, parameters).observers
-        if observers and PERCEPTION not in observers:
-            parameters.setdefault(node, {})["observers"] = (*observers, PERCEPTION)
-
-
-def _check_money(parameters: Parameters) -> None:
+def _check_money(built: GraphSettings) -> None:
     """Raise ConfigError for a limit of money where nothing says what the model costs."""
-    limit, model = settings("agent", parameters).agent.max_money, settings("answerer", parameters).model
+    limit, model = built.agent.agent.max_money, built.answerer.model
     if limit and not (model.price_in or model.price_out):
         raise ConfigError(f"agent.max_money is {limit:g}, but no prices are known: set model.price_in and "
                           "model.price_out of the answerer (--price-in, --price-out), in money per million tokens")
 
 
-def _check_privacy(parameters: Parameters) -> None:
-    memory, recorder = settings("memory", parameters).memory.privacy, settings("recorder", parameters).privacy
+def _check_privacy(built: GraphSettings) -> None:
+    memory, recorder = built.memory.memory.privacy, built.recorder.privacy
     if memory != recorder:
         raise ConfigError(f"memory and recorder hide different things, and both keep images: memory.privacy is "
                           f"{memory}, the recorder's privacy is {recorder}; give memory.privacy.* of /**/memory and "

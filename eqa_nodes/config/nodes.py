@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_type_hints
 
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
@@ -305,11 +305,34 @@ class ReplaySettings(LockstepSettings):
         "Time in seconds to wait for the graph to come up before the first episode begins.")
 
 
-SETTINGS: dict[str, type[Settings]] = {
-    "mapper": MapperSettings, "memory": MemorySettings, "perception": PerceptionSettings, "explorer": ExplorerSettings,
-    "navigator": NavigatorSettings, "nav2_navigator": Nav2NavigatorSettings,
-    "answerer": AnswererSettings, "recorder": RecorderSettings,
-    "agent": AgentSettings, "bridge": BridgeSettings, "replay": ReplaySettings}
+@dataclass(frozen=True)
+class GraphSettings:
+    """The settings of all nodes, by their names in the graph."""
+
+    mapper: MapperSettings
+    memory: MemorySettings
+    perception: PerceptionSettings
+    explorer: ExplorerSettings
+    navigator: NavigatorSettings
+    nav2_navigator: Nav2NavigatorSettings
+    answerer: AnswererSettings
+    recorder: RecorderSettings
+    agent: AgentSettings
+    bridge: BridgeSettings
+    replay: ReplaySettings
+
+    @property
+    def drives(self) -> str:
+        """Return who drives the simulated robot: atomic | nav2."""
+        return NAV2 if self.bridge.drive == VELOCITIES else ATOMIC
+
+    @property
+    def detecting(self) -> bool:
+        """Return whether the perception node runs: a detector is chosen."""
+        return bool(self.perception.detector.name)
+
+
+SETTINGS: dict[str, type[Settings]] = get_type_hints(GraphSettings)
 
 
 def _check_source(node: str, labels_from: str) -> None:

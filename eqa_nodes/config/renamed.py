@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.shared import SHARED
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M
 
 log = logging.getLogger(__name__)
@@ -45,11 +46,14 @@ _LARGEST = ("robot.radius_m", "robot.height_m")  # where nodes were given differ
 def renewed(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> Parameters:
     """Return the parameters by their present names; what is the same for all nodes stands once, in the section SHARED.
 
-    Logs one warning that names the successors. Raises ConfigError for what is gone, and for two values of one setting.
+    Logs one warning that names the successors. Raises ConfigError for what is gone, for
+    two values of one setting, and for an unknown node.
     """
     result: Parameters = {SHARED: {}}
     said: list[str] = []
     for node, values in parameters.items():
+        if node != SHARED and node not in SETTINGS:
+            raise ConfigError(f"{source}: {unknown('node', node, SETTINGS)}".strip(": "))
         own = result.setdefault(node, {})
         for name, value in values.items():
             _refuse_gone(name, source)

@@ -1,7 +1,7 @@
 """One typed configuration of a run: what answers, which robot, where, within which limits, and where results go.
 
 Command line, launch files, workers, replay and the Python library all make a `RunConfig`; `RunConfig.parameters` is the
-only place that decides which setting wins.
+only place that decides which setting wins. They are built once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.config.graph import Parameters, detecting, driven_by, merged, of_robot, of_world, settings
-from eqa_nodes.config.nodes import ATOMIC
+from eqa_nodes.config.files import read_file
+from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot, of_world
+from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.core.agent.named import NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -85,9 +86,9 @@ class RunConfig:
     @cached_property
     def from_file(self) -> Parameters:
         """What the parameter file says. Raises ConfigError."""
-        return merged(self.params) if self.params else {}
+        return read_file(self.params) if self.params else {}
 
-    @property
+    @cached_property
     def named(self) -> NamedAgent:
         """The agent, with what options and the file name in the place of its own. Raises ConfigError."""
         agent, file = agent_of(self.agent), self.from_file
@@ -112,15 +113,17 @@ class RunConfig:
     def nodes(self) -> list[str]:
         """The nodes that run in this world."""
         recording = self.replayed is not None and self.replayed.record
-        return nodes_of(self.world, recording, detecting(self.parameters()), self.navigator)
+        return nodes_of(self.world, recording, self.settings.detecting, self.navigator)
 
-    def settings(self, node: str) -> Any:
-        """Return the settings of one node. Raises ConfigError for wrong ones."""
-        return settings(node, self.parameters())
+    @property
+    def settings(self) -> GraphSettings:
+        """The settings of all nodes. Raises ConfigError for wrong ones."""
+        return self.parameters.settings
 
-    def parameters(self) -> Parameters:
-        """Return the parameters of all nodes; each line wins over the ones above it. Raises ConfigError."""
-        agent, file_detects = self.named, detecting(self.from_file)
+    @cached_property
+    def parameters(self) -> GraphParameters:
+        """The parameters of all nodes; each line wins over the ones above it. Raises ConfigError."""
+        agent, file_detects = self.named, bool(self.from_file.get("perception", {}).get("detector.name"))
         return merged(
             None,
             self._of_world(),
@@ -141,7 +144,7 @@ class RunConfig:
 
     def _of_world(self) -> Parameters:
         if self.world == ROBOT:
-            return merged(None, of_world(ROBOT), {"perception": {"newest": True}})
+            return {**of_world(ROBOT), "perception": {"newest": True}}
         if self.world not in (SIM, REPLAY):
             raise ConfigError(unknown("world", self.world, (SIM, ROBOT, REPLAY)))
         return of_robot(self.robot_body)
@@ -199,7 +202,7 @@ def share_of(config: RunConfig, number: int, workers: int) -> RunConfig:
     Raises ConfigError for a budget smaller than the number of workers.
     """
     shares: dict[str, Any] = {}
-    model = config.settings("answerer").model
+    model = config.settings.answerer.model
     for name in ("budget_calls", "budget_tokens", "budget_money"):
         if not (budget := getattr(model, name)):
             continue

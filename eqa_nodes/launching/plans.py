@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.files import write_file
-from eqa_nodes.config.graph import Parameters, detecting, navigator_of, settings
+from eqa_nodes.config.graph import GraphParameters, Parameters
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.config.shared import SHARED
@@ -38,7 +38,7 @@ class LaunchPlan:
     chosen: Chosen
     folder: Path
     nodes: list[str]
-    parameters: Parameters
+    parameters: Mapping[str, Mapping[str, Any]]
     remappings: list[tuple[str, str]] = field(default_factory=list)
     begin: tuple[str, ...] = ()
     nav2: bool = False
@@ -66,15 +66,15 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
     config = _config(chosen, ROBOT)
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
-    parameters = config.parameters()
+    parameters = config.parameters
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
-    nodes = [name for name in nodes_of("robot", detecting=detecting(parameters)) if name not in left_out]
+    nodes = [name for name in nodes_of("robot", detecting=parameters.settings.detecting) if name not in left_out]
     said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
                         "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
     parameters = config.with_overrides(said, *(
         _said(SHARED, f"node.tf.{name}", chosen[name], default)
         for name, default in FRAMES.items()), _autostart(chosen),
-        _said("agent", "map_name", chosen["map_name"], "")).parameters()
+        _said("agent", "map_name", chosen["map_name"], "")).parameters
     _refuse_labels(parameters)
     if chosen["enclave"] and _yes(chosen, "composed"):
         raise ConfigError("composed:=true puts all nodes into one process, and a process has one enclave: leave out "
@@ -91,18 +91,18 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     Raises ConfigError for wrong arguments and parameters.
     """
     config = _config(chosen, SIM)
-    folder, parameters = config.folder, config.parameters()
-    navigator = navigator_of(parameters)
+    folder, parameters = config.folder, config.parameters
+    navigator = parameters.settings.drives
     if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
                           "the transforms of an episode")
-    nodes = nodes_of(SIM, detecting=detecting(parameters), navigator=navigator)
-    parameters = config.with_overrides(_autostart(chosen)).parameters()
+    nodes = nodes_of(SIM, detecting=parameters.settings.detecting, navigator=navigator)
+    parameters = config.with_overrides(_autostart(chosen)).parameters
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
     own = folder / "nav2.yaml"
     if navigator == NAV2:
         folder.mkdir(parents=True, exist_ok=True)
-        write_nav2(files / "nav2" / "nav2.yaml", settings("bridge", parameters), own)
+        write_nav2(files / "nav2" / "nav2.yaml", parameters.settings.bridge, own)
     return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
                 nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
                 rviz=not _yes(chosen, "headless"))
@@ -117,7 +117,7 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     replayed = Replayed(bool(open_history(source).labels), _yes(chosen, "record"), _number(chosen, "rate"))
     config = replace(_config(chosen, REPLAY), replayed=replayed)
     nodes = config.nodes
-    return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen)).parameters(),
+    return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen)).parameters,
                 begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
@@ -199,9 +199,9 @@ def _nav2_params(chosen: Chosen) -> Path | None:
     return path
 
 
-def _refuse_labels(parameters: Parameters) -> None:
+def _refuse_labels(parameters: GraphParameters) -> None:
     """Raise ConfigError where memory would wait for labels that no robot has."""
-    memory = settings("memory", parameters)
+    memory = parameters.settings.memory
     if memory.labels and memory.labels_from == "simulator":
         raise ConfigError(f"the answerer {parameters['answerer']['answerer']!r} reads labels, and a robot has none: "
                           "let a detector give them (detector:=transformers), or choose another agent or answerer")

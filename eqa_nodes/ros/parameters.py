@@ -12,6 +12,7 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
 from eqa_nodes.config.renamed import renewed
 from eqa_nodes.config.shared import SHARED, settings
@@ -25,7 +26,7 @@ def declare(node: Any) -> Any:
     """
     overrides = {key: p.value for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
     known = renewed({node.row: overrides}, node.get_name())
-    config = settings(node.row, {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
+    config = settings(SETTINGS[node.row], {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
     values = dict(leaves(config))
     for parameter in parameters_of(type(config)):
         node.declare_parameter(parameter.name, values[parameter.name], descriptor(parameter), ignore_override=True)

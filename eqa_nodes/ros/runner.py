@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from eqa_nodes.config.files import write_file
-from eqa_nodes.config.graph import detecting, merged, navigator_of, of_world
+from eqa_nodes.config.graph import merged, of_world
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros.environment import (
     END_S,
@@ -136,8 +136,8 @@ class RunningGraph:
         ensure_ros()
         self.folder, self.restart, self._start_s = folder, restart, start_s
         self._parameters = merged(None, of_world(world), parameters or {})
-        self.nodes = list(nodes or nodes_of(world, detecting=detecting(self._parameters),
-                                            navigator=navigator_of(self._parameters)))
+        built = self._parameters.settings
+        self.nodes = list(nodes or nodes_of(world, detecting=built.detecting, navigator=built.drives))
         self._isolate = isolate
         self._exit = contextlib.ExitStack()
         self._watching = threading.Event()

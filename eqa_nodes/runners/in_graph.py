@@ -9,6 +9,7 @@ from typing import Any
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import file_name
@@ -34,11 +35,12 @@ class GraphRunner:
         from eqa_nodes.ros.client import GraphClient
 
         self.folder, self._bags = folder, folder / "bags"
-        folders = {"recorder": {"folder": str(self._bags)}, "memory": {"folder": str(folder / "memory")}}
-        merged = {node: {**parameters.get(node, {}), **folders.get(node, {})} for node in {*parameters, *folders}}
+        folders = {"recorder": {"folder": str(self._bags.resolve())},
+                   "memory": {"folder": str((folder / "memory").resolve())}}
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._exit = contextlib.ExitStack()
-        self.graph = self._exit.enter_context(RunningGraph(own or folder, merged, isolate=isolate))
+        self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),
+                                                            isolate=isolate))
         self.client = self._exit.enter_context(GraphClient(self.graph.environment))
 
     def run(self, sample: Sample) -> EpisodeResult:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.mapping.storeys import Storeys, choose
@@ -138,11 +138,9 @@ class InProcessRunner:
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
                  pool: SimulatorPool | None = None, show: bool = False) -> None:
         """show: the robot drives to the evidence after each answer."""
-        whole = merged(None, parameters)
-        self._settings = {node: settings(node, whole) for node in ("mapper", "memory", "perception", "explorer",
-                                                                   "navigator", "answerer", "agent", "bridge")}
+        self._settings = merged(None, parameters).settings
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
-        self._answerer = answerer_of(self._settings["answerer"])
+        self._answerer = answerer_of(self._settings.answerer)
         self._perceiver = self._make_perceiver()
         self._pool = pool or SimulatorPool()
 
@@ -150,17 +148,17 @@ class InProcessRunner:
         """Carry out one episode."""
         own = self._settings
         simulator = self._pool.get(sample.scene)
-        memory = MemoryStore(Path(own["memory"].folder) / f"{file_name(sample.id)}.sqlite", own["memory"].memory)
+        memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory)
         try:
-            body = Body(simulator, Storeys(own["mapper"].map, own["mapper"].robot),
-                        Remembering(memory, own["memory"].labels, self._perceiver))
-            body.begin(sample.episode(own["bridge"].robot))
+            body = Body(simulator, Storeys(own.mapper.map, own.mapper.robot),
+                        Remembering(memory, own.memory.labels, self._perceiver))
+            body.begin(sample.episode(own.bridge.robot))
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
                     body.trace.weighed.append((body.last()[0], progress.weighed))
                 self._listener(progress)
 
-            agent = Agent(self._ports(body), own["agent"].agent, listen)
+            agent = Agent(self._ports(body), own.agent.agent, listen)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.floors.grid()
             body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
@@ -177,15 +175,15 @@ class InProcessRunner:
         self._pool.close()
 
     def _make_perceiver(self) -> Perceiver | None:
-        own = self._settings["perception"]
-        detected = self._settings["memory"].labels and self._settings["memory"].labels_from == "detector"
+        own, memory = self._settings.perception, self._settings.memory
+        detected = memory.labels and memory.labels_from == "detector"
         return open_perceiver(own.detector, own.perceiver) if detected else None
 
     def _ports(self, body: Body) -> Ports:
-        own = self._settings["navigator"]
+        own = self._settings.navigator
         navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, own.robot, now=body.now,
                                    pose=lambda: body.last()[1], travelled=body.travelled)
-        explores = self._settings["explorer"]
+        explores = self._settings.explorer
         explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.robot), body)
         return Ports(navigator, explorer, body.memory, self._answerer, body)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from eqa_nodes.bench.running.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import detecting, settings
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.config.run import ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.agent import Progress
@@ -28,25 +27,25 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
 
     own: where this one of several workers keeps its logs (default: the folder of the run).
     """
-    parameters, limits = config.parameters(), config.question_limits
+    built, limits = config.settings, config.question_limits
     if is_function(config.agent):
         from eqa_nodes.runners.function import ActiveFunctionRunner, load_function
 
-        return ActiveFunctionRunner(load_function(config.agent), settings("bridge", parameters).robot,
-                                    answerer_of(settings("answerer", parameters)), limits, config.force_guess)
+        return ActiveFunctionRunner(load_function(config.agent), built.bridge.robot, answerer_of(built.answerer),
+                                    limits, config.force_guess)
     if config.through == PROCESS:
         from eqa_nodes.runners.in_process import InProcessRunner
 
-        return InProcessRunner(parameters, limits, config.force_guess, listener, show=config.show)
+        return InProcessRunner(config.parameters, limits, config.force_guess, listener, show=config.show)
     from eqa_nodes.runners.in_graph import GraphRunner
 
-    return GraphRunner(config.folder, parameters, limits, config.force_guess, listener,
+    return GraphRunner(config.folder, config.parameters, limits, config.force_guess, listener,
                        isolate=config.through == ISOLATED, own=own, show=config.show)
 
 
 def selection_of(config: RunConfig) -> ViewSelection:
     """Return which views of a history an answer is made from."""
-    memory, agent = config.settings("memory"), config.named
+    memory, agent = config.settings.memory, config.named
     return ViewSelection(agent.frames, agent.k, memory.labels, memory.memory)
 
 
@@ -56,16 +55,15 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 
     cache_folder: keeps what was made of histories.
     """
-    parameters = config.parameters()
-    answerer = settings("answerer", parameters)
-    if detecting(parameters):
-        source_of = _detected(source_of, settings("perception", parameters))
+    built = config.settings
+    if built.detecting:
+        source_of = _detected(source_of, built.perception)
     if is_function(config.agent):
         from eqa_nodes.runners.function import EmFunctionRunner, load_function
 
-        return EmFunctionRunner(load_function(config.agent), source_of, config.named.k, answerer_of(answerer),
+        return EmFunctionRunner(load_function(config.agent), source_of, config.named.k, answerer_of(built.answerer),
                                 config.force_guess, listener)
-    return NavqaRunner(source_of, answerer, selection_of(config), cache_folder, config.force_guess, listener)
+    return NavqaRunner(source_of, built.answerer, selection_of(config), cache_folder, config.force_guess, listener)
 
 
 def _detected(source_of: Callable[[Sample], HistorySource],

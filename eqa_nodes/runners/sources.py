@@ -33,7 +33,7 @@ def benchmark_sources(config: RunConfig, histories: Path | None) -> Callable[[Sa
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
     answerer reads; what it opened once it keeps.
     """
-    detected = bool(config.settings("perception").detector.name)
+    detected = bool(config.settings.perception.detector.name)
     return source_finder(histories, image_size(config.image or IMAGE), selection_of(config), detected)
 
 

@@ -101,7 +101,7 @@ class TestGraph(unittest.TestCase):
     def test_a_question_is_answered_as_without_ros(self, environment: dict[str, str], folder: Path,
                                                    proc_output: Any) -> None:
         await_episode(proc_output)
-        own = RunConfig(**ARGUMENTS, folder=folder / "without_ros").parameters()
+        own = RunConfig(**ARGUMENTS, folder=folder / "without_ros").parameters
         with closing(InProcessRunner(own, LIMITS)) as runner:
             expected = runner.run(PLANT).answer
         with GraphClient(environment) as client:

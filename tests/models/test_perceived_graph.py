@@ -12,7 +12,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged, of_robot
+from eqa_nodes.config.graph import GraphParameters, merged, of_robot
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
@@ -25,7 +25,7 @@ LIMITS = Limits(steps=40)
 HOUSE = Sample("house", "Is there a bed?", "yes", scene="house:3", seed=4)
 
 
-def parameters(folder: Path, **detector: object) -> Parameters:
+def parameters(folder: Path, **detector: object) -> GraphParameters:
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     return merged(None, of_robot(robot), {

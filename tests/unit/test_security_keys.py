@@ -92,11 +92,10 @@ def test_a_base_url_with_a_password_is_refused_without_showing_it(url: str) -> N
 
 
 def test_no_parameter_takes_a_key() -> None:
-    from eqa_nodes.config.graph import settings
-    from eqa_nodes.config.nodes import SETTINGS
+    from eqa_nodes.config.graph import merged
     from eqa_nodes.config.parameters import leaves
 
-    names = [name for node in SETTINGS for name, _ in leaves(settings(node, {}))]
+    names = [name for own in vars(merged(None).settings).values() for name, _ in leaves(own)]
     assert "model.base_url" in names
     assert not [name for name in names if "key" in name.split(".")[-1].split("_")]
 

@@ -15,8 +15,7 @@ import numpy as np
 
 import eqa_nodes
 from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
-from eqa_nodes.config.graph import merged, settings
-from eqa_nodes.config.nodes import SETTINGS
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import blind_m
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
@@ -100,10 +99,10 @@ def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, objec
 
     Runs of earlier versions state map.blind_m as a number.
     """
-    whole = merged(None, parameters)
-    meant = {node: settings(node, whole) for node in SETTINGS if node != "recorder"}
-    mapper = meant["mapper"]
-    return {**meant, "mapper": replace(mapper, map=replace(mapper.map, blind_m=blind_m(mapper.map, mapper.robot)))}
+    meant = merged(None, parameters).settings
+    mapper, blind = meant.mapper, blind_m(meant.mapper.map, meant.mapper.robot)
+    meant = replace(meant, mapper=replace(mapper, map=replace(mapper.map, blind_m=blind)))
+    return {node: own for node, own in vars(meant).items() if node != "recorder"}
 
 
 def finish_manifest(out: Path, **changes: str) -> RunManifest:

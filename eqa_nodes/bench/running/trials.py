@@ -9,7 +9,7 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from eqa_nodes.bench.running.progress import HOPELESS
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.running.workers import one_thread_each
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.stopping import Support, WeighedAnswer
 from eqa_nodes.core.errors import ConfigError, EqaError, unknown
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
@@ -44,7 +44,7 @@ class Arm(NamedTuple):
 
     name: str
     noise: str
-    parameters: Parameters
+    parameters: Mapping[str, Mapping[str, Any]]
 
 
 class GradedAnswer(NamedTuple):

@@ -90,7 +90,7 @@ class Preparation:
         with console.status("choosing questions"):
             self.run, self.console = run, console
             self.samples, self.source_of = run.samples(), run.sources()
-            memory = run.config.settings("memory")
+            memory = run.config.settings.memory
             self.scenes = ScenePreflight(bool(memory.labels and memory.labels_from == "simulator"))
             self.problems = self._problems()
 
@@ -148,7 +148,7 @@ def rehearse(run: BenchmarkRun, like: Path | None, seconds_per_call: float, json
 
 def _checks(run: BenchmarkRun, scene: str) -> list[tuple[str, Check]]:
     """Return what can be tried of the settings without loading a model."""
-    answerer = run.config.settings("answerer")
+    answerer = run.config.settings.answerer
     checks: list[tuple[str, Check]] = [("answerer", lambda: check_asks(answerer))]
     if run.task != EM:
         if scene:
@@ -216,7 +216,7 @@ def deciding(run: BenchmarkRun) -> Mapping[str, object]:
     config, agent = run.config, run.config.named
     nodes = {node: {name: value for name, value in values.items()
                     if name != "folder" and not name.startswith("model.budget_")}
-             for node, values in config.parameters().items()}
+             for node, values in config.parameters.items()}
     found: dict[str, object] = {"nodes": nodes, "limits": config.question_limits.as_json(),
                                 "force_guess": config.force_guess}
     if config.agent:

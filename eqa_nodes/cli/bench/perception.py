@@ -68,7 +68,7 @@ class Perception:
         from eqa_nodes.perception import open_perceiver
 
         detector = replace(self.detector, detector=self.detector.detector or "transformers")
-        own = RunConfig(params=self.params, overrides=overrides(ModelOptions(), detector)).settings("perception")
+        own = RunConfig(params=self.params, overrides=overrides(ModelOptions(), detector)).settings.perception
         kinds = sorted({label.kind for history in histories for label in history.labels.values()})
         if not kinds:
             raise ConfigError(f"{', '.join(self.scenes)}: no labels to measure against; take built-in houses")

@@ -11,7 +11,8 @@ from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report.tables import rich_table
 from eqa_nodes.bench.running.manifest import read_manifest
-from eqa_nodes.config.graph import settings
+from eqa_nodes.config.nodes import BridgeSettings
+from eqa_nodes.config.shared import settings
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 
@@ -34,7 +35,7 @@ def print_table(table: RenderableType) -> None:
 def print_scores(out: Path, judge: Judge) -> None:
     """Score a run and print its table."""
     nodes = read_manifest(out).config.get("nodes")
-    robot = settings("bridge", nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
+    robot = settings(BridgeSettings, nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
     with closing(Truth(robot)) as truth:
         scores = score_run(out, judge, truth)
     print_table(rich_table(scores, read_manifest(out)))

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged, of_robot
+from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry.agents import stopping_parameters
@@ -19,7 +19,7 @@ from eqa_nodes.registry.agents import stopping_parameters
 IMAGE = (160, 120)  # pixels; labels need no more
 
 
-def label_chain(noise: str, *overrides: Parameters) -> Parameters:
+def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:
     """Return the parameters of a chain with the label answerer under a noise preset, a small image without colours."""
     robot = RobotModel()
     camera = replace(robot.camera, width=IMAGE[0], height=IMAGE[1], color=False)

@@ -43,9 +43,9 @@ def test_an_agent_is_the_same_in_process_and_through_the_graph(name: str, tmp_pa
     with VlmServer(model) as server:
         for key, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{key}", value)
-        in_process = InProcessRunner(replace(config, folder=tmp_path / "here").parameters(), limits)
+        in_process = InProcessRunner(replace(config, folder=tmp_path / "here").parameters, limits)
         here, asked = explored(in_process, server, PLANT)
-        graph = GraphRunner(tmp_path / "there", replace(config, folder=tmp_path / "there").parameters(), limits)
+        graph = GraphRunner(tmp_path / "there", replace(config, folder=tmp_path / "there").parameters, limits)
         there, asked_there = explored(graph, server, PLANT)
     assert course(here) == course(there)
     assert asked == asked_there and here.answer.receipt.calls == len(asked) > 0

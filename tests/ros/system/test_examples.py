@@ -14,7 +14,7 @@ import pytest
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged, of_robot
+from eqa_nodes.config.graph import GraphParameters, merged, of_robot
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.runners.in_graph import GraphRunner
@@ -25,7 +25,7 @@ LIMITS = Limits(steps=40)
 SAMPLE = Sample("corridor", "Where is the plant?", "", scene="corridor:3", seed=3)
 
 
-def _parameters(folder: Path) -> Parameters:
+def _parameters(folder: Path) -> GraphParameters:
     robot = replace(RobotModel(), camera=replace(RobotModel().camera, width=80, height=60))
     return merged(None, of_robot(robot), {
         "memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")},

@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged, of_robot
+from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
@@ -59,7 +59,7 @@ def course(result: EpisodeResult) -> Course:
          replace(answer.receipt, seconds=0.0), answer.message, result.final_pose))
 
 
-def parameters(folder: Path, extra: Parameters | None = None) -> Parameters:
+def parameters(folder: Path, extra: Parameters | None = None) -> GraphParameters:
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}

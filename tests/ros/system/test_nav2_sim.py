@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, driven_by
+from eqa_nodes.config.graph import GraphParameters, driven_by
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
@@ -33,7 +33,7 @@ CHAIR = Sample("chair", "Where is the chair?", "", scene="toy:room", seed=3)
 pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 
 
-def driven(folder: Path) -> Parameters:
+def driven(folder: Path) -> GraphParameters:
     chosen = driven_by(NAV2)
     chosen["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # commands of a slow machine count too
     chosen["nav2_navigator"] = {"driving.gates.place_s": 60.0, "driving.wait.silent_s": 0.0}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters, merged
+from eqa_nodes.config.graph import GraphParameters, merged
 from eqa_nodes.config.shared import SHARED, used_by
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
@@ -41,7 +41,7 @@ HEARD = ("camera/color/image_raw", "camera/depth/image_raw", "odom")
 CHOICES = ("red", "blue", "green", "white")
 
 
-def parameters(folder: Path, policy: str = "best") -> Parameters:
+def parameters(folder: Path, policy: str = "best") -> GraphParameters:
     camera = {"robot.camera.width": 160, "robot.camera.height": 120}
     return merged(None, {"bridge": camera, "explorer": {"policy": policy}, "memory": {"folder": str(folder / "memory")},
                          "recorder": {"folder": str(folder / "bags")},

@@ -13,7 +13,6 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.cli.replaying import Watch
-from eqa_nodes.config.graph import settings
 from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.storeys import Storeys
@@ -39,7 +38,7 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     sequence = list(open_history(shared_data("rgbd-real")))
     write_bag(sequence, tmp_path / "real")
     config = RunConfig(answerer="label", world=REPLAY, folder=tmp_path, replayed=Replayed(record=True))
-    parameters = config.parameters()
+    parameters = config.parameters
     with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay", recording=True)) as graph, \
             GraphClient(graph.environment) as client:
         watch, shown = Watch(client.node), []
@@ -55,7 +54,7 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     trace = trace_of(tmp_path / "bags" / "real")
     assert trace.grid is not None
     assert np.count_nonzero(trace.grid.cells == 0) > 100 and np.count_nonzero(trace.grid.cells == 100) > 40
-    mapper = settings("mapper", parameters)
+    mapper = parameters.settings.mapper
     alone = Storeys(mapper.map, mapper.robot)
     for one in sequence:
         alone.integrate(one)
@@ -102,7 +101,7 @@ def test_questions_are_answered_from_a_recording(kitchen: Path, tmp_path: Path,
 def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Path) -> None:
     """As replay.launch.py starts it: nobody asks for an episode."""
     config = RunConfig(answerer="label", world=REPLAY, folder=tmp_path, replayed=Replayed(labels=True, rate=4.0))
-    parameters = config.parameters()
+    parameters = config.parameters
     parameters["replay"]["source"] = str(kitchen)
     with RunningGraph(tmp_path, parameters, nodes=nodes_of("replay"), isolate=True) as graph, \
             GraphClient(graph.environment) as client:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.config.files import read_file, write_file
-from eqa_nodes.config.graph import merged, settings
+from eqa_nodes.config.graph import merged
 from eqa_nodes.config.renamed import RENAMED
-from eqa_nodes.config.shared import SHARED, shared_names
+from eqa_nodes.config.shared import SHARED, graph_settings, shared_names
 from eqa_nodes.core.errors import ConfigError
 from tests.fixtures.logs import logged
 
@@ -52,10 +52,11 @@ def test_a_robots_file_opens_and_one_warning_names_the_successors(tmp_path: Path
 def test_the_file_of_a_run_opens_and_is_written_anew_without_a_warning(tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(RUN)
     result = read_file(tmp_path / "old.yaml")
-    robot = settings("bridge", result).robot
+    built = graph_settings(result)
+    robot = built.bridge.robot
     assert (robot.radius_m, robot.height_m, robot.turn_deg, robot.camera.width) == (0.1, 1.5, 15.0, 512)
-    assert robot.base.forward_m_s == 0.4 and settings("mapper", result).map.blind_m == 2.12
-    assert settings("memory", result).node.camera.tolerance_s == 0.02
+    assert robot.base.forward_m_s == 0.4 and built.mapper.map.blind_m == 2.12
+    assert built.memory.node.camera.tolerance_s == 0.02
     write_file(tmp_path / "new.yaml", result)
     with logged("eqa_nodes.config.renamed") as heard:
         assert read_file(tmp_path / "new.yaml") == result
@@ -83,5 +84,5 @@ def test_a_parameter_renamed_within_a_node_is_read_by_its_new_name(tmp_path: Pat
     (tmp_path / "old.yaml").write_text("/**/bridge:\n  ros__parameters: {taken_deadline_s: 7.0}\n")
     with logged("eqa_nodes.config.renamed") as heard:
         result = read_file(tmp_path / "old.yaml")
-    assert settings("bridge", result).acknowledged_deadline_s == 7.0
+    assert graph_settings(result).bridge.acknowledged_deadline_s == 7.0
     assert "taken_deadline_s of bridge is now acknowledged_deadline_s" in heard.text

@@ -10,6 +10,7 @@ import pytest
 
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.verbs import command_of
+from eqa_nodes.config.graph import merged
 from eqa_nodes.config.run import ISOLATED, REPLAY, ROBOT, Replayed, RunConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, dumps, encode
@@ -48,24 +49,47 @@ def test_it_pickles_and_is_written_as_json() -> None:
 def test_options_win_over_the_file_and_the_file_over_the_agent(file: Path) -> None:
     config = asked("--params", str(file), "--agent", "multi-frame")
     assert (config.named.policy, config.named.answerer) == ("random", "vlm")
-    assert config.settings("explorer").policy == "random" and config.settings("answerer").model.temperature == 0.5
+    assert config.settings.explorer.policy == "random" and config.settings.answerer.model.temperature == 0.5
     config = asked("--params", str(file), "--policy", "frontier", "--answerer", "label")
-    assert config.settings("explorer").policy == "frontier" and config.settings("answerer").answerer == "label"
+    assert config.settings.explorer.policy == "frontier" and config.settings.answerer.answerer == "label"
 
 
 def test_an_option_that_equals_the_default_wins_over_the_file_too(file: Path) -> None:
-    assert asked("--params", str(file), "--temperature", "0").settings("answerer").model.temperature == 0.0
+    assert asked("--params", str(file), "--temperature", "0").settings.answerer.model.temperature == 0.0
 
 
 def test_overrides_win_over_everything(file: Path) -> None:
     config = RunConfig(params=file, policy="frontier").with_overrides({"explorer": {"policy": "goal"}})
-    assert config.settings("explorer").policy == "goal" and RunConfig().overrides == {}
+    assert config.settings.explorer.policy == "goal" and RunConfig().overrides == {}
 
 
 def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
-    assert not RunConfig(world=ROBOT).settings("agent").simulator and RunConfig().settings("agent").simulator
+    assert not RunConfig(world=ROBOT).settings.agent.simulator and RunConfig().settings.agent.simulator
     played = RunConfig(answerer="label", world=REPLAY, replayed=Replayed(labels=True, rate=2.0))
-    assert played.settings("replay").labels and played.settings("replay").rate == 2.0
+    assert played.settings.replay.labels and played.settings.replay.rate == 2.0
     assert "replay" in played.nodes and "bridge" not in played.nodes
     with pytest.raises(ConfigError, match="unknown world 'moon'"):
-        RunConfig(world="moon").parameters()
+        _ = RunConfig(world="moon").parameters
+
+
+def test_settings_are_built_once_until_something_changes() -> None:
+    config = RunConfig(answerer="label")
+    checked = config.parameters
+    assert config.parameters is checked and config.settings is checked.settings
+    assert merged(None, checked) is checked and merged(None, {}, checked, {"explorer": {}}) is checked
+    assert merged(None, checked, {"explorer": {"policy": "goal"}}).settings.explorer.policy == "goal"
+    assert checked.settings.explorer.policy != "goal"
+
+
+def test_checked_parameters_survive_another_process_also_with_the_settings_of_a_policys_own_class() -> None:
+    checked = merged(None, {"explorer": {"policy": "eqa_nodes.core.policies.goal_policy:GoalPolicy"}})
+    again = pickle.loads(pickle.dumps(checked))
+    assert again == checked and again.settings.memory == checked.settings.memory
+
+
+def test_a_file_that_options_complete_is_accepted(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("/**/agent:\n  ros__parameters: {agent.max_money: 2.0}\n")
+    with pytest.raises(ConfigError, match="no prices are known"):
+        _ = RunConfig(params=own).parameters
+    assert RunConfig(params=own, model=ModelConfig(price_in=1.0)).settings.agent.agent.max_money == 2.0

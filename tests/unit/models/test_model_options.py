@@ -31,7 +31,7 @@ def test_every_option_reaches_the_answerers_configuration() -> None:
     words = ["ask", "Where?", "--answerer", "vlm", "--stream", *(word for pair in SAID.items() for word in pair)]
     command = command_of(words)
     assert isinstance(command, Ask)
-    assert command.chain.model.config() == MEANT == command.config.settings("answerer").model
+    assert command.chain.model.config() == MEANT == command.config.settings.answerer.model
 
 
 def test_roles_do_not_mix() -> None:

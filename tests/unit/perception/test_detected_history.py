@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.verbs import command_of
-from eqa_nodes.config.graph import Parameters, settings
+from eqa_nodes.config.graph import GraphParameters
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label
@@ -69,15 +69,15 @@ def test_a_detector_on_the_command_line_or_in_a_file_gives_memory_its_labels(tmp
     line = ["ask", "where?", "--answerer", "vlm"]
     for options in (["--params", str(file)], ["--detector", "transformers", "--detector-model", "here"]):
         parameters = parameters_of([*line, *options])
-        memory, seen = settings("memory", parameters), settings("perception", parameters)
+        memory, seen = parameters.settings.memory, parameters.settings.perception
         assert memory.labels and memory.labels_from == "detector" and seen.detector.model == "here"
-        assert "perception" in settings("agent", parameters).observers
+        assert "perception" in parameters.settings.agent.observers
     without = parameters_of(line)
-    assert not settings("memory", without).labels and "perception" not in settings("agent", without).observers
+    assert not without.settings.memory.labels and "perception" not in without.settings.agent.observers
 
 
-def parameters_of(words: list[str]) -> Parameters:
+def parameters_of(words: list[str]) -> GraphParameters:
     """Return the parameters that a command line says."""
     command = command_of(words)
     assert isinstance(command, Ask)
-    return command.config.parameters()
+    return command.config.parameters

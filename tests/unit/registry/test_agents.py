@@ -50,7 +50,7 @@ def test_a_row_names_what_there_is(name: str) -> None:
     agent = AGENTS[name]
     assert agent.frames in POLICIES and agent.k > 0 < agent.k_active
     make_policy(agent.policy)
-    RunConfig(agent=name).parameters()
+    assert RunConfig(agent=name).parameters
     assert (agent.frames == "none") == (agent.explore == "never")
 
 
@@ -84,7 +84,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
 def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend, robot = talkative(), RobotModel(camera=CameraModel(96, 72))
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
-    parameters = RunConfig(agent=name, body=robot, folder=tmp_path).parameters()
+    parameters = RunConfig(agent=name, body=robot, folder=tmp_path).parameters
     sample = Sample("q", "Is there a plant?", "yes", scene="toy:flat", seed=3)
     with closing(InProcessRunner(parameters, Limits(steps=30))) as runner:
         result = runner.run(sample)
@@ -106,10 +106,10 @@ def test_options_win_over_the_agent(given: dict[str, str]) -> None:
     config = configured(["bench", "run", "--agent", "multi-frame", *words])
     expected = {"answerer": "vlm", "policy": "frontier", "frames": "uniform", "k": "50", **given}
     assert {name: str(getattr(config.named, name)) for name in expected} == expected
-    own = config.settings("agent").agent
+    own = config.settings.agent.agent
     assert (own.explore, own.recall_limit) == ("first", int(given.get("k", 75)))
-    assert config.settings("answerer").max_images == int(given.get("k", 75))
-    assert config.settings("memory").labels == (given.get("answerer") == "label")
+    assert config.settings.answerer.max_images == int(given.get("k", 75))
+    assert config.settings.memory.labels == (given.get("answerer") == "label")
 
 
 def configured(words: list[str]) -> RunConfig:
@@ -122,8 +122,8 @@ def configured(words: list[str]) -> RunConfig:
 def test_without_a_name_everything_is_as_before() -> None:
     config = configured(["bench", "run", "--answerer", "vlm"])
     assert (config.named.policy, config.named.frames, config.named.k) == ("best", "uniform", 50)
-    assert config.settings("agent").agent == AgentConfig()
-    assert config.parameters()["explorer"] == {"policy": "best"}
+    assert config.settings.agent.agent == AgentConfig()
+    assert config.parameters["explorer"] == {"policy": "best"}
 
 
 def test_many_pictures_may_take_long() -> None:
@@ -157,7 +157,7 @@ def test_a_replay_names_an_agent_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = command_of(["replay", "BAG", "--agent", "socratic-voxel"])
     assert isinstance(command, Replay)
     config = command.config(tmp_path, labels=True)
-    assert config.settings("agent").agent.explore == "first" and config.settings("replay").labels
-    assert config.settings("answerer").answerer == "socratic-voxel"
+    assert config.settings.agent.agent.explore == "first" and config.settings.replay.labels
+    assert config.settings.answerer.answerer == "socratic-voxel"
     assert main(["replay", "BAG", "--agent", "my.module:agent"]) == 2
     assert "is a function, which no node runs" in capsys.readouterr().err

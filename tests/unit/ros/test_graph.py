@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from eqa_nodes.config.files import read_file, write_file
-from eqa_nodes.config.graph import detecting, driven_by, merged, navigator_of, of_world, settings
-from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS
-from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.graph import driven_by, merged, of_world
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, MapperSettings, RecorderSettings
+from eqa_nodes.config.shared import SHARED, settings
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching import PROGRAMS
 from eqa_nodes.ros.graph import (
@@ -78,10 +78,10 @@ def test_robot_graph_has_no_simulator() -> None:
 def test_on_a_robot_the_agent_begins_episodes_by_itself() -> None:
     """And calls nothing that only a simulated or replayed world serves."""
     assert {"act", "reset_simulator"} == SIMULATED
-    own = settings("agent", merged(None, of_world("robot")))
+    own = merged(None, of_world("robot")).settings.agent
     assert (own.simulator, own.odometry, own.agent.answer_waiting) == (False, "topics", True)
     for world in ("sim", "replay"):
-        own = settings("agent", merged(None, of_world(world)))
+        own = merged(None, of_world(world)).settings.agent
         assert (own.simulator, own.odometry, own.agent.answer_waiting) == (True, "simulator", False)
     with pytest.raises(ConfigError, match="without a simulator its odometry is that of topics"):
         merged(None, {"agent": {"simulator": False}})
@@ -96,11 +96,11 @@ def test_a_replay_is_recorded_when_asked() -> None:
 
 def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
     assert set(nodes_of("sim", detecting=True)) - set(nodes_of("sim")) == {PERCEPTION}
-    assert not detecting(merged(None)) and merged(None) == {}
+    assert not merged(None).settings.detecting and merged(None) == {}
     free = {"bridge": {"observers": ()}, "perception": {"detector.name": "transformers"}}
     result = merged(None, free)
-    assert detecting(result) and settings("bridge", result).observers == ()
-    assert settings("agent", result).observers == settings("replay", result).observers == (*OBSERVERS, PERCEPTION)
+    assert result.settings.detecting and result.settings.bridge.observers == ()
+    assert result.settings.agent.observers == result.settings.replay.observers == (*OBSERVERS, PERCEPTION)
     assert merged(None, result) == result
 
 
@@ -110,8 +110,8 @@ def test_nav2_takes_the_place_of_our_navigator() -> None:
     robot = {*nodes_of("robot", detecting=True), "bridge"}
     assert set(nodes_of("sim", navigator=NAV2, detecting=True)) == robot
     result = merged(None, driven_by(NAV2))
-    assert navigator_of(result) == NAV2 and settings("agent", result).odometry == "topics"
-    assert navigator_of(merged(None, driven_by(ATOMIC))) == ATOMIC and merged(None, result) == result
+    assert result.settings.drives == NAV2 and result.settings.agent.odometry == "topics"
+    assert merged(None, driven_by(ATOMIC)).settings.drives == ATOMIC and merged(None, result) == result
     with pytest.raises(ConfigError, match="'nav3'.*atomic, nav2"):
         driven_by("nav3")
 
@@ -167,7 +167,7 @@ def test_later_parameters_win_and_wildcards_reach_every_node(tmp_path: Path) -> 
     file.write_text("/**:\n  ros__parameters: {node.tf.wait_s: 1}\nmapper:\n  ros__parameters: {map.voxel_m: 0.2}\n")
     result = merged(file, {"mapper": {"map.voxel_m": 0.05}})
     assert result["mapper"]["map.voxel_m"] == 0.05
-    assert result[SHARED] == {"node.tf.wait_s": 1} and settings("memory", result).node.tf.wait_s == 1.0
+    assert result[SHARED] == {"node.tf.wait_s": 1} and result.settings.memory.node.tf.wait_s == 1.0
     write_file(file, result)
     assert read_file(file) == result
 
@@ -176,11 +176,12 @@ def test_a_robots_stamps_differ_a_little_and_all_nodes_mean_the_same_camera() ->
     assert of_world("sim") == of_world("replay") == {}
     robot = merged(None, of_world("robot"))
     for name in ("mapper", "memory", "recorder", "perception"):
-        node = settings(name, robot).node
+        node = getattr(robot.settings, name).node
         assert node.camera.tolerance_s == 0.02 and node.tf.wait_s == 2.0
     for name in ("mapper", "memory", "recorder", "perception"):  # whichever node it is said to
         result = merged(None, {name: {"node.camera.align": True}})
-        assert all(settings(node, result).node.camera.align for node in ("mapper", "memory", "recorder", "perception"))
+        built = result.settings
+        assert all(own.node.camera.align for own in (built.mapper, built.memory, built.recorder, built.perception))
     with pytest.raises(ConfigError, match=r"two values for node.tf.base_frame, base and foot: set it once, under"):
         merged(None, {"mapper": {"node.tf.base_frame": "base"}, "agent": {"node.tf.base_frame": "foot"}})
 
@@ -194,13 +195,13 @@ def test_a_robots_stamps_differ_a_little_and_all_nodes_mean_the_same_camera() ->
     ({"relocated": "lost"}, "relocated 'lost'.*keep, new")])
 def test_cameras_that_are_none_are_refused(wrong: dict[str, object], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        settings("mapper", {"mapper": wrong})
+        settings(MapperSettings, {"mapper": wrong})
 
 
 @pytest.mark.parametrize("camera", [{"node.camera.compressed": True}, {"node.camera.tolerance_s": 0.02},
                                     {"node.second_camera.present": True}])
 def test_what_cannot_be_masked_is_not_recorded_with_privacy(camera: dict[str, object]) -> None:
     hidden = {"privacy.image": (0.0, 0.0, 0.5, 1.0)}
-    assert settings("recorder", {"recorder": hidden}).privacy.active
+    assert settings(RecorderSettings, {"recorder": hidden}).privacy.active
     with pytest.raises(ConfigError, match="recorder: privacy hides parts of images"):
-        settings("recorder", {"recorder": {**hidden, **camera}})
+        settings(RecorderSettings, {"recorder": {**hidden, **camera}})

@@ -12,7 +12,7 @@ import yaml
 from eqa_nodes.cli.bench.run import Run
 from eqa_nodes.cli.groups import ScanOptions
 from eqa_nodes.cli.verbs import command_of
-from eqa_nodes.config.graph import merged, of_robot, settings
+from eqa_nodes.config.graph import merged, of_robot
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
@@ -45,11 +45,11 @@ def test_the_robot_of_embodied_eval_sees_448_pixels_square() -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
     robot, parameters = ROBOTS[name], merged(None, of_robot(ROBOTS[name]))
-    assert settings("bridge", parameters).robot == robot
-    driving = settings("navigator", parameters).robot
+    assert parameters.settings.bridge.robot == robot
+    driving = parameters.settings.navigator.robot
     assert (driving.move_m, driving.turn_deg, driving.radius_m) == (robot.move_m, robot.turn_deg, robot.radius_m)
-    assert settings("explorer", parameters).robot.radius_m == robot.radius_m
-    mapper = settings("mapper", parameters)
+    assert parameters.settings.explorer.robot.radius_m == robot.radius_m
+    mapper = parameters.settings.mapper
     assert (mapper.robot.radius_m, mapper.robot.height_m) == (robot.radius_m, robot.height_m)
     blind = blind_m(mapper.map, mapper.robot)
     assert blind >= 1.5 and blind >= robot.camera.sees_from_m(mapper.map.low_m) - 0.01
@@ -58,8 +58,8 @@ def test_a_preset_reaches_every_node_that_knows_the_body(name: str) -> None:
 def test_one_parameter_sets_the_body_of_every_node() -> None:
     parameters = merged(None, {SHARED: {"robot.radius_m": 0.25}})
     for node in ("mapper", "explorer", "navigator", "bridge"):
-        assert settings(node, parameters).robot.radius_m == 0.25
-    assert fitted(yaml.safe_load(NAV2.read_text()), settings("bridge", parameters))[
+        assert getattr(parameters.settings, node).robot.radius_m == 0.25
+    assert fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)[
         "local_costmap"]["local_costmap"]["ros__parameters"]["robot_radius"] == 0.25
     with pytest.raises(ConfigError, match="robot.turn_deg is 50.0: it must divide 360"):
         merged(None, {SHARED: {"robot.turn_deg": 50.0}})
@@ -71,7 +71,7 @@ def chosen(*options: str) -> RobotModel:
     """Return the bridge's robot under options of `eqa bench run`."""
     run = command_of(["bench", "run", *options])
     assert isinstance(run, Run)
-    robot = run.chain.config(dataset=run.dataset).settings("bridge").robot
+    robot = run.chain.config(dataset=run.dataset).settings.bridge.robot
     assert isinstance(robot, RobotModel)
     return robot
 
@@ -88,7 +88,7 @@ def test_a_data_set_brings_its_robot_and_options_win() -> None:
 
 def test_launch_files_without_a_data_set_get_the_robot_that_they_name() -> None:
     assert robot_of("") == robot_of("default", "openeqa") == ROBOTS["default"]
-    assert RunConfig(robot="hm-eqa").settings("bridge").robot == ROBOTS["hm-eqa"]
+    assert RunConfig(robot="hm-eqa").settings.bridge.robot == ROBOTS["hm-eqa"]
 
 
 def test_where_the_floor_comes_into_view() -> None:

@@ -146,7 +146,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_budgets_are_shared_out_among_workers() -> None:
     model = ModelConfig(budget_calls=11, budget_money=3.0, price_in=1.0)
-    shares = [share_of(RunConfig(model=model), n, 3).settings("answerer").model for n in range(3)]
+    shares = [share_of(RunConfig(model=model), n, 3).settings.answerer.model for n in range(3)]
     assert [s.budget_calls for s in shares] == [4, 4, 3] and {s.budget_tokens for s in shares} == {0}
     assert [s.budget_money for s in shares] == [1.0, 1.0, 1.0]
     with pytest.raises(ConfigError, match="--budget-calls 2"):

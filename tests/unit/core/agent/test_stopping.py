@@ -191,12 +191,12 @@ def by_looks(tmp_path: Path) -> str:
 
 
 def test_the_label_answerer_is_calibrated_and_a_parameter_file_wins(tmp_path: Path) -> None:
-    agent = RunConfig(answerer="label").settings("agent").agent
+    agent = RunConfig(answerer="label").settings.agent.agent
     assert agent.calibration == "label" and agent.enough > AgentConfig().enough
     file = tmp_path / "own.yaml"
     file.write_text("/**/agent:\n  ros__parameters:\n    agent.enough: 0.5\n")
-    assert RunConfig(answerer="label", params=file).settings("agent").agent.enough == 0.5
-    assert RunConfig(answerer="vlm").settings("agent").agent == AgentConfig()
+    assert RunConfig(answerer="label", params=file).settings.agent.agent.enough == 0.5
+    assert RunConfig(answerer="vlm").settings.agent.agent == AgentConfig()
 
 
 def test_thin_support_drives_on_where_confidence_alone_would_stop(by_looks: str) -> None:

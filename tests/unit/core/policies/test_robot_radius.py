@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.config.graph import merged, of_robot, settings
+from eqa_nodes.config.graph import merged, of_robot
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -34,7 +34,7 @@ def two_rooms(gap_m: float) -> GridMap:
 @pytest.mark.parametrize(("radius_m", "gap_m", "through"), [
     (0.35, 0.40, False), (0.1, 0.25, True), (0.18, 0.25, False)])
 def test_a_goal_lies_behind_a_gap_only_where_the_robot_fits(radius_m: float, gap_m: float, through: bool) -> None:
-    own = settings("explorer", merged(None, of_robot(replace(RobotModel(), radius_m=radius_m))))
+    own = merged(None, of_robot(replace(RobotModel(), radius_m=radius_m))).settings.explorer
     policy, grid = make_policy("frontier", own.params, own.robot), two_rooms(gap_m)
     policy.reset(0)
     goal = policy.decide(Situation(Question("Where is the mug?"), Pose2(1.0, 1.5, 0.0), grid,
