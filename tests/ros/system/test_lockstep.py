@@ -41,7 +41,7 @@ class Course(NamedTuple):
 
     poses: tuple[Any, ...]
     decisions: tuple[Any, ...]
-    keyframes: tuple[int, ...]
+    keyframes: tuple[Any, ...]
     view: bytes
     answer: tuple[Any, ...]
 
@@ -53,7 +53,7 @@ def course(result: EpisodeResult) -> Course:
     return Course(
         tuple((stamp - start, pose) for stamp, pose in trace.poses),
         tuple((d.stamp_ns - start, d.goal, d.reason, d.candidates) for d in trace.decisions),
-        tuple(k.id for k in trace.keyframes),
+        tuple((k.id, k.map_from_base, k.geometry) for k in trace.keyframes),
         trace.view,
         (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
          replace(answer.receipt, seconds=0.0), answer.message, result.final_pose))
@@ -75,6 +75,7 @@ def courses(runner: EpisodeRunner, samples: Sequence[Sample] = SAMPLES) -> list[
 def reference(tmp_path_factory: pytest.TempPathFactory) -> list[Course]:
     found = courses(InProcessRunner(parameters(tmp_path_factory.mktemp("reference")), LIMITS))
     assert all(len(c.poses) > 20 and len(c.decisions) > 1 and c.keyframes for c in found), "too short to compare"
+    assert all(geometry is not None for c in found for _, _, geometry in c.keyframes)
     return found
 
 
