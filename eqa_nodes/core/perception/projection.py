@@ -108,8 +108,10 @@ def _inside(k: Intrinsics, u: float, v: float) -> bool:
 
 
 def _depth(keyframe_id: int, geometry: ViewGeometry) -> np.ndarray:
-    """Return the coarse depth image, metres. Raises BadFrame for a broken one."""
+    """Return the coarse depth image, metres. Raises BadFrame for a broken one, or a camera that there cannot be."""
     k = geometry.intrinsics
+    if not (k.fx > 0 and k.fy > 0):
+        raise BadFrame(f"the camera of keyframe {keyframe_id} is {k}: focal lengths must be positive")
     try:
         return _decoded(geometry.depth_png, k.width, k.height)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage

@@ -158,6 +158,15 @@ def test_a_broken_depth_image_is_named() -> None:
         assert pixel_of(bad, *BOWL) == pixel_of(view, *BOWL)
 
 
+def test_a_camera_that_there_cannot_be_is_named() -> None:
+    view = view_of(seen_from(BY_THE_DOOR))
+    assert view.geometry is not None
+    for focal in (0.0, -3.0, math.nan):
+        k = view.geometry.intrinsics._replace(fx=focal)
+        with pytest.raises(BadFrame, match="the camera of keyframe 7 .*focal lengths must be positive"):
+            point_at(replace(view, geometry=view.geometry._replace(intrinsics=k)), 320.0, 240.0)
+
+
 def test_damage_anywhere_is_a_bad_frame_or_other_depths() -> None:
     view = view_of(seen_from(BY_THE_DOOR))
     assert view.geometry is not None
